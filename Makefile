@@ -1,0 +1,120 @@
+# Leasehold's commands. `make` alone lists them.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+export CDK_DISABLE_CLI_TELEMETRY := true
+export UV_PYTHON_DOWNLOADS := never
+# Some machines forbid .pyc files; without them every start is more than twice as slow. Empty means allowed.
+export PYTHONDONTWRITEBYTECODE :=
+
+# The first Python 3.13 found: on the PATH, then among pyenv's. `make setup PYTHON=/path/to/python3.13` overrides it.
+PYTHON ?= $(shell for candidate in python3.13 python3 "$$HOME"/.pyenv/versions/3.13*/bin/python; do \
+	"$$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' >/dev/null 2>&1 \
+	&& { echo "$$candidate"; break; }; done)
+
+BIN := .venv/bin
+UV := $(BIN)/uv
+PYTEST := $(BIN)/pytest
+# Arguments for pytest: make test-fast ARGS="-k lease"
+ARGS ?=
+
+LIBRARY := layers/leasehold/python/leasehold
+CHECKED := $(wildcard $(LIBRARY) functions infra app.py tests)
+
+# One stamp per thing that is installed: each is made again only when what it is made from has changed.
+UV_READY := .venv/.uv-ready
+PACKAGES_READY := .venv/.packages-ready
+PYTHON_READY := .venv/.project-ready
+MINISTACK_READY := .venv-ministack/.ready
+NODE_READY := node_modules/.ready
+
+.PHONY: help setup lint types layers test test-fast format demo requirements clean
+
+help:  ## List the commands
+	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
+		| while IFS=$$'\t' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+
+setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
+	@echo "==> ready"
+
+test: setup lint types layers  ## All that CI runs: style, types, layers and every test
+	@echo "==> running every test"
+	@$(PYTEST) -n 2 $(ARGS)
+
+test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
+	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)
+
+lint: $(PYTHON_READY)  ## Check style and formatting
+	@echo "==> checking style"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(PYTHON_READY)  ## Check types
+	@echo "==> checking types"
+	@$(BIN)/mypy $(CHECKED)
+
+layers: $(PYTHON_READY)  ## Check that each layer imports only from those below it
+	@echo "==> checking layers"
+	@$(BIN)/lint-imports
+
+format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+demo: $(PYTHON_READY) $(NODE_READY)  ## See Leasehold at work on this machine; no AWS account needed
+	@$(BIN)/leasehold demo
+
+COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.13 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements"
+UPGRADE ?=
+
+# In this order: the later files are held to the versions of the earlier ones.
+requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
+	@for name in requirements/uv layers/dependencies/requirements requirements/dev requirements/ministack; do \
+		echo "==> pinning $$name.txt"; $(COMPILE) $$name.in -o $$name.txt; done
+
+clean:  ## Remove all that was installed or built
+	rm -rf .venv .venv-ministack node_modules cdk.out dist build .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(UV_READY): requirements/uv.txt
+	@python="$(PYTHON)"; \
+	if [ -z "$$python" ]; then \
+		echo "Leasehold needs Python 3.13, and none was found on the PATH or in ~/.pyenv/versions." >&2; \
+		echo "Install it (for example: pyenv install 3.13), or name it: make setup PYTHON=/path/to/python3.13" >&2; \
+		exit 1; \
+	fi; \
+	echo "==> making .venv with $$("$$python" --version)"; \
+	"$$python" -m venv --clear .venv
+	@echo "==> installing uv, which installs the rest"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+$(PACKAGES_READY): requirements/dev.txt $(UV_READY)
+	@echo "==> installing the development packages (requirements/dev.txt)"
+	@$(UV) pip sync --quiet --python .venv --require-hashes requirements/dev.txt
+	@touch $@
+
+$(PYTHON_READY): pyproject.toml $(PACKAGES_READY)
+	@echo "==> installing leasehold itself, editable"
+	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(MINISTACK_READY): requirements/ministack.txt $(UV_READY)
+	@echo "==> installing ministack, the local AWS, into .venv-ministack"
+	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
+	@$(UV) pip sync --quiet --python .venv-ministack --require-hashes requirements/ministack.txt
+	@touch $@
+
+$(NODE_READY): package.json package-lock.json .npmrc
+	@command -v npm >/dev/null || { \
+		echo "Leasehold's tests and stacks need Node.js 20 or newer with npm; install it and run this again." >&2; \
+		exit 1; }
+	@echo "==> installing the CDK command line and dynoxide, a local DynamoDB, from npm"
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,62 @@
+"""Logs and metrics through Powertools: JSON lines, and CloudWatch's embedded metric format."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
+
+from leasehold.engine.telemetry import NAMESPACE, Event, Metric
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_ALARMING = frozenset({Event.JOB_DEAD_LETTERED})
+_WARNING = frozenset(
+    {Event.JOB_FAILED, Event.JOB_REAPED, Event.LEASE_LOST, Event.ENTRY_FAILED, Event.EFFECT_FAILED, Event.TIDY_FAILED}
+)
+
+
+class PowertoolsTelemetry:
+    """Log lines go out at once; metrics are gathered per set of dimensions and go out with `flush`."""
+
+    def __init__(self, service: str, *, stream: TextIO | None = None) -> None:
+        self._logger = Logger(service=service, stream=stream, child=False) if stream else Logger(service=service)
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._gathered: dict[tuple[tuple[str, str], ...], list[tuple[Metric, float]]] = {}
+
+    def event(self, event: Event, **fields: object) -> None:
+        details = {name: value for name, value in fields.items() if value is not None and name != "message"}
+        message = str(fields.get("message", event))
+        if event in _ALARMING:
+            write = self._logger.error
+        elif event in _WARNING:
+            write = self._logger.warning
+        else:
+            write = self._logger.info
+        write(message, extra={"event": str(event), **details})
+
+    def measure(self, metric: Metric, value: float, **dimensions: str) -> None:
+        if set(dimensions) != set(metric.dimensions):
+            raise TypeError(f"metric {metric.name} has dimensions {metric.dimensions}, not {sorted(dimensions)}")
+        with self._lock:
+            self._gathered.setdefault(tuple(sorted(dimensions.items())), []).append((metric, value))
+
+    def flush(self) -> None:
+        """Write out what was gathered; call it at the end of every invocation."""
+        with self._lock:
+            gathered, self._gathered = self._gathered, {}
+        for dimensions, values in gathered.items():
+            provider = AmazonCloudWatchEMFProvider(
+                namespace=NAMESPACE,
+                metric_set={},
+                dimension_set=dict(dimensions),
+                metadata_set={},
+                default_dimensions={},
+            )
+            for metric, value in values:
+                provider.add_metric(metric.name, str(metric.unit), value)
+            provider.flush_metrics()

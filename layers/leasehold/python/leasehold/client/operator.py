@@ -1,0 +1,97 @@
+"""What operators do: halt and pause, look after dead letters, say what is deployed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.engine import redrive as letters
+from leasehold.engine import switch
+from leasehold.engine.measure import backlog_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from leasehold.domain.control import Registry, Switches
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.engine.measure import Backlog
+    from leasehold.engine.parts import Parts
+    from leasehold.engine.redrive import Redriven
+
+
+class Operator:
+    """Acts on a queue in somebody's name: `by` is recorded with everything it does.
+
+    >>> Operator(queue.parts, by="ada").halt(reason="bad deploy")              # doctest: +SKIP
+    True
+    """
+
+    def __init__(self, parts: Parts, *, by: str) -> None:
+        self._parts = parts
+        self._by = by
+
+    def publish(self, registry: Registry) -> None:
+        """Say which job types are deployed, on how many shards."""
+        self._parts.store.switchboard.publish(registry, self._parts.clock.now())
+        self._parts.deployment.forget()
+
+    def switches(self) -> Switches:
+        """What is halted or paused now, by whom and why."""
+        return self._parts.deployment.switches(fresh=True)
+
+    def halt(self, *, reason: str) -> bool:
+        """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
+        return switch.halt(self._parts, by=self._by, reason=reason)
+
+    def resume(self) -> bool:
+        return switch.resume(self._parts)
+
+    def pause(self, job_type: str, *, reason: str) -> bool:
+        """Start no more jobs of one type; they can still be enqueued."""
+        return switch.pause(job_type, self._parts, by=self._by, reason=reason)
+
+    def unpause(self, job_type: str) -> bool:
+        return switch.unpause(job_type, self._parts)
+
+    def backlog(self) -> Backlog:
+        """Due and unclaimed jobs per type, and the dead letters."""
+        return backlog_of(self._parts)
+
+    def dead_letters(
+        self, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
+    ) -> Iterator[DeadLetter]:
+        """Open dead letters, the oldest first, of one type or all, by the date of their failure."""
+        return letters.open_letters(self._parts, job_type=job_type, start=start, end=end)
+
+    def dead_letter(self, job_id: str) -> DeadLetter:
+        return letters.find_letter(job_id, self._parts)
+
+    def redrive(self, job_id: str, *, reason: str) -> Redriven:
+        """Run a dead job again, as a new job."""
+        return letters.redrive(job_id, self._parts, by=self._by, reason=reason)
+
+    def redrive_many(
+        self,
+        *,
+        reason: str,
+        job_type: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Redriven]:
+        """Redrive all open dead letters that match; each result says which job it became, or why not."""
+        return letters.redrive_many(
+            self._parts,
+            by=self._by,
+            reason=reason,
+            job_type=job_type,
+            start=start,
+            end=end,
+            limit=limit,
+            progress=progress,
+        )
+
+    def discard(self, job_id: str, *, reason: str) -> DeadLetter:
+        """Resolve a dead letter without running it again."""
+        return letters.discard(job_id, self._parts, by=self._by, reason=reason)

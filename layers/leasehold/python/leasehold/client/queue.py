@@ -1,0 +1,264 @@
+"""The SDK: what a program imports to put work into the queue and to look after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from leasehold.client.payloads import encode_value, resolve
+from leasehold.client.tracing import current_trace
+from leasehold.domain.dedup import UntilEnded
+from leasehold.domain.errors import InvalidOptionError, LeaseholdError
+from leasehold.domain.job import SYSTEM
+from leasehold.engine import operate
+from leasehold.engine.draft import JobRequest, draft
+from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_many
+from leasehold.engine.parts import Parts
+from leasehold.store.dedups import insertions
+from leasehold.store.jobs import insertion
+from leasehold.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.client.payloads import TypedPayload
+    from leasehold.domain.dedup import DedupWindow
+    from leasehold.domain.due import Priority
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.domain.payload import Json
+    from leasehold.engine.enqueue import BulkResult, Enqueued
+    from leasehold.engine.operate import Cancelled
+    from leasehold.engine.telemetry import Telemetry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """One job of a bulk enqueue; the same fields as `Queue.enqueue` takes."""
+
+    job: str | TypedPayload
+    payload: Json | TypedPayload = None
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow | None = None
+    priority: Priority | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactEnqueue:
+    """A job as items for the caller's own TransactWriteItems. The job exists once that transaction commits."""
+
+    job_id: JobId
+    items: list[dict[str, Any]]
+
+
+class Queue:
+    """A queue in one pair of DynamoDB tables.
+
+    >>> queue = Queue.connect("leasehold-jobs", "leasehold-dead-letters")      # doctest: +SKIP
+    >>> queue.enqueue("daily_summary", {"user_id": "u1"}).job_id               # doctest: +SKIP
+    '01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d'
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @classmethod
+    def connect(
+        cls,
+        jobs_table: str,
+        dead_letters_table: str,
+        *,
+        client: DynamoDBClient | None = None,
+        endpoint_url: str | None = None,
+        region_name: str | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> Self:
+        """Open a queue on real tables, with boto3's usual ways of finding credentials and region."""
+        from leasehold.store.dynamodb.connection import connect
+        from leasehold.store.dynamodb.table import DynamoTable, TableNames
+
+        names = TableNames(jobs=jobs_table, dead_letters=dead_letters_table)
+        opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
+        store = Store(DynamoTable(opened, names))
+        return cls(Parts(store=store) if telemetry is None else Parts(store=store, telemetry=telemetry))
+
+    @property
+    def parts(self) -> Parts:
+        """What the queue is made of, for those who build on it."""
+        return self._parts
+
+    def enqueue(
+        self,
+        job: str | TypedPayload,
+        payload: Json | TypedPayload = None,
+        *,
+        run_at: datetime | None = None,
+        run_in: timedelta | None = None,
+        start_by: datetime | None = None,
+        dedup_key: str | None = None,
+        dedup_window: DedupWindow | None = None,
+        on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
+        priority: Priority | int | None = None,
+        max_attempts: int | None = None,
+        created_by: str = SYSTEM,
+        retry_of: str | None = None,
+        concurrency_key: str | None = None,
+        trace: str | None = None,
+    ) -> Enqueued:
+        """Put a job into the queue. Once this returns, the job will end, whatever crashes on the way.
+
+        >>> queue.enqueue(                                                     # doctest: +SKIP
+        ...     "daily_summary",
+        ...     {"user_id": "u1"},
+        ...     run_at=datetime(2026, 11, 15, 9, 30, tzinfo=ZoneInfo("Europe/Berlin")),
+        ...     dedup_key="u1",
+        ...     dedup_window=Day("Europe/Berlin"),
+        ... )
+        Enqueued(job_id='01a1de8a-…', created=True, replaced=None)
+        """
+        wanted = NewJob(
+            job=job,
+            payload=payload,
+            run_at=run_at,
+            run_in=run_in,
+            start_by=start_by,
+            dedup_key=dedup_key,
+            dedup_window=dedup_window,
+            priority=priority,
+            max_attempts=max_attempts,
+            created_by=created_by,
+            retry_of=retry_of,
+            concurrency_key=concurrency_key,
+            trace=trace,
+        )
+        return enqueue(_request(wanted), self._parts, on_duplicate=_parse_on_duplicate(on_duplicate))
+
+    def enqueue_many(
+        self,
+        jobs: Iterable[NewJob],
+        *,
+        on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[BulkResult]:
+        """Enqueue many jobs, 25 to a call; the answer has one result for each, in order.
+
+        A job that cannot be accepted is `Rejected` with its error and does not stop the others. `progress` is called
+        with how many are done and how many there are.
+
+        >>> queue.enqueue_many(NewJob(job="user_sync", payload={"user": n}) for n in range(1000))  # doctest: +SKIP
+        """
+        return enqueue_many(
+            [_request_or_error(job) for job in jobs],
+            self._parts,
+            on_duplicate=_parse_on_duplicate(on_duplicate),
+            progress=progress,
+        )
+
+    def transact_items(
+        self,
+        job: str | TypedPayload,
+        payload: Json | TypedPayload = None,
+        **options: Any,
+    ) -> TransactEnqueue:
+        """A job as items to put into your own DynamoDB transaction: both happen, or neither.
+
+        Takes the options of `enqueue` except `on_duplicate`: if the dedup key is taken, your transaction is cancelled.
+
+        >>> job = queue.transact_items("send_receipt", {"order": "o1"})                    # doctest: +SKIP
+        >>> client.transact_write_items(TransactItems=[put_order, *job.items])             # doctest: +SKIP
+        """
+        from leasehold.store.dynamodb.table import DynamoTable
+
+        table = self._parts.store.table
+        if not isinstance(table, DynamoTable):
+            raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
+        self._parts.deployment.refuse_if_halted()
+        drafted = draft(_request(NewJob(job=job, payload=payload, **options)), self._parts)
+        changes = insertions(drafted.job, drafted.record) if drafted.record else [insertion(drafted.job)]
+        return TransactEnqueue(job_id=drafted.job.job_id, items=table.transact_items(changes))
+
+    def get(self, job_id: str) -> Job:
+        """The job as it is now; JobNotFoundError if there is none."""
+        return operate.find(job_id, self._parts)
+
+    def cancel(self, job_id: str, *, reason: str) -> Cancelled:
+        """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""
+        return operate.cancel(job_id, reason, self._parts)
+
+    def retry(self, job_id: str, *, created_by: str = SYSTEM, priority: Priority | int | None = None) -> Enqueued:
+        """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
+        return operate.retry(job_id, self._parts, created_by=created_by, priority=priority)
+
+    def reschedule(self, job_id: str, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:
+        """Move a waiting job to another time; without one, to now."""
+        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in)
+
+    def edit(
+        self,
+        job_id: str,
+        *,
+        payload: Json | TypedPayload = None,
+        priority: Priority | int | None = None,
+        max_attempts: int | None = None,
+    ) -> Job:
+        """Change what a waiting job will do; a job that was claimed is left alone (WrongStateError)."""
+        text = None if payload is None else encode_value(payload)
+        return operate.edit(job_id, self._parts, payload_text=text, priority=priority, max_attempts=max_attempts)
+
+    def wait(self, job_id: str, *, timeout: timedelta = timedelta(seconds=30)) -> Job:
+        """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""
+        return operate.wait(job_id, self._parts, timeout=timeout)
+
+
+def _request(wanted: NewJob) -> JobRequest:
+    job_type, payload_text = resolve(wanted.job, wanted.payload)
+    return JobRequest(
+        job_type=job_type,
+        payload_text=payload_text,
+        run_at=wanted.run_at,
+        run_in=wanted.run_in,
+        start_by=wanted.start_by,
+        dedup_key=wanted.dedup_key,
+        dedup_window=_parse_window(wanted),
+        priority=wanted.priority,
+        max_attempts=wanted.max_attempts,
+        created_by=wanted.created_by,
+        retry_of=wanted.retry_of,
+        concurrency_key=wanted.concurrency_key,
+        trace=wanted.trace if wanted.trace is not None else current_trace(),
+    )
+
+
+def _request_or_error(wanted: NewJob) -> JobRequest | LeaseholdError:
+    try:
+        return _request(wanted)
+    except LeaseholdError as error:
+        return error
+
+
+def _parse_window(wanted: NewJob) -> DedupWindow:
+    if wanted.dedup_window is None:
+        return UntilEnded()
+    if wanted.dedup_key is None:
+        raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
+    return wanted.dedup_window
+
+
+def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
+    try:
+        return OnDuplicate(value)
+    except ValueError:
+        names = ", ".join(OnDuplicate)
+        raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None

@@ -1,0 +1,49 @@
+"""Switches that operators set, and the registry of what is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import InvalidOptionError, UnknownJobTypeError
+from leasehold.domain.ids import MAX_SHARDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from leasehold.domain.job_type import JobType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """Something is stopped: who did it, when and why."""
+
+    by: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switches:
+    halt: Switch | None = None
+    pauses: Mapping[str, Switch] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """What is deployed. The SDK refuses types and shards that are not in here: nobody would run such a job."""
+
+    types: Mapping[str, JobType]
+    shards: int = 1
+    ended_index: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shards <= MAX_SHARDS:
+            raise InvalidOptionError(self.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
+
+    def job_type(self, name: str) -> JobType:
+        try:
+            return self.types[name]
+        except KeyError:
+            raise UnknownJobTypeError(name, list(self.types)) from None

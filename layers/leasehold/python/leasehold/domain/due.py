@@ -1,0 +1,83 @@
+"""The due index: which lane an item waits in, and where in that lane."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from leasehold.domain.instants import from_text, to_millis, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_POSITION_WIDTH = 9
+
+
+class Priority(IntEnum):
+    """Higher runs first."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    CRITICAL = 3
+
+
+class Due(NamedTuple):
+    """When an item next needs the poller, and its place among those due at the same moment.
+
+    `position` is the creation time unless an operator moved the job, so that equal due times run in creation order.
+    """
+
+    at: datetime
+    position: str
+    item_id: str
+
+    @property
+    def key(self) -> str:
+        return f"{to_text(self.at)}#{self.position}#{self.item_id}"
+
+    def moved_to(self, at: datetime) -> Due:
+        return self._replace(at=at)
+
+    @classmethod
+    def parse(cls, key: str) -> Due:
+        at, position, item_id = key.split("#", 2)
+        return cls(from_text(at), position, item_id)
+
+
+def position_at(created_at: datetime) -> str:
+    """A creation time as fixed-width text that sorts like the time itself."""
+    millis, text = to_millis(created_at), ""
+    for _ in range(_POSITION_WIDTH):
+        millis, digit = divmod(millis, 36)
+        text = _DIGITS[digit] + text
+    return text
+
+
+def run_lane(priority: int, shard: int) -> str:
+    return f"{int(priority)}#{shard}"
+
+
+def hold_lane(scope: str) -> str:
+    return f"hold#{scope}"
+
+
+def is_hold_lane(lane: str) -> bool:
+    return lane.startswith("hold#")
+
+
+def lanes_by_priority(shards: int) -> Iterator[list[str]]:
+    """The lanes that a poll visits, those of the highest priority first."""
+    for priority in sorted(Priority, reverse=True):
+        yield [run_lane(priority, shard) for shard in range(shards)]
+
+
+# Scopes and schedules wait where polls look first, on the shard that every deployment has.
+SERVICE_LANE = run_lane(Priority.CRITICAL, 0)
+
+
+def due_until(now: datetime) -> str:
+    """The greatest due key that is due at `now`: `~` sorts after every position."""
+    return f"{to_text(now)}#~"

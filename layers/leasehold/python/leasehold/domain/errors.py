@@ -1,0 +1,245 @@
+"""Every error that Leasehold raises, as one tree.
+
+LeaseholdError
+├── InvalidInputError            the caller's value cannot be accepted; nothing was written
+│   ├── InvalidJobTypeError
+│   ├── UnknownJobTypeError
+│   ├── InvalidPayloadError      carries the path to the bad value
+│   ├── PayloadTooLargeError
+│   ├── NaiveDatetimeError
+│   ├── TimeOutOfRangeError
+│   ├── InvalidJobIdError
+│   ├── InvalidKeyError          dedup keys, concurrency keys
+│   └── InvalidOptionError       any other argument
+├── RefusedError                 the value is fine, the system says no
+│   ├── SystemHaltedError
+│   ├── NotDeployedError
+│   ├── DuplicateJobError
+│   ├── JobNotFoundError
+│   └── WrongStateError          the job is not in a state that allows this
+├── LeaseLostError               another owner has the job now; nothing was written
+├── StoreError
+│   ├── StoreUnavailableError    retries are used up
+│   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
+├── DispatchError                the hand-over to a handler failed
+├── WaitTimeoutError
+├── JobTimeoutError              a handler ran longer than its type allows
+└── NonRetryableError            raised by handlers: do not try again
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import timedelta
+
+_SHOWN = 120
+
+
+def shown(value: object) -> str:
+    """A value as error messages show it: its repr, shortened, so that a message never carries a payload."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+class LeaseholdError(Exception):
+    """Root of the tree."""
+
+    code = "leasehold_error"
+
+
+class InvalidInputError(LeaseholdError, ValueError):
+    """The caller's value cannot be accepted; nothing was written."""
+
+    code = "invalid_input"
+
+    def __init__(self, value: object, reason: str, fix: str) -> None:
+        super().__init__(f"{reason}: got {shown(value)}. {fix}")
+        self.value = value
+        self.reason = reason
+        self.fix = fix
+
+
+class InvalidJobTypeError(InvalidInputError):
+    code = "invalid_job_type"
+
+
+class UnknownJobTypeError(InvalidInputError):
+    code = "unknown_job_type"
+
+    def __init__(self, job_type: str, known: Sequence[str]) -> None:
+        names = ", ".join(sorted(known)) or "none"
+        super().__init__(
+            job_type,
+            "this job type is not deployed",
+            f"Deployed types: {names}. Add functions/jobs/{job_type}/ and deploy, or correct the name.",
+        )
+
+
+class InvalidPayloadError(InvalidInputError):
+    code = "invalid_payload"
+
+    def __init__(self, path: str, value: object, reason: str, fix: str) -> None:
+        super().__init__(value, f"payload value at {path} {reason}", fix)
+        self.path = path
+
+
+class PayloadTooLargeError(InvalidInputError):
+    code = "payload_too_large"
+
+    def __init__(self, what: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"{size} bytes",
+            f"the {what} is larger than the limit of {limit} bytes",
+            "Store the data elsewhere (S3, a table) and put its address into the job.",
+        )
+        self.size = size
+        self.limit = limit
+
+
+class NaiveDatetimeError(InvalidInputError):
+    code = "naive_datetime"
+
+    def __init__(self, value: object, what: str) -> None:
+        super().__init__(
+            value,
+            f"{what} has no timezone",
+            "Pass an aware datetime, e.g. datetime.now(UTC) or datetime(..., tzinfo=ZoneInfo('Europe/Berlin')).",
+        )
+
+
+class TimeOutOfRangeError(InvalidInputError):
+    code = "time_out_of_range"
+
+
+class InvalidJobIdError(InvalidInputError):
+    code = "invalid_job_id"
+
+
+class InvalidKeyError(InvalidInputError):
+    code = "invalid_key"
+
+
+class InvalidOptionError(InvalidInputError):
+    code = "invalid_option"
+
+
+class RefusedError(LeaseholdError):
+    """The request is well-formed, but the system's state does not allow it; nothing was written."""
+
+    code = "refused"
+
+
+class SystemHaltedError(RefusedError):
+    code = "system_halted"
+
+    def __init__(self, by: str, at: str, reason: str) -> None:
+        super().__init__(
+            f"the system is halted since {at} by {by}: {reason}. "
+            "No job is accepted or started until an operator resumes it."
+        )
+        self.by = by
+        self.at = at
+        self.reason = reason
+
+
+class NotDeployedError(RefusedError):
+    code = "not_deployed"
+
+    def __init__(self, table: str) -> None:
+        super().__init__(
+            f"table {table!r} holds no registry of job types. Deploy the stacks, "
+            "or publish one with Operator.publish(Registry(...))."
+        )
+
+
+class DuplicateJobError(RefusedError):
+    code = "duplicate_job"
+
+    def __init__(self, job_type: str, dedup_key: str, existing: str) -> None:
+        super().__init__(
+            f"a {job_type} job with dedup key {dedup_key!r} exists already: {existing}. "
+            "Use that job, or enqueue with on_duplicate='return_existing' or 'replace'."
+        )
+        self.existing = existing
+
+
+class JobNotFoundError(RefusedError):
+    code = "job_not_found"
+
+    def __init__(self, what: str, job_id: str) -> None:
+        super().__init__(f"there is no {what} {job_id}. It never existed, or its retention is over.")
+        self.job_id = job_id
+
+
+class WrongStateError(RefusedError):
+    code = "wrong_state"
+
+    def __init__(self, job_id: str, wanted: str, status: str, hint: str = "") -> None:
+        super().__init__(f"cannot {wanted} job {job_id}: it is {status}. {hint}".rstrip())
+        self.job_id = job_id
+        self.status = status
+
+
+class LeaseLostError(LeaseholdError):
+    """Another owner has the job now. Nothing was written, and nothing this worker writes will be."""
+
+    code = "lease_lost"
+
+    def __init__(self, job_id: str, transition: str, status: str | None) -> None:
+        super().__init__(
+            f"lost the lease on job {job_id} before {transition}; it is {status or 'gone'} now. "
+            "The write was refused; the job's new owner decides how it ends."
+        )
+        self.job_id = job_id
+        self.transition = transition
+
+
+class StoreError(LeaseholdError):
+    code = "store_error"
+
+
+class StoreUnavailableError(StoreError):
+    """The store did not answer within all retries. Whether the last write happened is not known."""
+
+    code = "store_unavailable"
+
+
+class TransactionRefusedError(StoreError):
+    """A part of the transaction that the caller brought along failed its own condition; nothing was written."""
+
+    code = "transaction_refused"
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        listed = ", ".join(f"item {index}: {reason}" for index, reason in sorted(reasons.items()))
+        super().__init__(f"the transaction was refused because of your own items ({listed}); nothing was written.")
+        self.reasons = dict(reasons)
+
+
+class DispatchError(LeaseholdError):
+    code = "dispatch_failed"
+
+
+class WaitTimeoutError(LeaseholdError, TimeoutError):
+    code = "wait_timeout"
+
+    def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
+        super().__init__(
+            f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
+            "It goes on; call wait() again or look at it with get()."
+        )
+
+
+class JobTimeoutError(LeaseholdError):
+    code = "timeout"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the handler ran longer than its time limit of {seconds:g} s")
+
+
+class NonRetryableError(LeaseholdError):
+    """Raise this in a handler when trying again cannot help: the job is dead-lettered at once."""
+
+    code = "non_retryable"

@@ -1,0 +1,43 @@
+"""What the poller hands to a handler: enough to start the job, and nothing of its payload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due
+from leasehold.domain.errors import InvalidInputError
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.job_type import parse_job_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.domain.ids import JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """`lease` is the due entry that the claim wrote: its time is when the lease expires."""
+
+    job_id: JobId
+    job_type: str
+    token: str
+    lease: Due
+
+    def to_event(self) -> dict[str, str]:
+        return {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, object]) -> Handover:
+        try:
+            return cls(
+                job_id=parse_job_id(event["job_id"]),
+                job_type=parse_job_type(event["job_type"]),
+                token=str(event["token"]),
+                lease=Due.parse(str(event["lease"])),
+            )
+        except (KeyError, ValueError) as error:
+            raise InvalidInputError(
+                event, f"this is not a hand-over from the poller ({error})", "See events/handler.json for one."
+            ) from None

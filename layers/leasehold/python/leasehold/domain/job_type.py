@@ -1,0 +1,104 @@
+"""What is deployed for one kind of job: its limits, its lease, its retries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from leasehold.domain.due import Priority
+from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
+
+# How far apart the clocks of two machines may be before only fencing protects a job.
+CLOCK_TOLERANCE = timedelta(seconds=5)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def parse_job_type(name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidJobTypeError(
+            name,
+            "a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter",
+            "Use a name like daily_summary.",
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long an ended job stays readable. Dead letters stay until they are resolved."""
+
+    completed: timedelta = timedelta(days=7)
+    cancelled: timedelta = timedelta(days=7)
+    dead_letter: timedelta = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobType:
+    """Settings of one job type.
+
+    timeout: how long a handler may run.
+    max_event_age: how long a hand-over may wait in Lambda's own queue.
+    lease: how long a claim lasts; by default as long as the platform could need.
+    heartbeat: extend the lease from a background thread, for leases shorter than the timeout.
+    concurrency: how many jobs of this type may be claimed at once; None is no limit.
+    """
+
+    name: str
+    timeout: timedelta = timedelta(seconds=60)
+    max_event_age: timedelta = timedelta(seconds=60)
+    lease: timedelta | None = None
+    heartbeat: bool = False
+    concurrency: int | None = None
+    priority: Priority = Priority.NORMAL
+    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    retry: RetryPolicy = field(default_factory=Exponential)
+    retention: Retention = field(default_factory=Retention)
+    function: str | None = None
+
+    def __post_init__(self) -> None:
+        parse_job_type(self.name)
+        if self.timeout <= timedelta(0) or self.max_event_age < timedelta(0):
+            raise InvalidOptionError(
+                (self.timeout, self.max_event_age),
+                f"{self.name}: timeout and event age must be positive",
+                "Correct it.",
+            )
+        if self.max_attempts < 1:
+            raise InvalidOptionError(self.max_attempts, f"{self.name}: max_attempts is at least 1", "Use 1 or more.")
+        if self.concurrency is not None and self.concurrency < 1:
+            raise InvalidOptionError(
+                self.concurrency,
+                f"{self.name}: concurrency is at least 1",
+                "Leave it out, or pause the type.",
+            )
+        if self.lease is not None and self.lease < self.full_lease and not self.heartbeat:
+            raise InvalidOptionError(
+                self.lease,
+                f"{self.name}: a lease shorter than timeout + event age + 5 s ({self.full_lease}) needs a heartbeat",
+                "Set heartbeat, or leave the lease out.",
+            )
+        if self.lease is not None and self.lease < 3 * CLOCK_TOLERANCE:
+            raise InvalidOptionError(
+                self.lease, f"{self.name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
+            )
+
+    @property
+    def full_lease(self) -> timedelta:
+        """As long as an invocation of this type can possibly still be on its way or running."""
+        return self.timeout + self.max_event_age + CLOCK_TOLERANCE
+
+    @property
+    def lease_length(self) -> timedelta:
+        return self.lease or self.full_lease
+
+    @property
+    def scope(self) -> str:
+        """Where this type's jobs wait together when they may not run now."""
+        return type_scope(self.name)
+
+
+def type_scope(job_type: str) -> str:
+    return f"type:{job_type}"

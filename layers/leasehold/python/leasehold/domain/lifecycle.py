@@ -1,0 +1,356 @@
+"""The state machine of a job, as data. Nothing changes a job's state except through this table.
+
+Each transition is one conditional write on one item. `guards` are what must hold besides the status, `sets` are the
+attributes its writer provides, `may_set` those it may provide, `removes` what is taken away unless provided.
+`signature` names the set attribute that only this one writer can have made: a write whose response was lost is
+recognised by it when the retry finds the condition failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from leasehold.domain.conditions import (
+    After,
+    AnyOf,
+    Condition,
+    Equals,
+    Exists,
+    Missing,
+    NotAfter,
+    OneOf,
+    Seen,
+    bind,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.domain.ids import JobId
+
+
+class JobStatus(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_waiting(self) -> bool:
+        return self in WAITING
+
+    @property
+    def has_ended(self) -> bool:
+        return self in ENDED
+
+
+class Writer(StrEnum):
+    SDK = "sdk"
+    POLLER = "poller"
+    HANDLER = "handler"
+    OPERATOR = "operator"
+
+
+WAITING = frozenset({JobStatus.PENDING, JobStatus.FAILED})
+RUNNING = frozenset({JobStatus.IN_PROGRESS})
+ENDED = frozenset({JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.DEAD_LETTER})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    name: str
+    by: tuple[Writer, ...]
+    sources: frozenset[JobStatus]
+    target: JobStatus | None = None
+    guards: tuple[Condition, ...] = ()
+    sets: frozenset[str] = frozenset()
+    may_set: frozenset[str] = frozenset()
+    adds: tuple[tuple[str, int], ...] = ()
+    removes: frozenset[str] = frozenset()
+    signature: str | None = None
+
+    def conditions(self, seen: Mapping[str, object]) -> tuple[Condition, ...]:
+        """What must hold of the stored item, with what the writer saw filled in."""
+        return (
+            OneOf("status", tuple(sorted(self.sources))),
+            *(bind(guard, seen) for guard in self.guards),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """A transition of one job, with what its writer saw and what it sets."""
+
+    job_id: JobId
+    transition: Transition
+    seen: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        provided = frozenset(self.values)
+        lacking = self.transition.sets - provided
+        foreign = provided - self.transition.sets - self.transition.may_set
+        if lacking or foreign:
+            raise TypeError(f"{self.transition.name}: lacks {sorted(lacking)}, does not take {sorted(foreign)}")
+
+    @property
+    def removed(self) -> frozenset[str]:
+        return self.transition.removes - frozenset(self.values)
+
+
+_OWNER_IS_MINE = Equals("locked_by", Seen("locked_by"))
+_ENTRY_AS_READ = Equals("due_key", Seen("due_key"))
+_NOT_STARTED = Missing("started_at")
+_STARTED = Exists("started_at")
+_NO_CANCEL_REQUESTED = Missing("cancel_requested")
+_CANCEL_REQUESTED = Exists("cancel_requested")
+_LEASE_IS_LIVE = After("lock_expires_at", Seen("now"))
+_LEASE_HAS_EXPIRED = NotAfter("lock_expires_at", Seen("now"))
+
+# `start_by` binds the first start only: a job that has run once was started in time.
+_MAY_STILL_START = AnyOf((Missing("start_by"), After("start_by", Seen("now")), Exists("last_attempt_at")))
+_START_IS_TOO_LATE = (NotAfter("start_by", Seen("now")), Missing("last_attempt_at"), _NOT_STARTED)
+
+_LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
+_DUE = frozenset({"due_lane", "due_key"})
+_END = frozenset({"completed_at"})
+_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", *_DUE})
+_END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches"})
+_BACK_REMOVES = frozenset({*_LEASE, "wake", "seat", "started_at"})
+_ERROR = frozenset({"last_error", "last_error_code"})
+
+CLAIM = Transition(
+    name="claim",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    target=JobStatus.IN_PROGRESS,
+    guards=(_ENTRY_AS_READ, _MAY_STILL_START),
+    sets=_LEASE | _DUE,
+    may_set=frozenset({"seat"}),
+    adds=(("dispatches", 1),),
+    removes=frozenset({"wake"}),
+    signature="locked_by",
+)
+RELEASE = Transition(
+    name="release",
+    by=(Writer.POLLER, Writer.HANDLER),
+    sources=RUNNING,
+    target=JobStatus.PENDING,
+    guards=(_OWNER_IS_MINE, _NOT_STARTED),
+    sets=_DUE,
+    may_set=frozenset({"wake"}),
+    removes=_BACK_REMOVES,
+    signature="due_key",
+)
+START = Transition(
+    name="start",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    guards=(_OWNER_IS_MINE, _MAY_STILL_START),
+    sets=frozenset({"locked_by", "started_at", "dispatches"}),
+    may_set=frozenset({"lock_expires_at", "due_key"}),
+    adds=(("attempts", 1),),
+    signature="locked_by",
+)
+EXTEND = Transition(
+    name="extend",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    guards=(_OWNER_IS_MINE, _LEASE_IS_LIVE),
+    sets=frozenset({"lock_expires_at", "due_key"}),
+    signature="lock_expires_at",
+)
+COMPLETE = Transition(
+    name="complete",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    target=JobStatus.COMPLETED,
+    guards=(_OWNER_IS_MINE,),
+    sets=_END | {"runs"},
+    may_set=_END_MAY_SET | {"result", "artifacts"},
+    removes=_END_REMOVES,
+    signature="runs",
+)
+FAIL = Transition(
+    name="fail",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    target=JobStatus.FAILED,
+    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
+    sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
+    may_set=frozenset({"wake"}),
+    removes=_BACK_REMOVES,
+    signature="runs",
+)
+DEAD_LETTER = Transition(
+    name="dead_letter",
+    by=(Writer.HANDLER, Writer.POLLER),
+    sources=RUNNING,
+    target=JobStatus.DEAD_LETTER,
+    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
+    sets=_END | _ERROR,
+    may_set=_END_MAY_SET | {"runs"},
+    removes=_END_REMOVES,
+    signature="runs",
+)
+SNOOZE = Transition(
+    name="snooze",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    target=JobStatus.PENDING,
+    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
+    sets=_DUE | {"last_attempt_at"},
+    may_set=frozenset({"wake"}),
+    adds=(("attempts", -1),),
+    removes=_BACK_REMOVES,
+    signature="due_key",
+)
+# The handler's own end without a retry: it raised Cancel, or it failed after a cancel was requested.
+ABORT = Transition(
+    name="abort",
+    by=(Writer.HANDLER,),
+    sources=RUNNING,
+    target=JobStatus.CANCELLED,
+    guards=(_OWNER_IS_MINE,),
+    sets=_END | {"runs", "cancel_reason"},
+    may_set=_END_MAY_SET | _ERROR,
+    removes=_END_REMOVES,
+    signature="runs",
+)
+CANCEL = Transition(
+    name="cancel",
+    by=(Writer.OPERATOR,),
+    sources=WAITING | RUNNING,
+    target=JobStatus.CANCELLED,
+    guards=(_NOT_STARTED,),
+    sets=_END | {"cancel_reason"},
+    may_set=_END_MAY_SET,
+    removes=_END_REMOVES,
+)
+REQUEST_CANCEL = Transition(
+    name="request_cancel",
+    by=(Writer.OPERATOR,),
+    sources=RUNNING,
+    guards=(_STARTED,),
+    sets=frozenset({"cancel_requested", "cancel_reason"}),
+)
+EXPIRE = Transition(
+    name="expire",
+    by=(Writer.POLLER, Writer.HANDLER),
+    sources=WAITING | RUNNING,
+    target=JobStatus.CANCELLED,
+    guards=_START_IS_TOO_LATE,
+    sets=_END | {"cancel_reason"},
+    may_set=_END_MAY_SET,
+    removes=_END_REMOVES,
+)
+
+_ORPHANED = (_ENTRY_AS_READ, _OWNER_IS_MINE, _LEASE_HAS_EXPIRED)
+
+REAP_UNSTARTED = Transition(
+    name="reap_unstarted",
+    by=(Writer.POLLER,),
+    sources=RUNNING,
+    target=JobStatus.PENDING,
+    guards=(*_ORPHANED, _NOT_STARTED),
+    sets=_DUE,
+    may_set=frozenset({"wake"}),
+    removes=_BACK_REMOVES,
+)
+REAP_FAILED = Transition(
+    name="reap_failed",
+    by=(Writer.POLLER,),
+    sources=RUNNING,
+    target=JobStatus.FAILED,
+    guards=(*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
+    sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
+    may_set=frozenset({"wake"}),
+    removes=_BACK_REMOVES,
+)
+REAP_DEAD = Transition(
+    name="reap_dead",
+    by=(Writer.POLLER,),
+    sources=RUNNING,
+    target=JobStatus.DEAD_LETTER,
+    guards=(*_ORPHANED, _NO_CANCEL_REQUESTED),
+    sets=_END | _ERROR,
+    may_set=_END_MAY_SET | {"runs"},
+    removes=_END_REMOVES,
+)
+REAP_CANCELLED = Transition(
+    name="reap_cancelled",
+    by=(Writer.POLLER,),
+    sources=RUNNING,
+    target=JobStatus.CANCELLED,
+    guards=(*_ORPHANED, _CANCEL_REQUESTED),
+    sets=_END | _ERROR | {"runs"},
+    may_set=_END_MAY_SET,
+    removes=_END_REMOVES,
+)
+HOLD = Transition(
+    name="hold",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    guards=(_ENTRY_AS_READ,),
+    sets=frozenset({"due_lane"}),
+)
+RESCHEDULE = Transition(
+    name="reschedule",
+    by=(Writer.OPERATOR,),
+    sources=WAITING,
+    guards=(_ENTRY_AS_READ,),
+    sets=_DUE,
+    may_set=frozenset({"wake"}),
+    removes=frozenset({"wake"}),
+)
+EDIT = Transition(
+    name="edit",
+    by=(Writer.OPERATOR,),
+    sources=WAITING,
+    guards=(_ENTRY_AS_READ, Equals("payload", Seen("payload"))),
+    may_set=frozenset({"payload", "priority", "max_attempts", "due_lane"}),
+)
+SETTLE = Transition(
+    name="settle",
+    by=(Writer.POLLER,),
+    sources=ENDED,
+    guards=(_ENTRY_AS_READ,),
+    # An effect that could not be done yet keeps its job in the index, at a later time.
+    may_set=_DUE,
+    removes=_DUE,
+)
+# A dead letter that an operator redrove or discarded may go, after the usual retention.
+RESOLVE = Transition(
+    name="resolve",
+    by=(Writer.OPERATOR,),
+    sources=frozenset({JobStatus.DEAD_LETTER}),
+    sets=frozenset({"expires_at"}),
+)
+
+TRANSITIONS: tuple[Transition, ...] = (
+    CLAIM,
+    RELEASE,
+    START,
+    EXTEND,
+    COMPLETE,
+    FAIL,
+    DEAD_LETTER,
+    SNOOZE,
+    ABORT,
+    CANCEL,
+    REQUEST_CANCEL,
+    EXPIRE,
+    REAP_UNSTARTED,
+    REAP_FAILED,
+    REAP_DEAD,
+    REAP_CANCELLED,
+    HOLD,
+    RESCHEDULE,
+    EDIT,
+    SETTLE,
+    RESOLVE,
+)

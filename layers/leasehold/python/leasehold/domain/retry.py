@@ -1,0 +1,79 @@
+"""When to try again. Time and chance are parameters, never read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from leasehold.domain.errors import InvalidOptionError
+
+DEFAULT_MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """`base * 2 ** (attempts - 1)`, at most `cap`, plus up to `jitter` of itself so that a herd spreads out."""
+
+    base: timedelta = timedelta(seconds=60)
+    cap: timedelta = timedelta(hours=6)
+    jitter: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.base <= timedelta(0) or self.cap < self.base:
+            raise InvalidOptionError(
+                (self.base, self.cap), "exponential retry needs 0 < base <= cap", "Correct base or cap."
+            )
+        if not 0 <= self.jitter <= 1:
+            raise InvalidOptionError(self.jitter, "jitter is a share from 0 to 1", "Use 0.1 for up to ten per cent.")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    delay: timedelta
+
+    def __post_init__(self) -> None:
+        if self.delay < timedelta(0):
+            raise InvalidOptionError(self.delay, "a retry delay is not negative", "Use 0 or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """One delay per failed attempt; the last one repeats."""
+
+    delays: tuple[timedelta, ...]
+
+    def __post_init__(self) -> None:
+        if not self.delays or min(self.delays) < timedelta(0):
+            raise InvalidOptionError(self.delays, "a table of delays has at least one, none negative", "Correct it.")
+
+
+type RetryPolicy = Exponential | Fixed | Delays
+
+
+def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:
+    """How long to wait after the `attempts`-th attempt failed; `chance` is in [0, 1).
+
+    >>> [retry_delay(Exponential(jitter=0), n, 0.0).total_seconds() for n in (1, 2, 3)]
+    [60.0, 120.0, 240.0]
+    """
+    match policy:
+        case Exponential(base, cap, jitter):
+            # Past 64 doublings every base is beyond every cap, and the product would overflow.
+            doubled = base * 2 ** (attempts - 1) if attempts <= 64 and base * 2.0 ** (attempts - 1) < cap else cap
+            return doubled + doubled * (jitter * chance)
+        case Fixed(delay):
+            return delay
+        case Delays(delays):
+            return delays[min(attempts, len(delays)) - 1]
+        case _:
+            assert_never(policy)
+
+
+def next_retry_at(policy: RetryPolicy, now: datetime, attempts: int, chance: float) -> datetime:
+    return now + retry_delay(policy, attempts, chance)
+
+
+def hand_over_backoff(dispatches: int, chance: float) -> timedelta:
+    """How long a job waits after its `dispatches`-th hand-over in a row reached no handler."""
+    return retry_delay(Exponential(timedelta(seconds=1), timedelta(minutes=5), 0.5), max(dispatches, 1), chance)

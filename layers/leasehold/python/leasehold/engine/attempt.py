@@ -1,0 +1,232 @@
+"""One running attempt at a job: its lease, and the only ways in which it may write."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import LeaseLostError, StoreUnavailableError
+from leasehold.domain.lifecycle import (
+    ABORT,
+    COMPLETE,
+    DEAD_LETTER,
+    EXTEND,
+    FAIL,
+    SNOOZE,
+    Transition,
+    Write,
+)
+from leasehold.domain.run import Outcome
+from leasehold.engine.endings import (
+    Failure,
+    dead_letter_of,
+    end_values,
+    error_values,
+    is_last_attempt,
+    request_token,
+    retry_values,
+    run_of,
+    waiting_values,
+)
+from leasehold.engine.tidy import give_back_seat, retire_dedup_record
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import ForeignItem
+
+_FIRST_PAUSE = timedelta(milliseconds=200)
+_LONGEST_PAUSE = timedelta(seconds=5)
+_CANCEL_READ_EVERY = timedelta(seconds=5)
+
+
+class Attempt:
+    """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
+
+    def __init__(self, job: Job, job_type: JobType, parts: Parts, *, deadline: datetime) -> None:
+        assert job.locked_by is not None
+        self.job = job
+        self.job_type = job_type
+        self.deadline = deadline
+        self.nonce = job.locked_by
+        self.artifacts: list[str] = []
+        self.has_ended = False
+        self._parts = parts
+        self._lease_until = job.lock_expires_at or deadline
+        self._cancel_read_at: datetime | None = None
+        self._transactions = 0
+
+    @property
+    def lease_until(self) -> datetime:
+        return self._lease_until
+
+    def extend(self) -> datetime:
+        """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
+        now = self._parts.clock.now()
+        until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
+        assert self.job.due is not None
+        self._cancel_read_at = now
+        self.job = self._advance(
+            EXTEND, {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}, {"now": now}
+        )
+        self._lease_until = until
+        return until
+
+    def is_cancel_requested(self) -> bool:
+        """Whether an operator asked this job to stop; read at most every few seconds."""
+        now = self._parts.clock.now()
+        if self.job.cancel_requested is None and (
+            self._cancel_read_at is None or now - self._cancel_read_at >= _CANCEL_READ_EVERY
+        ):
+            current = self._parts.store.jobs.get(self.job.job_id)
+            if current is None or current.locked_by != self.nonce:
+                raise LeaseLostError(self.job.job_id, "reading it", current.status if current else None)
+            self.job = current
+            self._cancel_read_at = now
+        return self.job.cancel_requested is not None
+
+    def complete(self, result_text: str | None, *, skipped: str | None = None) -> None:
+        values = self._completion(result_text, skipped)
+        self._patiently(lambda: self._advance(COMPLETE, values))
+        self._after_end(values)
+
+    def complete_with(self, items: Sequence[ForeignItem], result_text: str | None) -> None:
+        """Complete together with the handler's own writes, or not at all."""
+        values = self._completion(result_text, None)
+        self._transactions += 1
+        token = request_token(self.nonce, COMPLETE.name, str(self._transactions))
+        write = self._write(COMPLETE, values)
+        try:
+            self._parts.store.jobs.advance_with(write, (), token=token, foreign=items)
+        except TransitionRefused as refused:
+            raise self._lost(COMPLETE, refused.current) from None
+        self._after_end(values)
+
+    def snooze(self, delay: timedelta) -> bool:
+        """Give the attempt back and wait; False if a requested cancel ended the job instead."""
+        now = self._parts.clock.now()
+        values = {**waiting_values(self.job, now + delay, now), "last_attempt_at": self.job.started_at}
+        if not self._unless_cancelled(SNOOZE, values):
+            return False
+        self._after_end({})
+        return True
+
+    def abort(self, reason: str, failure: Failure | None = None) -> None:
+        """End as cancelled: the handler said so, or it failed after a cancel was requested."""
+        now = self._parts.clock.now()
+        outcome = Outcome.SKIPPED if failure is None else Outcome.FAILED
+        values = {
+            **self._end(ABORT),
+            **(error_values(failure) if failure else {}),
+            "cancel_reason": reason,
+            "runs": run_of(self.job, now, outcome, failure=failure, reason=reason, artifacts=tuple(self.artifacts)),
+        }
+        self._patiently(lambda: self._advance(ABORT, values))
+        self._after_end(values)
+
+    def fail(self, failure: Failure) -> str:
+        """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
+        if is_last_attempt(self.job, failure):
+            return "dead_letter" if self._bury(failure) else "cancelled"
+        now = self._parts.clock.now()
+        values = retry_values(self.job, failure, now, self.job_type, self._parts.chance)
+        if not self._unless_cancelled(FAIL, values, failure):
+            return "cancelled"
+        self._after_end({})
+        return "failed"
+
+    def _bury(self, failure: Failure) -> bool:
+        now = self._parts.clock.now()
+        runs = run_of(self.job, now, Outcome.FAILED, failure=failure, artifacts=tuple(self.artifacts))
+        values = {**self._end(DEAD_LETTER), **error_values(failure), "runs": runs}
+        letter = dead_letter_of(self.job, failure, now, runs)
+        write = self._write(DEAD_LETTER, values)
+        try:
+            self._patiently(
+                lambda: self._parts.store.jobs.bury(write, letter, token=request_token(self.nonce, DEAD_LETTER.name))
+            )
+        except TransitionRefused as refused:
+            self._abort_if_cancelled(DEAD_LETTER, refused.current, failure)
+            return False
+        self._after_end(values)
+        return True
+
+    def _unless_cancelled(
+        self, transition: Transition, values: Mapping[str, object], failure: Failure | None = None
+    ) -> bool:
+        try:
+            self._patiently(lambda: self._parts.store.jobs.advance(self._write(transition, values)))
+        except TransitionRefused as refused:
+            self._abort_if_cancelled(transition, refused.current, failure)
+            return False
+        return True
+
+    def _abort_if_cancelled(self, transition: Transition, current: Job | None, failure: Failure | None) -> None:
+        """A requested cancel wins over every way back."""
+        if current is None or current.locked_by != self.nonce or current.cancel_requested is None:
+            raise self._lost(transition, current) from None
+        self.job = current
+        self.abort(current.cancel_reason or "cancelled", failure)
+
+    def _completion(self, result_text: str | None, skipped: str | None) -> dict[str, object]:
+        now = self._parts.clock.now()
+        outcome = Outcome.COMPLETED if skipped is None else Outcome.SKIPPED
+        artifacts = tuple(self.artifacts)
+        values = {
+            **self._end(COMPLETE),
+            "runs": run_of(self.job, now, outcome, reason=skipped, artifacts=artifacts),
+        }
+        if result_text is not None:
+            values["result"] = result_text
+        if artifacts:
+            values["artifacts"] = artifacts
+        return values
+
+    def _end(self, transition: Transition) -> dict[str, object]:
+        registry = self._parts.deployment.registry()
+        return end_values(self.job, transition, self._parts.clock.now(), self.job_type, registry)
+
+    def _write(
+        self, transition: Transition, values: Mapping[str, object], seen: Mapping[str, object] | None = None
+    ) -> Write:
+        return Write(
+            job_id=self.job.job_id,
+            transition=transition,
+            seen={"locked_by": self.nonce, **(seen or {})},
+            values=values,
+        )
+
+    def _advance(
+        self, transition: Transition, values: Mapping[str, object], seen: Mapping[str, object] | None = None
+    ) -> Job:
+        try:
+            return self._parts.store.jobs.advance(self._write(transition, values, seen))
+        except TransitionRefused as refused:
+            raise self._lost(transition, refused.current) from None
+
+    def _lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
+        return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
+
+    def _patiently(self, write: Callable[[], object]) -> None:
+        """Try an end until the platform's deadline: the work is done, and giving up would do it again."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                write()
+            except StoreUnavailableError:
+                if self._parts.clock.now() + pause >= self.deadline:
+                    raise
+            else:
+                return
+            self._parts.clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _after_end(self, values: Mapping[str, object]) -> None:
+        self.has_ended = True
+        give_back_seat(self.job, self._parts)
+        retire_dedup_record(self.job, values.get("expires_at"), self._parts)

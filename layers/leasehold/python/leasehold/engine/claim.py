@@ -1,0 +1,115 @@
+"""Claim: take the lease on a due job, with a seat where its type has a limit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import run_lane
+from leasehold.domain.handover import Handover
+from leasehold.domain.ids import shard_of
+from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
+from leasehold.engine.endings import end_values
+from leasehold.engine.ports import make_nonce
+from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
+from leasehold.engine.tidy import retire_dedup_record
+from leasehold.store.holds import Seat, SeatTaken
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.admit import SeatPlan
+    from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DueJob
+
+
+def claim(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Handover:
+    """Take the lease by one conditional write; TransitionRefused if the job is not what the index showed."""
+    handover = _handover(entry, job_type, worker_id, parts)
+    parts.store.jobs.advance(_write(entry, handover, parts))
+    _tell(handover, worker_id, parts)
+    return handover
+
+
+def claim_seat(entry: DueJob, job_type: JobType, plan: SeatPlan, worker_id: str, parts: Parts) -> Handover | None:
+    """Take the lease together with a seat of the plan; None when the plan has none left."""
+    while not plan.is_full:
+        abandoned = None if plan.free else plan.abandoned.pop()
+        number = abandoned.number if abandoned else plan.free.pop(0)
+        handover = _handover(entry, job_type, worker_id, parts)
+        seat = Seat(
+            scope=job_type.scope,
+            number=number,
+            job_id=entry.job_id,
+            taken_by=handover.token,
+            # A heartbeat may give up its lease sooner; the handler behind it may still be running until then.
+            held_until=parts.clock.now() + max(job_type.full_lease, job_type.lease_length),
+        )
+        try:
+            parts.store.holds.claim(_write(entry, handover, parts, seat=seat.reference), seat, abandoned)
+        except SeatTaken:
+            continue
+        except TransitionRefused:
+            if abandoned:
+                plan.abandoned.append(abandoned)
+            else:
+                plan.free.insert(0, number)
+            raise
+        _tell(handover, worker_id, parts)
+        return handover
+    return None
+
+
+def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
+    """End a job that was not started by its `start_by`; False if that is not what kept it from starting."""
+    now = parts.clock.now()
+    if job is None or job.start_by is None or job.start_by > now or job.has_ended:
+        return False
+    job_type = parts.deployment.settings_of(job.job_type)
+    reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
+    values = {**end_values(job, EXPIRE, now, job_type, parts.deployment.registry()), "cancel_reason": reason}
+    try:
+        parts.store.jobs.advance(Write(job_id=job.job_id, transition=EXPIRE, seen={"now": now}, values=values))
+    except TransitionRefused:
+        return False
+    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
+    retire_dedup_record(job, values.get("expires_at"), parts)
+    return True
+
+
+def _handover(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Handover:
+    # Never before the entry's own time: a slow clock must not write a lease that sorts before what it replaces.
+    expires_at = max(parts.clock.now(), entry.due.at + timedelta(milliseconds=1)) + job_type.lease_length
+    return Handover(
+        job_id=entry.job_id,
+        job_type=entry.job_type,
+        token=make_nonce(parts.chance, worker_id),
+        lease=entry.due.moved_to(expires_at),
+    )
+
+
+def _write(entry: DueJob, handover: Handover, parts: Parts, *, seat: str | None = None) -> Write:
+    now = parts.clock.now()
+    values: dict[str, object] = {
+        "locked_by": handover.token,
+        "locked_at": now,
+        "lock_expires_at": handover.lease.at,
+        "due_lane": run_lane(entry.priority, shard_of(entry.job_id)),
+        "due_key": handover.lease,
+    }
+    if seat is not None:
+        values["seat"] = seat
+    return Write(job_id=entry.job_id, transition=CLAIM, seen={"due_key": entry.due_key, "now": now}, values=values)
+
+
+def _tell(handover: Handover, worker_id: str, parts: Parts) -> None:
+    parts.telemetry.event(
+        Event.JOB_CLAIMED,
+        job_id=handover.job_id,
+        job_type=handover.job_type,
+        worker_id=worker_id,
+        lease_until=handover.lease.at.isoformat(),
+    )
+    parts.telemetry.measure(CLAIMED, 1, job_type=handover.job_type)

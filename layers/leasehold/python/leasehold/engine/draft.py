@@ -1,0 +1,151 @@
+"""Build a new job from a request: every check happens here, before any write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.dedup import DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
+from leasehold.domain.due import Due, Priority, position_at, run_lane
+from leasehold.domain.errors import InvalidInputError, InvalidOptionError
+from leasehold.domain.ids import RANDOM_BITS, make_job_id, parse_job_id, shard_of
+from leasehold.domain.instants import instant, later, to_text
+from leasehold.domain.job import SYSTEM, Job
+from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.lifecycle import JobStatus
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.effects import Effect
+    from leasehold.domain.ids import JobId
+    from leasehold.engine.parts import Parts
+
+# A job that falls due within this time sets `wake`, and the stream starts a poller for it.
+WAKE_WITHIN = timedelta(seconds=60)
+MAX_ATTEMPTS = 1000
+_MAX_NAME_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What a caller asks for; `payload_text` is encoded and bounded already."""
+
+    job_type: str
+    payload_text: str
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow = field(default_factory=UntilEnded)
+    priority: Priority | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A job that is ready to be written, with the dedup record that moves with it."""
+
+    job: Job
+    record: DedupRecord | None = None
+
+
+def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
+    registry = parts.deployment.registry()
+    job_type = registry.job_type(parse_job_type(request.job_type))
+    now = parts.clock.now()
+    scheduled_for = due_time(request.run_at, request.run_in, now)
+    if job_id is None:
+        shard = parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
+        job_id = make_job_id(scheduled_for, shard, parts.chance.bits(RANDOM_BITS))
+    record = None
+    if request.dedup_key is not None:
+        key = parse_key(request.dedup_key, "dedup key")
+        record = dedup_record(job_type.name, key, request.dedup_window, scheduled_for, job_id)
+    priority = job_type.priority if request.priority is None else parse_priority(request.priority)
+    job = Job(
+        job_id=job_id,
+        job_type=job_type.name,
+        payload_text=request.payload_text,
+        scheduled_for=scheduled_for,
+        status=JobStatus.PENDING,
+        priority=priority,
+        max_attempts=job_type.max_attempts if request.max_attempts is None else parse_attempts(request.max_attempts),
+        created_at=now,
+        created_by=_parse_name(request.created_by, "created_by"),
+        due=Due(scheduled_for, position_at(now), job_id),
+        due_lane=run_lane(priority, shard_of(job_id)),
+        wake=needs_wake(scheduled_for, now),
+        start_by=_start_by(request.start_by, scheduled_for),
+        retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),
+        dedup=record.ref if record else None,
+        concurrency_key=(
+            None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
+        ),
+        trace=None if request.trace is None else _parse_name(request.trace, "trace"),
+        effects=request.effects,
+    )
+    return Draft(job, record)
+
+
+def needs_wake(due_at: datetime, now: datetime) -> bool:
+    return due_at - now < WAKE_WITHIN
+
+
+def parse_priority(value: object) -> Priority:
+    names = ", ".join(f"{each.name}={each.value}" for each in Priority)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in set(Priority):
+        raise InvalidOptionError(value, "there is no such priority", f"Use one of {names}.")
+    return Priority(value)
+
+
+def parse_attempts(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ATTEMPTS:
+        raise InvalidOptionError(value, f"max_attempts is a whole number from 1 to {MAX_ATTEMPTS}", "Correct it.")
+    return value
+
+
+def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -> datetime:
+    """When to run; a time in the past means now."""
+    if run_at is not None and run_in is not None:
+        raise InvalidOptionError((run_at, run_in), "run_at and run_in exclude each other", "Pass one of them.")
+    if run_in is not None:
+        if not isinstance(run_in, timedelta):
+            raise InvalidOptionError(run_in, "run_in is a timedelta", "Use timedelta(seconds=...).")
+        return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
+    if run_at is None:
+        return now
+    return max(_no_earlier_than_epoch(run_at, now), now)
+
+
+def _no_earlier_than_epoch(run_at: datetime, now: datetime) -> datetime:
+    """An aware time before 1970 cannot be a key, but like every past time it means now."""
+    try:
+        return instant(run_at, what="run_at")
+    except InvalidInputError:
+        if getattr(run_at, "year", 9999) < 1971 and getattr(run_at, "tzinfo", None) is not None:
+            return now
+        raise
+
+
+def _start_by(start_by: datetime | None, scheduled_for: datetime) -> datetime | None:
+    if start_by is None:
+        return None
+    limit = instant(start_by, what="start_by")
+    if limit <= scheduled_for:
+        raise InvalidOptionError(
+            to_text(limit), f"start_by is not after the job's time {to_text(scheduled_for)}", "Choose a later start_by."
+        )
+    return limit
+
+
+def _parse_name(value: object, what: str) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value.encode()) > _MAX_NAME_BYTES:
+        raise InvalidOptionError(value, f"{what} is 1 to {_MAX_NAME_BYTES} bytes of printable text", "Correct it.")
+    return value

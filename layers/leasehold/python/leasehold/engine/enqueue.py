@@ -1,0 +1,178 @@
+"""Enqueue: write a new job, or find the one that holds its dedup key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.domain.errors import DuplicateJobError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.domain.lifecycle import CANCEL, Write
+from leasehold.engine.draft import draft
+from leasehold.engine.endings import end_values
+from leasehold.engine.telemetry import Event
+from leasehold.store.dedups import PointerMoved
+from leasehold.store.table import ConditionFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from leasehold.domain.dedup import DedupRecord
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.engine.draft import Draft, JobRequest
+    from leasehold.engine.parts import Parts
+
+_TRIES = 5
+_BULK = 25
+
+
+class OnDuplicate(StrEnum):
+    RETURN_EXISTING = "return_existing"
+    RAISE = "raise"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueued:
+    """Which job it is now, and whether this call made it. `replaced` is the waiting job that it took the place of."""
+
+    job_id: JobId
+    created: bool
+    replaced: JobId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """One item of a bulk enqueue that was not accepted."""
+
+    error: LeaseholdError
+
+
+type BulkResult = Enqueued | Rejected
+
+
+def enqueue(request: JobRequest, parts: Parts, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
+    parts.deployment.refuse_if_halted()
+    return write(draft(request, parts), parts, on_duplicate=on_duplicate)
+
+
+def enqueue_many(
+    requests: Sequence[JobRequest | LeaseholdError],
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[BulkResult]:
+    """Enqueue each request; one that cannot be accepted does not stop the others."""
+    parts.deployment.refuse_if_halted()
+    results: list[BulkResult] = []
+    for start in range(0, len(requests), _BULK):
+        # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
+        results += _write_batch(requests[start : start + _BULK], parts, on_duplicate)
+        if progress is not None:
+            progress(len(results), len(requests))
+    return results
+
+
+def write(drafted: Draft, parts: Parts, *, on_duplicate: OnDuplicate, successor_of: JobId | None = None) -> Enqueued:
+    """Write a draft. `successor_of` names an ended job whose dedup key the new one inherits."""
+    if drafted.record is None:
+        # Our id carries 62 random bits: where it exists already, a retry of this very call wrote it.
+        parts.store.jobs.insert(drafted.job)
+        result = Enqueued(job_id=drafted.job.job_id, created=True)
+    else:
+        result = _write_deduplicated(drafted.job, drafted.record, parts, on_duplicate, successor_of)
+    if result.created:
+        _tell(drafted.job, parts)
+    return result
+
+
+def _write_deduplicated(
+    job: Job, record: DedupRecord, parts: Parts, on_duplicate: OnDuplicate, successor_of: JobId | None
+) -> Enqueued:
+    for _ in range(_TRIES):
+        try:
+            holder = parts.store.dedups.insert(job, record)
+            if holder is None:
+                return Enqueued(job_id=job.job_id, created=True)
+            existing = parts.store.jobs.get(holder.job_id)
+            if _is_free(holder, existing, parts) or holder.job_id == successor_of:
+                parts.store.dedups.take_over(job, record, holder)
+                return Enqueued(job_id=job.job_id, created=True)
+            match on_duplicate:
+                case OnDuplicate.RETURN_EXISTING:
+                    return Enqueued(job_id=holder.job_id, created=False)
+                case OnDuplicate.RAISE:
+                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+                case OnDuplicate.REPLACE:
+                    if existing is None or not existing.status.is_waiting:
+                        return Enqueued(job_id=holder.job_id, created=False)
+                    parts.store.dedups.replace(_replaced(existing, job, parts), job, record, holder)
+                    return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
+                case _:
+                    assert_never(on_duplicate)
+        except PointerMoved:
+            continue
+    raise StoreUnavailableError(
+        f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
+    )
+
+
+def _is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
+    """A key is held until its job has ended and its window is over."""
+    return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
+
+
+def _replaced(old: Job, new: Job, parts: Parts) -> Write:
+    now = parts.clock.now()
+    registry = parts.deployment.registry()
+    values = end_values(old, CANCEL, now, parts.deployment.settings_of(old.job_type), registry)
+    return Write(job_id=old.job_id, transition=CANCEL, values={**values, "cancel_reason": f"replaced by {new.job_id}"})
+
+
+def _write_batch(
+    requests: Sequence[JobRequest | LeaseholdError], parts: Parts, on_duplicate: OnDuplicate
+) -> list[BulkResult]:
+    results: dict[int, BulkResult] = {}
+    plain: list[tuple[int, Job]] = []
+    for position, request in enumerate(requests):
+        try:
+            if isinstance(request, LeaseholdError):
+                raise request
+            parts.deployment.refuse_if_halted()
+            drafted = draft(request, parts)
+            if drafted.record is None:
+                plain.append((position, drafted.job))
+            else:
+                results[position] = write(drafted, parts, on_duplicate=on_duplicate)
+        except LeaseholdError as error:
+            results[position] = Rejected(error=error)
+    answers = parts.store.jobs.insert_many([job for _, job in plain]) if plain else []
+    for (position, job), answer in zip(plain, answers, strict=True):
+        results[position] = _bulk_result(job, answer)
+        if answer is None:
+            _tell(job, parts)
+    return [results[position] for position in range(len(requests))]
+
+
+def _bulk_result(job: Job, answer: Exception | None) -> BulkResult:
+    match answer:
+        case None | ConditionFailed():
+            # An id of ours that exists was written by a try whose response was lost.
+            return Enqueued(job_id=job.job_id, created=True)
+        case LeaseholdError():
+            return Rejected(error=answer)
+        case _:
+            return Rejected(error=StoreError(str(answer)))
+
+
+def _tell(job: Job, parts: Parts) -> None:
+    parts.telemetry.event(
+        Event.JOB_ENQUEUED,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        scheduled_for=job.scheduled_for.isoformat(),
+        created_by=job.created_by,
+        trace=job.trace,
+    )

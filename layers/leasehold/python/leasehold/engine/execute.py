@@ -1,0 +1,233 @@
+"""Execute: run one hand-over from its start guard to the end that its handler asked for."""
+
+from __future__ import annotations
+
+import traceback
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.domain.lifecycle import START, Write
+from leasehold.domain.payload import encode_result
+from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.engine.attempt import Attempt
+from leasehold.engine.claim import expire_if_too_late
+from leasehold.engine.endings import Failure
+from leasehold.engine.ports import make_nonce
+from leasehold.engine.release import release, tell_dead
+from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.parts import Parts
+
+_RELEASED_FOR = timedelta(seconds=60)
+
+
+class Execution(StrEnum):
+    """How one hand-over went."""
+
+    COMPLETED = "completed"
+    SKIPPED = "skipped"
+    SNOOZED = "snoozed"
+    FAILED = "failed"
+    DEAD_LETTERED = "dead_letter"
+    CANCELLED = "cancelled"
+    # The start was refused: a second copy of the hand-over, or one that came too late.
+    NOT_STARTED = "not_started"
+    RELEASED = "released"
+    EXPIRED = "expired"
+    LEASE_LOST = "lease_lost"
+
+
+class Executor:
+    """Runs hand-overs in one worker.
+
+    `work` is the handler: it gets the attempt and returns a JSON value. `keep_alive` surrounds it with a heartbeat for
+    types that ask for one. `remaining` is how long the platform lets this invocation live.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        worker_id: str,
+        keep_alive: Callable[[Attempt], AbstractContextManager[object]] | None = None,
+    ) -> None:
+        self._parts = parts
+        self._worker_id = worker_id
+        self._keep_alive = keep_alive
+
+    def execute(
+        self, handover: Handover, work: Callable[[Attempt], object], *, remaining: timedelta | None = None
+    ) -> Execution:
+        attempt = self.begin(handover, remaining=remaining)
+        if isinstance(attempt, Execution):
+            return attempt
+        try:
+            return self._run(attempt, work)
+        except LeaseLostError as lost:
+            self._tell_lost(attempt.job.job_id, attempt.job.job_type, lost.transition)
+            return Execution.LEASE_LOST
+
+    def begin(self, handover: Handover, *, remaining: timedelta | None = None) -> Attempt | Execution:
+        """Start a hand-over, or say why it does not start."""
+        switches = self._parts.deployment.switches()
+        if switches.halt is not None or handover.job_type in switches.pauses:
+            now = self._parts.clock.now()
+            release(handover, "halted" if switches.halt else "paused", self._parts, until=now + _RELEASED_FOR)
+            return Execution.RELEASED
+        job_type = self._parts.deployment.settings_of(handover.job_type)
+        time_left = remaining or job_type.timeout
+        try:
+            job = self._start(handover, job_type, time_left)
+        except TransitionRefused as refused:
+            if expire_if_too_late(refused.current, self._parts):
+                return Execution.EXPIRED
+            self._tell_lost(handover.job_id, handover.job_type, START.name)
+            return Execution.NOT_STARTED
+        self._tell_started(job)
+        return Attempt(job, job_type, self._parts, deadline=self._parts.clock.now() + time_left)
+
+    def _start(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Job:
+        """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
+        now = self._parts.clock.now()
+        values: dict[str, object] = {
+            "locked_by": make_nonce(self._parts.chance, self._worker_id),
+            "started_at": now,
+            "dispatches": 0,
+        }
+        # A lease must outlast what it protects; a hand-over that waited long in a queue gets a longer one.
+        needed_until = now + (job_type.lease_length / 2 if job_type.heartbeat else time_left + CLOCK_TOLERANCE)
+        if handover.lease.at < needed_until:
+            until = now + job_type.lease_length if job_type.heartbeat else needed_until
+            values |= {"lock_expires_at": until, "due_key": handover.lease.moved_to(until)}
+        return self._parts.store.jobs.advance(
+            Write(
+                job_id=handover.job_id,
+                transition=START,
+                seen={"locked_by": handover.token, "now": now},
+                values=values,
+            )
+        )
+
+    def _run(self, attempt: Attempt, work: Callable[[Attempt], object]) -> Execution:
+        try:
+            if self._keep_alive is not None and attempt.job_type.heartbeat:
+                with self._keep_alive(attempt):
+                    result = work(attempt)
+            else:
+                result = work(attempt)
+            result_text = None if result is None or attempt.has_ended else encode_result(result)
+        except LeaseLostError:
+            raise
+        except Snooze as snooze:
+            if not attempt.snooze(snooze.delay):
+                return self._cancelled(attempt)
+            self._tell_end(attempt, Event.JOB_SNOOZED, seconds=snooze.delay.total_seconds())
+            return Execution.SNOOZED
+        except Skip as skip:
+            attempt.complete(None, skipped=skip.reason)
+            self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=skip.reason)
+            return Execution.SKIPPED
+        except Cancel as cancel:
+            attempt.abort(cancel.reason)
+            return self._cancelled(attempt, reason=cancel.reason)
+        except (Exception, SystemExit) as error:
+            return self._failed(attempt, error)
+        if not attempt.has_ended:
+            attempt.complete(result_text)
+        self._tell_end(attempt, Event.JOB_COMPLETED, "success")
+        return Execution.COMPLETED
+
+    def _failed(self, attempt: Attempt, error: BaseException) -> Execution:
+        if attempt.has_ended:
+            # It completed by transact_complete and then raised: the end stands, the error is only told.
+            self._tell_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
+            return Execution.COMPLETED
+        failure = failure_of(error)
+        how = attempt.fail(failure)
+        if how == "cancelled":
+            return self._cancelled(attempt)
+        self._tell_end(
+            attempt,
+            Event.JOB_FAILED,
+            "failed",
+            error_code=failure.code,
+            error=failure.error[-1000:],
+            will_retry=how == "failed",
+        )
+        if how == "failed":
+            return Execution.FAILED
+        tell_dead(self._parts, attempt.job.job_id, attempt.job.job_type, attempt.job.attempts, failure)
+        return Execution.DEAD_LETTERED
+
+    def _cancelled(self, attempt: Attempt, reason: str | None = None) -> Execution:
+        self._tell_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=reason or attempt.job.cancel_reason)
+        return Execution.CANCELLED
+
+    def _tell_started(self, job: Job) -> None:
+        assert job.started_at is not None
+        assert job.due is not None
+        self._parts.telemetry.event(
+            Event.JOB_STARTED,
+            job_id=job.job_id,
+            job_type=job.job_type,
+            attempt=job.attempts,
+            worker_id=job.locked_by,
+            trace=job.trace,
+        )
+        if job.attempts == 1 and job.last_attempt_at is None:
+            late = (job.started_at - job.scheduled_for).total_seconds()
+            self._parts.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
+
+    def _tell_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
+        job = attempt.job
+        assert job.started_at is not None
+        seconds = (self._parts.clock.now() - job.started_at).total_seconds()
+        self._parts.telemetry.event(
+            event,
+            job_id=job.job_id,
+            job_type=job.job_type,
+            attempt=job.attempts,
+            worker_id=attempt.nonce,
+            duration_ms=round(seconds * 1000),
+            trace=job.trace,
+            **fields,
+        )
+        self._parts.telemetry.measure(PROCESSING, seconds, job_type=job.job_type)
+        if status is not None:
+            self._parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=status)
+
+    def _tell_lost(self, job_id: str, job_type: str, transition: str) -> None:
+        self._parts.telemetry.event(
+            Event.LEASE_LOST, job_id=job_id, job_type=job_type, worker_id=self._worker_id, transition=transition
+        )
+        self._parts.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What a raised error says about the run. A refused value of the handler's own will be refused again."""
+    code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
+    text = "".join(traceback.format_exception(type(error), error, _from_the_handler(error.__traceback__))).rstrip()
+    permanent = isinstance(error, NonRetryableError) or (
+        isinstance(error, LeaseholdError) and isinstance(error, ValueError)
+    )
+    return Failure(error=text, code=str(code), is_retryable=not permanent)
+
+
+def _from_the_handler(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that its reader can act on: what lies below our own frames."""
+    frame = trace
+    while frame is not None and frame.tb_frame.f_globals.get("__name__", "").startswith("leasehold."):
+        frame = frame.tb_next
+    return frame or trace

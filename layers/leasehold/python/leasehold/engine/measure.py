@@ -1,0 +1,97 @@
+"""Measure: how much waits, per type. Run once a minute beside the polls, so that no poll pays for a backlog twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import lanes_by_priority
+from leasehold.domain.job_type import type_scope
+from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, OLDEST_DUE_AGE, QUEUE_DEPTH
+from leasehold.store.jobs import DueJob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DuePage
+    from leasehold.store.table import Record
+
+# Beyond this a lane is "very many": exact figures would cost more than they tell.
+COUNT_LIMIT = 10_000
+_PAGE = 1000
+
+
+@dataclass(slots=True)
+class Backlog:
+    """Due and unclaimed jobs per type, held ones included; future and running jobs are not even read."""
+
+    depth: Counter[str] = field(default_factory=Counter)
+    oldest: dict[str, datetime] = field(default_factory=dict)
+    dead_letters: int = 0
+    oldest_dead_letter: datetime | None = None
+
+
+def measure(parts: Parts) -> Backlog:
+    backlog = backlog_of(parts)
+    now = parts.clock.now()
+    for job_type in sorted({*parts.deployment.registry().types, *backlog.depth}):
+        parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
+        age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
+        parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+    parts.telemetry.measure(DEAD_LETTER_DEPTH, backlog.dead_letters)
+    oldest = backlog.oldest_dead_letter
+    age = (now - oldest).total_seconds() if oldest else 0.0
+    parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
+    return backlog
+
+
+def backlog_of(parts: Parts) -> Backlog:
+    registry = parts.deployment.registry()
+    backlog = Backlog()
+    for lane in (lane for level in lanes_by_priority(registry.shards) for lane in level):
+        for entry in _waiting(_due_pages(lane, parts)):
+            _count(entry, backlog)
+    for job_type in registry.types:
+        for entry in _waiting(_held_pages(type_scope(job_type), parts)):
+            _count(entry, backlog)
+    backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
+    backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
+    return backlog
+
+
+def _count(entry: DueJob, backlog: Backlog) -> None:
+    backlog.depth[entry.job_type] += 1
+    backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
+
+
+def _waiting(pages: Iterator[DuePage]) -> Iterator[DueJob]:
+    read = 0
+    for page in pages:
+        yield from (each for each in page.entries if isinstance(each, DueJob) and each.status.is_waiting)
+        read += len(page.entries)
+        if read >= COUNT_LIMIT:
+            return
+
+
+def _due_pages(lane: str, parts: Parts) -> Iterator[DuePage]:
+    now = parts.clock.now()
+    cursor: Record | None = None
+    while True:
+        page = parts.store.jobs.due(lane, now, limit=_PAGE, after=cursor)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _held_pages(scope: str, parts: Parts) -> Iterator[DuePage]:
+    cursor: Record | None = None
+    while True:
+        page = parts.store.jobs.held(scope, limit=_PAGE, after=cursor)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return

@@ -1,0 +1,208 @@
+"""Operate: what people and programs may do to a job that exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.domain.dedup import DedupRecord
+from leasehold.domain.due import Due, position_at, run_lane
+from leasehold.domain.errors import (
+    InvalidOptionError,
+    JobNotFoundError,
+    StoreUnavailableError,
+    WaitTimeoutError,
+    WrongStateError,
+)
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.instants import to_text
+from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, JobStatus, Write
+from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
+from leasehold.engine.endings import end_values
+from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
+from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.engine.tidy import give_back_seat, retire_dedup_record
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from leasehold.domain.due import Priority
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+
+_TRIES = 5
+_WAIT_FIRST = timedelta(milliseconds=50)
+_WAIT_LONGEST = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """`job_ended` tells whether the job is cancelled now; if not, it runs, and was asked to stop."""
+
+    job_id: JobId
+    job_ended: bool
+
+
+def find(job_id: object, parts: Parts) -> Job:
+    wanted = parse_job_id(job_id)
+    job = parts.store.jobs.get(wanted)
+    if job is None:
+        raise JobNotFoundError("job", wanted)
+    return job
+
+
+def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
+    """Cancel a job that has not started; ask one that runs to stop."""
+    if not reason:
+        raise InvalidOptionError(reason, "a cancel needs a reason", "Say why, for whoever looks at the job later.")
+    for _ in range(_TRIES):
+        job = find(job_id, parts)
+        if job.has_ended:
+            raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
+        try:
+            if job.started_at is None:
+                _cancel_unstarted(job, reason, parts)
+                return Cancelled(job_id=job.job_id, job_ended=True)
+            parts.store.jobs.advance(
+                Write(
+                    job_id=job.job_id,
+                    transition=REQUEST_CANCEL,
+                    values={"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason},
+                )
+            )
+        except TransitionRefused:
+            continue  # it started or ended in between: look again
+        return Cancelled(job_id=job.job_id, job_ended=False)
+    raise _contended(job_id)
+
+
+def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
+    job_type = parts.deployment.settings_of(job.job_type)
+    values = end_values(job, CANCEL, parts.clock.now(), job_type, parts.deployment.registry())
+    parts.store.jobs.advance(Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason}))
+    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
+    give_back_seat(job, parts)
+    retire_dedup_record(job, values.get("expires_at"), parts)
+
+
+def retry(job_id: object, parts: Parts, *, created_by: str, priority: Priority | int | None = None) -> Enqueued:
+    """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
+    parts.deployment.refuse_if_halted()
+    job = find(job_id, parts)
+    match job.status:
+        case JobStatus.PENDING | JobStatus.FAILED:
+            reschedule(job.job_id, parts)
+            return Enqueued(job_id=job.job_id, created=False)
+        case JobStatus.IN_PROGRESS:
+            raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
+        case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
+            again = successor(job, parts, created_by=created_by, priority=priority)
+            return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id)
+        case _:
+            assert_never(job.status)
+
+
+def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | int | None = None) -> Draft:
+    """A new job that does the work of an ended one again, and holds the same dedup key."""
+    request = JobRequest(
+        job_type=job.job_type,
+        payload_text=job.payload_text,
+        priority=job.priority if priority is None else priority,
+        max_attempts=job.max_attempts,
+        created_by=created_by,
+        retry_of=job.job_id,
+        concurrency_key=job.concurrency_key,
+        trace=job.trace,
+        effects=job.effects,
+    )
+    made = draft(request, parts)
+    if job.dedup is None:
+        return made
+    held = parts.store.dedups.get(job.dedup)
+    until = held.window_until if held else made.job.scheduled_for
+    record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
+    return Draft(replace(made.job, dedup=job.dedup), record)
+
+
+def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:
+    """Move a waiting job to another time; without one, to now."""
+
+    def write_for(job: Job) -> Write:
+        now = parts.clock.now()
+        at = due_time(run_at, run_in, now)
+        # A fresh position: a due key never recurs, not even for a job that is moved away and back.
+        due = Due(at, position_at(now), job.job_id)
+        values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
+        if needs_wake(at, now):
+            values["wake"] = True
+        return Write(job_id=job.job_id, transition=RESCHEDULE, seen={"due_key": job.due}, values=values)
+
+    return _while_waiting(job_id, "reschedule", write_for, parts)
+
+
+def edit(
+    job_id: object,
+    parts: Parts,
+    *,
+    payload_text: str | None = None,
+    priority: Priority | int | None = None,
+    max_attempts: int | None = None,
+) -> Job:
+    """Change a waiting job. Nobody else's change in between is overwritten."""
+    values: dict[str, object] = {}
+    if payload_text is not None:
+        values["payload"] = payload_text
+    if priority is not None:
+        values["priority"] = parse_priority(priority)
+    if max_attempts is not None:
+        values["max_attempts"] = parse_attempts(max_attempts)
+    if not values:
+        raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
+    before = find(job_id, parts)
+
+    def write_for(job: Job) -> Write:
+        if job.payload_text != before.payload_text:
+            raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
+        moved = dict(values)
+        if priority is not None and not job.is_held:
+            moved["due_lane"] = run_lane(parse_priority(priority), job.shard)
+        seen = {"due_key": job.due, "payload": before.payload_text}
+        return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
+
+    return _while_waiting(job_id, "edit", write_for, parts)
+
+
+def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
+    """Look until the job has ended; WaitTimeoutError if it has not by then. It goes on either way."""
+    give_up_at = parts.clock.now() + timeout
+    pause = _WAIT_FIRST
+    while True:
+        job = find(job_id, parts)
+        if job.has_ended:
+            return job
+        left = give_up_at - parts.clock.now()
+        if left <= timedelta(0):
+            raise WaitTimeoutError(job.job_id, timeout, job.status)
+        parts.clock.sleep(min(pause, left))
+        pause = min(pause * 2, _WAIT_LONGEST)
+
+
+def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts) -> Job:
+    for _ in range(_TRIES):
+        job = find(job_id, parts)
+        if not job.status.is_waiting:
+            raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
+        try:
+            return parts.store.jobs.advance(write_for(job))
+        except TransitionRefused:
+            continue
+    raise _contended(job_id)
+
+
+def _contended(job_id: object) -> StoreUnavailableError:
+    return StoreUnavailableError(f"job {job_id} changed {_TRIES} times while this was tried; try again")

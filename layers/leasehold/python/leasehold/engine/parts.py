@@ -1,0 +1,27 @@
+"""What every use case is built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leasehold.engine.deployment import Deployment
+from leasehold.engine.ports import SystemChance, SystemClock
+from leasehold.engine.telemetry import Silence
+
+if TYPE_CHECKING:
+    from leasehold.engine.ports import Chance, Clock
+    from leasehold.engine.telemetry import Telemetry
+    from leasehold.store.store import Store
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    store: Store
+    clock: Clock = field(default_factory=SystemClock)
+    chance: Chance = field(default_factory=SystemChance)
+    telemetry: Telemetry = field(default_factory=Silence)
+    deployment: Deployment = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deployment = Deployment(self.store, self.clock)

@@ -1,0 +1,57 @@
+"""What the engine needs from outside: time, chance, and a way to reach handlers."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from leasehold.domain.instants import instant
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from leasehold.domain.handover import Handover
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def sleep(self, duration: timedelta) -> None: ...
+
+
+class Chance(Protocol):
+    def bits(self, count: int) -> int:
+        """A whole number of so many random bits."""
+
+    def share(self) -> float:
+        """A number in [0, 1)."""
+
+
+class Dispatcher(Protocol):
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return instant(datetime.now(UTC))
+
+    def sleep(self, duration: timedelta) -> None:
+        time.sleep(duration.total_seconds())
+
+
+class SystemChance:
+    """Asks the operating system each time: state made at import would be cloned by SnapStart."""
+
+    def bits(self, count: int) -> int:
+        return secrets.randbits(count)
+
+    def share(self) -> float:
+        return secrets.randbits(53) / (1 << 53)
+
+
+def make_nonce(chance: Chance, worker_id: str) -> str:
+    """Names one claim or one invocation, unlike any other; the worker's id is in it for people who read logs."""
+    return f"{worker_id}.{chance.bits(64):016x}"

@@ -1,0 +1,134 @@
+"""Reap: decide about a job whose lease has expired. Its worker is lost, or never was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.lifecycle import (
+    REAP_CANCELLED,
+    REAP_DEAD,
+    REAP_FAILED,
+    REAP_UNSTARTED,
+    JobStatus,
+    Transition,
+    Write,
+)
+from leasehold.domain.run import Outcome
+from leasehold.engine.endings import (
+    Failure,
+    dead_letter_of,
+    end_values,
+    error_values,
+    handed_back_values,
+    is_given_up,
+    is_last_attempt,
+    request_token,
+    retry_values,
+    run_of,
+)
+from leasehold.engine.release import tell_dead
+from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.engine.tidy import retire_dedup_record
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DueJob
+
+_LOST = Failure(error="worker lost: the lease expired before the handler reported an end", code="worker_lost")
+_UNREACHED = Failure(error="no handler was reached before the lease expired, again and again", code="undeliverable")
+
+
+def reap(entry: DueJob, parts: Parts) -> bool:
+    """Take an orphan from its lost owner; False if it is none (any more)."""
+    job = parts.store.jobs.get(entry.job_id)
+    now = parts.clock.now()
+    if job is None or job.status is not JobStatus.IN_PROGRESS or job.due is None or job.due.key != entry.due_key:
+        return False
+    if job.lock_expires_at is None or job.lock_expires_at > now:
+        return False
+    try:
+        if job.started_at is None:
+            _reap_unstarted(job, parts)
+        elif job.cancel_requested is not None:
+            _reap_cancelled(job, parts)
+        elif is_last_attempt(job, _LOST):
+            _bury(job, _LOST, parts, runs=True)
+        else:
+            values = retry_values(job, _LOST, now, parts.deployment.settings_of(job.job_type), parts.chance)
+            parts.store.jobs.advance(_write(job, REAP_FAILED, values, parts))
+            parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+            _tell(job, parts, will_retry=True)
+    except TransitionRefused:
+        return False
+    # The seat is not given back: a handler that lost its lease may still be running, and the limit counts it until
+    # the seat's own time is over.
+    return True
+
+
+def _reap_unstarted(job: Job, parts: Parts) -> None:
+    now = parts.clock.now()
+    if is_given_up(job, now):
+        _bury(job, _UNREACHED, parts, runs=False)
+        return
+    parts.store.jobs.advance(_write(job, REAP_UNSTARTED, handed_back_values(job, now, parts.chance), parts))
+    parts.telemetry.event(
+        Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
+    )
+
+
+def _reap_cancelled(job: Job, parts: Parts) -> None:
+    now = parts.clock.now()
+    job_type = parts.deployment.settings_of(job.job_type)
+    values = {
+        **end_values(job, REAP_CANCELLED, now, job_type, parts.deployment.registry()),
+        **error_values(_LOST),
+        "runs": run_of(job, now, Outcome.FAILED, failure=_LOST),
+    }
+    parts.store.jobs.advance(_write(job, REAP_CANCELLED, values, parts))
+    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=job.cancel_reason)
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
+    retire_dedup_record(job, values.get("expires_at"), parts)
+
+
+def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
+    now = parts.clock.now()
+    job_type = parts.deployment.settings_of(job.job_type)
+    history = run_of(job, now, Outcome.FAILED, failure=failure) if runs else job.runs
+    values = {
+        **end_values(job, REAP_DEAD, now, job_type, parts.deployment.registry()),
+        **error_values(failure),
+        **({"runs": history} if runs else {}),
+    }
+    parts.store.jobs.bury(
+        _write(job, REAP_DEAD, values, parts),
+        dead_letter_of(job, failure, now, history),
+        token=request_token(job.locked_by or "", REAP_DEAD.name, now.isoformat()),
+    )
+    if runs:
+        _tell(job, parts, will_retry=False)
+    tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
+
+
+def _write(job: Job, transition: Transition, values: Mapping[str, object], parts: Parts) -> Write:
+    seen = {"due_key": job.due, "locked_by": job.locked_by, "now": parts.clock.now()}
+    return Write(job_id=job.job_id, transition=transition, seen=seen, values=values)
+
+
+def _tell(job: Job, parts: Parts, *, will_retry: bool) -> None:
+    parts.telemetry.event(
+        Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by
+    )
+    parts.telemetry.event(
+        Event.JOB_FAILED,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        attempt=job.attempts,
+        worker_id=job.locked_by,
+        error_code=_LOST.code,
+        error=_LOST.error,
+        will_retry=will_retry,
+    )

@@ -1,0 +1,178 @@
+"""Redrive and discard: what happens to dead letters. Each is resolved exactly once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import (
+    DuplicateJobError,
+    InvalidOptionError,
+    JobNotFoundError,
+    LeaseholdError,
+    WrongStateError,
+)
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lifecycle import RESOLVE, Write
+from leasehold.engine.draft import Draft, JobRequest, draft
+from leasehold.engine.operate import successor
+from leasehold.engine.telemetry import Event
+from leasehold.store.dedups import repointed
+from leasehold.store.jobs import TransitionRefused, insertion
+from leasehold.store.letters import AlreadyResolved, ResolvedBy
+from leasehold.store.table import TransactionCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.ids import JobId
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Change, Record
+
+_PAGE = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redriven:
+    """`error` says why a letter of many was left as it is."""
+
+    dead_letter_id: JobId
+    job_id: JobId | None = None
+    error: LeaseholdError | None = None
+
+
+def redrive(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> Redriven:
+    """Run a dead job again as a new job. A second redrive of the same letter is told which job the first made."""
+    parts.deployment.refuse_if_halted()
+    letter = find_letter(dead_letter_id, parts)
+    if not letter.is_open:
+        return _resolved_before(letter)
+    again, changes = _revival(letter, parts, by)
+    try:
+        parts.store.letters.redrive(letter.id, _resolution(letter, parts, by, reason), again.job.job_id, changes)
+    except AlreadyResolved as resolved:
+        if resolved.letter is None:
+            raise JobNotFoundError("dead letter", letter.id) from None
+        return _resolved_before(resolved.letter)
+    except TransactionCancelled:
+        # Only the dedup record's pointer can have failed: somebody enqueued this key anew.
+        assert again.record is not None
+        holder = parts.store.dedups.get(again.record.ref)
+        raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id if holder else "?") from None
+    _let_job_expire(letter, parts)
+    parts.telemetry.event(
+        Event.JOB_ENQUEUED, job_id=again.job.job_id, job_type=letter.job_type, retry_of=letter.id, created_by=by
+    )
+    return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id)
+
+
+def redrive_many(
+    parts: Parts,
+    *,
+    by: str,
+    reason: str,
+    job_type: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    limit: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Redriven]:
+    """Redrive every open letter that matches; one that cannot be redriven does not stop the others."""
+    results: list[Redriven] = []
+    for letter in open_letters(parts, job_type=job_type, start=start, end=end):
+        if limit is not None and len(results) >= limit:
+            break
+        try:
+            results.append(redrive(letter.id, parts, by=by, reason=reason))
+        except LeaseholdError as error:
+            results.append(Redriven(dead_letter_id=letter.id, error=error))
+        if progress is not None:
+            progress(len(results))
+    return results
+
+
+def discard(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> DeadLetter:
+    """Resolve a dead letter without running it again."""
+    letter = find_letter(dead_letter_id, parts)
+    try:
+        resolved = parts.store.letters.discard(letter.id, _resolution(letter, parts, by, reason))
+    except AlreadyResolved as before:
+        how = before.letter.resolution if before.letter else None
+        raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
+    _let_job_expire(letter, parts)
+    return resolved
+
+
+def find_letter(dead_letter_id: object, parts: Parts) -> DeadLetter:
+    wanted = parse_job_id(dead_letter_id)
+    letter = parts.store.letters.get(wanted)
+    if letter is None:
+        raise JobNotFoundError("dead letter", wanted)
+    return letter
+
+
+def open_letters(
+    parts: Parts, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
+) -> Iterator[DeadLetter]:
+    """All open letters, the oldest first, a page at a time."""
+    cursor: Record | None = None
+    while True:
+        page = parts.store.letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
+        yield from page.letters
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _revival(letter: DeadLetter, parts: Parts, by: str) -> tuple[Draft, list[Change]]:
+    job = parts.store.jobs.get(letter.id)
+    if job is None:
+        # The letter outlives its job; it holds all that a new one needs.
+        request = JobRequest(
+            job_type=letter.job_type,
+            payload_text=letter.payload_text,
+            created_by=by,
+            retry_of=letter.id,
+            trace=letter.trace,
+        )
+        again = draft(request, parts)
+    else:
+        again = successor(job, parts, created_by=by)
+    changes: list[Change] = [insertion(again.job)]
+    if again.record is not None:
+        holder = parts.store.dedups.get(again.record.ref)
+        if holder is not None and holder.job_id != letter.id:
+            raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)
+        if holder is not None:
+            changes.append(repointed(again.record, holder))
+    return again, changes
+
+
+def _resolved_before(letter: DeadLetter) -> Redriven:
+    if letter.redriven_as is None:
+        raise WrongStateError(letter.id, "redrive", "discarded already")
+    return Redriven(dead_letter_id=letter.id, job_id=letter.redriven_as)
+
+
+def _resolution(letter: DeadLetter, parts: Parts, by: str, reason: str) -> ResolvedBy:
+    if not by or not reason:
+        raise InvalidOptionError((by, reason), "resolving a dead letter needs a name and a reason", "Pass both.")
+    now = parts.clock.now()
+    return ResolvedBy(by=by, at=now, reason=reason, expires_at=_expires_at(letter, parts))
+
+
+def _expires_at(letter: DeadLetter, parts: Parts) -> int:
+    retention = parts.deployment.settings_of(letter.job_type).retention.dead_letter
+    return int((parts.clock.now() + retention).timestamp())
+
+
+def _let_job_expire(letter: DeadLetter, parts: Parts) -> None:
+    """The dead job was kept for its letter's sake; from now on the usual retention counts."""
+    try:
+        parts.store.jobs.advance(
+            Write(job_id=letter.id, transition=RESOLVE, values={"expires_at": _expires_at(letter, parts)})
+        )
+    except TransitionRefused:
+        return  # it is gone already

@@ -1,0 +1,71 @@
+"""Settle: do what an ended job owes, then take it out of the due index."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.domain.effects import Effect, EffectKind
+from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.ids import derive_job_id
+from leasehold.domain.lifecycle import SETTLE, Write
+from leasehold.engine.draft import JobRequest, draft
+from leasehold.engine.endings import due_values
+from leasehold.engine.enqueue import OnDuplicate, write
+from leasehold.engine.telemetry import Event
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DueJob
+
+_TRY_AGAIN_AFTER = timedelta(minutes=1)
+
+
+def follow_up(job_type: str, payload_text: str, *, statuses: tuple[str, ...] = ()) -> Effect:
+    """A job to make once another has ended."""
+    data = json.dumps({"job_type": job_type, "payload": payload_text}, separators=(",", ":"))
+    return Effect(kind=EffectKind.ENQUEUE, data=data, statuses=statuses)
+
+
+def settle(entry: DueJob, parts: Parts) -> bool:
+    """Do the effects that a job owes; False if it owes none (any more)."""
+    job = parts.store.jobs.get(entry.job_id)
+    if job is None or not job.has_ended or job.due is None or job.due.key != entry.due_key:
+        return False
+    now = parts.clock.now()
+    try:
+        for number, effect in enumerate(job.effects):
+            if effect.is_owed_after(job.status):
+                _do(effect, number, job, parts)
+        values: dict[str, object] = {}
+    except LeaseholdError as error:
+        # It stays owed. Later, so that it does not stand first in its lane at every poll.
+        parts.telemetry.event(
+            Event.EFFECT_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
+        )
+        values = due_values(job, now + _TRY_AGAIN_AFTER, now)
+    try:
+        parts.store.jobs.advance(Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values))
+    except TransitionRefused:
+        return False
+    return True
+
+
+def _do(effect: Effect, number: int, job: Job, parts: Parts) -> None:
+    match effect.kind:
+        case EffectKind.ENQUEUE:
+            wanted = json.loads(effect.data)
+            ended_at = job.completed_at
+            assert ended_at is not None
+            request = JobRequest(
+                job_type=wanted["job_type"], payload_text=wanted["payload"], run_at=ended_at, trace=job.trace
+            )
+            # The same end gives the same id: a second try finds the job made. A halt does not stop it, since the
+            # work it follows was accepted before.
+            job_id = derive_job_id(ended_at, job.shard, job.job_id, str(number))
+            write(draft(request, parts, job_id=job_id), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
+        case _:
+            assert_never(effect.kind)

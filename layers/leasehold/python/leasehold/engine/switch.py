@@ -1,0 +1,50 @@
+"""Halt and pause: stop work on purpose, with who, when and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.control import Switch
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.job_type import parse_job_type
+from leasehold.engine.endings import request_token
+
+if TYPE_CHECKING:
+    from leasehold.engine.parts import Parts
+
+
+def halt(parts: Parts, *, by: str, reason: str) -> bool:
+    """No enqueue and no claim from now on; running jobs finish, reads and heartbeats go on. False if halted before."""
+    changed = parts.store.switchboard.halt(_switch(parts, by, reason))
+    parts.deployment.forget()
+    return changed
+
+
+def resume(parts: Parts) -> bool:
+    """Lift the halt; False if there was none."""
+    lifted = parts.store.switchboard.resume()
+    parts.deployment.forget()
+    return lifted is not None
+
+
+def pause(job_type: str, parts: Parts, *, by: str, reason: str) -> bool:
+    """Claim no more jobs of one type. Enqueueing them goes on."""
+    parts.deployment.registry().job_type(parse_job_type(job_type))
+    changed = parts.store.switchboard.pause(job_type, _switch(parts, by, reason))
+    parts.deployment.forget()
+    return changed
+
+
+def unpause(job_type: str, parts: Parts) -> bool:
+    """Lift a pause; what waited is looked at at once."""
+    now = parts.clock.now()
+    token = request_token("unpause", job_type, f"{parts.chance.bits(64):x}")
+    lifted = parts.store.switchboard.unpause(parse_job_type(job_type), now, token=token)
+    parts.deployment.forget()
+    return lifted
+
+
+def _switch(parts: Parts, by: str, reason: str) -> Switch:
+    if not by or not reason:
+        raise InvalidOptionError((by, reason), "a halt or pause needs a name and a reason", "Pass by= and reason=.")
+    return Switch(by=by, at=parts.clock.now(), reason=reason)

@@ -1,0 +1,88 @@
+"""Every log event and metric that Leasehold emits, by name. Dashboards and alarms read these and no others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+NAMESPACE = "Leasehold"
+
+
+class Event(StrEnum):
+    JOB_ENQUEUED = "job_enqueued"
+    JOB_CLAIMED = "job_claimed"
+    JOB_STARTED = "job_started"
+    JOB_COMPLETED = "job_completed"
+    JOB_SNOOZED = "job_snoozed"
+    JOB_FAILED = "job_failed"
+    JOB_CANCELLED = "job_cancelled"
+    JOB_DEAD_LETTERED = "job_dead_lettered"
+    JOB_RELEASED = "job_released"
+    JOB_REAPED = "job_reaped"
+    JOB_HELD = "job_held"
+    LEASE_LOST = "lease_lost"
+    POLL_FINISHED = "poll_finished"
+    POLL_PAUSED = "poll_paused"
+    ENTRY_FAILED = "entry_failed"
+    EFFECT_FAILED = "effect_failed"
+    TIDY_FAILED = "tidy_failed"
+
+
+class Unit(StrEnum):
+    COUNT = "Count"
+    SECONDS = "Seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    unit: Unit
+    dimensions: tuple[str, ...] = ()
+
+
+HEARTBEAT = Metric("heartbeat", Unit.COUNT)
+WAKE_UPS = Metric("job_notification_received_total", Unit.COUNT, ("channel",))
+POLL_SCANNED = Metric("job_poll_scanned_total", Unit.COUNT)
+QUEUE_DEPTH = Metric("job_queue_depth", Unit.COUNT, ("job_type",))
+OLDEST_DUE_AGE = Metric("job_oldest_due_age_seconds", Unit.SECONDS, ("job_type",))
+CLAIMED = Metric("job_claimed_total", Unit.COUNT, ("job_type",))
+COMPLETED = Metric("job_completed_total", Unit.COUNT, ("job_type", "status"))
+PROCESSING = Metric("job_processing_seconds", Unit.SECONDS, ("job_type",))
+LATENESS = Metric("job_lateness_seconds", Unit.SECONDS, ("job_type",))
+LEASES_LOST = Metric("job_lease_lost_total", Unit.COUNT, ("job_type",))
+DEAD_LETTER_DEPTH = Metric("dead_letter_depth", Unit.COUNT)
+DEAD_LETTER_OLDEST_AGE = Metric("dead_letter_oldest_age_seconds", Unit.SECONDS)
+
+METRICS: tuple[Metric, ...] = (
+    HEARTBEAT,
+    WAKE_UPS,
+    POLL_SCANNED,
+    QUEUE_DEPTH,
+    OLDEST_DUE_AGE,
+    CLAIMED,
+    COMPLETED,
+    PROCESSING,
+    LATENESS,
+    LEASES_LOST,
+    DEAD_LETTER_DEPTH,
+    DEAD_LETTER_OLDEST_AGE,
+)
+
+
+class Telemetry(Protocol):
+    def event(self, event: Event, **fields: object) -> None:
+        """Write a structured log line."""
+
+    def measure(self, metric: Metric, value: float, **dimensions: str) -> None:
+        """Record one value of a metric under exactly its dimensions."""
+
+
+class Silence:
+    """Telemetry for programs that want none."""
+
+    def event(self, event: Event, **fields: object) -> None:
+        return
+
+    def measure(self, metric: Metric, value: float, **dimensions: str) -> None:
+        return

@@ -1,0 +1,65 @@
+"""What a job type implements: a payload model and `handle`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import BaseModel, ValidationError
+
+from leasehold.domain.errors import NonRetryableError
+
+if TYPE_CHECKING:
+    from leasehold.domain.payload import Json
+    from leasehold.runtime.context import JobContext
+
+
+class InvalidJobPayloadError(NonRetryableError):
+    """The stored payload does not fit the handler's model. Trying again would not change that."""
+
+    code = "invalid_payload"
+
+
+class BaseJobHandler:
+    """Handles one job type.
+
+    >>> class Greet(BaseJobHandler):
+    ...     class Payload(BaseModel):
+    ...         name: str
+    ...     @classmethod
+    ...     def payload_model(cls):
+    ...         return cls.Payload
+    ...     def handle(self, payload):
+    ...         return f"hello {payload.name}"
+
+    `handle` may take a second argument, the `JobContext`. It is started again after a crash, so it must be idempotent:
+    `context.idempotency_key` is the same for every attempt. What it returns is stored as the job's result.
+    """
+
+    # Set where the folder's name is not the type's name, e.g. for handlers registered in one process.
+    job_type: ClassVar[str | None] = None
+
+    @classmethod
+    def payload_model(cls) -> type[BaseModel]:
+        raise NotImplementedError(f"{cls.__name__} needs payload_model(): return the pydantic model of its payload")
+
+    def handle(self, payload: BaseModel) -> Json:
+        raise NotImplementedError(f"{type(self).__name__} needs handle(payload)")
+
+    @classmethod
+    def parse(cls, payload: Json) -> BaseModel:
+        try:
+            return cls.payload_model().model_validate(payload)
+        except ValidationError as error:
+            # The values stay out of the message: it is logged and reported.
+            problems = "; ".join(
+                f"{'.'.join(str(part) for part in each['loc']) or 'payload'}: {each['msg']}"
+                for each in error.errors(include_input=False, include_url=False)
+            )
+            raise InvalidJobPayloadError(f"payload does not fit {cls.payload_model().__name__}: {problems}") from None
+
+
+def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext) -> Json:
+    """Call `handle` with the context if it asks for one."""
+    takes_context = len(inspect.signature(handler.handle).parameters) > 1
+    return handler.handle(payload, context) if takes_context else handler.handle(payload)  # type: ignore[call-arg]

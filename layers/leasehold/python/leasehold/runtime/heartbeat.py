@@ -1,0 +1,42 @@
+"""The heartbeat: extends a short lease from a background thread while the handler works."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import LeaseholdError, LeaseLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leasehold.engine.attempt import Attempt
+
+
+@contextmanager
+def heartbeat(attempt: Attempt) -> Iterator[None]:
+    """Extend every third of the lease. A lease that is lost meanwhile is raised when the handler returns."""
+    stop = threading.Event()
+    lost: list[LeaseLostError] = []
+    interval = attempt.job_type.lease_length.total_seconds() / 3
+
+    def beat() -> None:
+        while not stop.wait(interval):
+            try:
+                attempt.extend()
+            except LeaseLostError as error:
+                lost.append(error)
+                return
+            except LeaseholdError:
+                continue  # the store may answer at the next beat; two more fit into the lease
+
+    thread = threading.Thread(target=beat, name="leasehold-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    if lost:
+        raise lost[0]

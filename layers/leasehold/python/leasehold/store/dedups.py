@@ -1,0 +1,89 @@
+"""Access patterns of dedup records: each moves together with the job it points to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.conditions import Equals
+from leasehold.domain.ids import key_of
+from leasehold.domain.instants import to_text
+from leasehold.store import keys
+from leasehold.store.jobs import insertion, transition
+from leasehold.store.records import dedup_record_of, dedup_record_record
+from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from leasehold.domain.dedup import DedupRecord, DedupRef
+    from leasehold.domain.job import Job
+    from leasehold.domain.lifecycle import Write
+    from leasehold.store.table import Change, Table
+
+
+class PointerMoved(Exception):  # noqa: N818  an answer: look again and decide anew
+    """The dedup record, or the job it points to, is no longer what was read."""
+
+
+class Dedups:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, ref: DedupRef) -> DedupRecord | None:
+        record = self._table.get(keys.dedup(ref))
+        return dedup_record_of(ref, record) if record else None
+
+    def insert(self, job: Job, record: DedupRecord) -> DedupRecord | None:
+        """Put a job and its record where there is no record; else return the one that holds the key."""
+        try:
+            self._table.transact(insertions(job, record), token=job.job_id)
+        except TransactionCancelled as cancelled:
+            holder = cancelled.failed.get(0)
+            if holder is None:
+                raise PointerMoved from None
+            pointed = dedup_record_of(record.ref, holder)
+            return None if pointed.job_id == job.job_id else pointed
+        return None
+
+    def take_over(self, job: Job, record: DedupRecord, seen: DedupRecord) -> None:
+        """Point the record at a new job, if it still points where it was seen to point."""
+        self._move([repointed(record, seen), insertion(job)], job)
+
+    def replace(self, cancel: Write, job: Job, record: DedupRecord, seen: DedupRecord) -> None:
+        """Cancel the job that holds the key, put another, and point the record at it: all or nothing."""
+        self._move([repointed(record, seen), insertion(job), transition(cancel)], job)
+
+    def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
+        """Let the record expire some time after the job that it points to."""
+        pointer = key_of(job.job_id)
+        try:
+            self._table.write(
+                Update(
+                    key=keys.dedup(ref),
+                    conditions=(Equals("job_pk", pointer.pk), Equals("job_sk", pointer.sk)),
+                    sets={"expires_at": expires_at},
+                )
+            )
+        except ConditionFailed:
+            return  # it belongs to another job now
+
+    def _move(self, changes: list[Change], job: Job) -> None:
+        try:
+            self._table.transact(changes, token=job.job_id)
+        except TransactionCancelled as cancelled:
+            holder = cancelled.failed.get(0) or {}
+            if cast("str | None", holder.get("job_sk")) != key_of(job.job_id).sk:
+                raise PointerMoved from None
+
+
+def insertions(job: Job, record: DedupRecord) -> list[Change]:
+    return [Put(key=keys.dedup(record.ref), record=dedup_record_record(record, key_of(record.job_id))), insertion(job)]
+
+
+def repointed(record: DedupRecord, seen: DedupRecord) -> Update:
+    old, new = key_of(seen.job_id), key_of(record.job_id)
+    return Update(
+        key=keys.dedup(record.ref),
+        conditions=(Equals("job_pk", old.pk), Equals("job_sk", old.sk)),
+        sets={"job_pk": new.pk, "job_sk": new.sk, "window_until": to_text(record.window_until)},
+        # The old job's end may have set a date for the record to go; the new job needs it again.
+        removes=frozenset({"expires_at"}),
+    )

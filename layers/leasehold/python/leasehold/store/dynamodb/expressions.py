@@ -1,0 +1,127 @@
+"""Conditions and changes, which are data, to the expressions that DynamoDB takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.store.dynamodb.items import to_item, to_value
+from leasehold.store.table import Delete, Put, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from leasehold.domain.conditions import Condition
+    from leasehold.store.dynamodb.items import Item
+    from leasehold.store.table import Attribute, Change
+
+type Request = dict[str, Any]
+
+
+class Placeholders:
+    """Names and values of one request. Every name gets a placeholder: half of ours are reserved words."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._values: Item = {}
+
+    def name(self, attribute: str) -> str:
+        return self._names.setdefault(attribute, f"#{len(self._names)}")
+
+    def value(self, attribute: object) -> str:
+        placeholder = f":{len(self._values)}"
+        self._values[placeholder] = to_value(cast("Attribute", attribute))
+        return placeholder
+
+    def as_request(self) -> Request:
+        # The names are kept from attribute to placeholder; DynamoDB wants them the other way round.
+        names = {placeholder: attribute for attribute, placeholder in self._names.items()}
+        request: Request = {}
+        if names:
+            request["ExpressionAttributeNames"] = names
+        if self._values:
+            request["ExpressionAttributeValues"] = self._values
+        return request
+
+
+def condition_expression(conditions: Sequence[Condition], placeholders: Placeholders) -> str:
+    return " AND ".join(_expression(condition, placeholders) for condition in conditions)
+
+
+def update_expression(change: Update, placeholders: Placeholders) -> str:
+    name, value = placeholders.name, placeholders.value
+    clauses = []
+    if change.sets:
+        clauses.append("SET " + ", ".join(f"{name(each)} = {value(new)}" for each, new in change.sets.items()))
+    if change.removes:
+        clauses.append("REMOVE " + ", ".join(name(each) for each in sorted(change.removes)))
+    if change.adds:
+        clauses.append("ADD " + ", ".join(f"{name(each)} {value(amount)}" for each, amount in change.adds.items()))
+    return " ".join(clauses)
+
+
+def write_request(change: Change) -> Request:
+    """A change as the parameters that the single-item call and the transaction share."""
+    placeholders = Placeholders()
+    match change:
+        case Put():
+            conditions: Sequence[Condition] = change.guards
+            request: Request = {"Item": to_item(change.item)}
+        case Update():
+            conditions = change.conditions
+            request = {
+                "Key": to_item(change.key.attributes),
+                "UpdateExpression": update_expression(change, placeholders),
+            }
+        case Delete():
+            conditions = change.conditions
+            request = {"Key": to_item(change.key.attributes)}
+        case _:
+            assert_never(change)
+    if conditions:
+        request["ConditionExpression"] = condition_expression(conditions, placeholders)
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return {**request, **placeholders.as_request()}
+
+
+def key_condition(partition: tuple[str, str], sort: str | None, first: str | None, last: str | None) -> Request:
+    placeholders = Placeholders()
+    name, value = placeholders.name, placeholders.value
+    expression = f"{name(partition[0])} = {value(partition[1])}"
+    if sort is not None and first is not None and last is not None:
+        expression += f" AND {name(sort)} BETWEEN {value(first)} AND {value(last)}"
+    elif sort is not None and first is not None:
+        expression += f" AND {name(sort)} >= {value(first)}"
+    elif sort is not None and last is not None:
+        expression += f" AND {name(sort)} <= {value(last)}"
+    return {"KeyConditionExpression": expression, **placeholders.as_request()}
+
+
+def insert_statement(table: str, item: Mapping[str, Attribute]) -> Request:
+    """A conditional insert as a PartiQL statement: it fails where the key exists, unlike BatchWriteItem."""
+    fields = ", ".join(f"'{name}': ?" for name in item)
+    return {
+        "Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}',
+        "Parameters": [to_value(attribute) for attribute in item.values()],
+    }
+
+
+def _expression(condition: Condition, placeholders: Placeholders) -> str:
+    name, value = placeholders.name, placeholders.value
+    match condition:
+        case Exists(attribute):
+            return f"attribute_exists({name(attribute)})"
+        case Missing(attribute):
+            return f"attribute_not_exists({name(attribute)})"
+        case Equals(attribute, expected):
+            return f"{name(attribute)} = {value(expected)}"
+        case OneOf(attribute, values):
+            return f"{name(attribute)} IN ({', '.join(value(each) for each in values)})"
+        case After(attribute, moment):
+            return f"{name(attribute)} > {value(moment)}"
+        case NotAfter(attribute, moment):
+            return f"{name(attribute)} <= {value(moment)}"
+        case AnyOf(conditions):
+            return "(" + " OR ".join(_expression(each, placeholders) for each in conditions) + ")"
+        case _:
+            assert_never(condition)

@@ -1,0 +1,264 @@
+"""The table port on the low-level DynamoDB client: calls, their retries, and the translation of their errors."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from leasehold.domain.errors import StoreError, StoreUnavailableError, TransactionRefusedError
+from leasehold.store.definition import JOBS
+from leasehold.store.dynamodb.expressions import insert_statement, key_condition, write_request
+from leasehold.store.dynamodb.items import from_item, to_item
+from leasehold.store.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.store.definition import Index, TableDefinition
+    from leasehold.store.dynamodb.expressions import Request
+    from leasehold.store.table import Change, ForeignItem, Key, Record
+
+STATEMENTS_PER_BATCH = 25
+KEYS_PER_BATCH = 100
+
+# botocore retries throttling and network trouble by itself, but none of these.
+_CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"})
+_THROTTLES = frozenset(
+    {
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ThrottlingException",
+        "InternalServerError",
+    }
+)
+_CONFLICT_TRIES = 8
+_FIRST_PAUSE = 0.025
+_LONGEST_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNames:
+    jobs: str
+    dead_letters: str
+
+    def of(self, definition: TableDefinition) -> str:
+        return self.jobs if definition is JOBS else self.dead_letters
+
+
+class DynamoTable:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        names: TableNames,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._client = client
+        self._names = names
+        self._sleep = sleep
+        self._chance = chance
+
+    @property
+    def name(self) -> str:
+        return self._names.jobs
+
+    def get(self, key: Key) -> Record | None:
+        answer = self._call(
+            "get_item",
+            {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), "ConsistentRead": True},
+        )
+        return from_item(answer["Item"]) if "Item" in answer else None
+
+    def get_many(self, keys: Sequence[Key]) -> list[Record]:
+        wanted = list(dict.fromkeys(keys))
+        records: list[Record] = []
+        for start in range(0, len(wanted), KEYS_PER_BATCH):
+            records += self._get_batch(wanted[start : start + KEYS_PER_BATCH])
+        return records
+
+    def query(
+        self,
+        table: TableDefinition,
+        partition: str,
+        *,
+        index: Index | None = None,
+        first: str | None = None,
+        last: str | None = None,
+        limit: int,
+        after: Record | None = None,
+        newest_first: bool = False,
+    ) -> Page:
+        request = {
+            **self._range(table, partition, index, first, last),
+            "Limit": limit,
+            "ScanIndexForward": not newest_first,
+        }
+        if index is None:
+            request["ConsistentRead"] = True
+        if after is not None:
+            cursor_names = {*table.key, *((index.partition, index.sort) if index else ())}
+            request["ExclusiveStartKey"] = to_item({name: after[name] for name in cursor_names})
+        answer = self._call("query", request)
+        last_key = answer.get("LastEvaluatedKey")
+        return Page([from_item(item) for item in answer["Items"]], from_item(last_key) if last_key else None)
+
+    def count(
+        self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
+    ) -> int:
+        request = {**self._range(table, partition, index, None, last), "Select": "COUNT"}
+        counted = 0
+        while counted < limit:
+            answer = self._call("query", request)
+            counted += answer["Count"]
+            if "LastEvaluatedKey" not in answer:
+                break
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return min(counted, limit)
+
+    def write(self, change: Change) -> Record:
+        request = {"TableName": self._names.of(change.key.table), **write_request(change)}
+        match change:
+            case Put():
+                self._call("put_item", request)
+                return change.item
+            case Update():
+                return from_item(self._call("update_item", {**request, "ReturnValues": "ALL_NEW"})["Attributes"])
+            case Delete():
+                answer = self._call("delete_item", {**request, "ReturnValues": "ALL_OLD"})
+                return from_item(answer.get("Attributes", {}))
+            case _:
+                assert_never(change)
+
+    def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
+        answers: list[Exception | None] = []
+        for start in range(0, len(puts), STATEMENTS_PER_BATCH):
+            answers += self._insert_batch(puts[start : start + STATEMENTS_PER_BATCH])
+        return answers
+
+    def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
+        request = {
+            "TransactItems": [*self.transact_items(changes), *foreign],
+            "ClientRequestToken": token,
+        }
+        self._call("transact_write_items", request, own=len(changes))
+
+    def transact_items(self, changes: Sequence[Change]) -> list[Request]:
+        """Changes as items of TransactWriteItems, also for a caller's own transaction."""
+        kinds = {Put: "Put", Update: "Update", Delete: "Delete"}
+        return [
+            {kinds[type(change)]: {"TableName": self._names.of(change.key.table), **write_request(change)}}
+            for change in changes
+        ]
+
+    def _range(
+        self, table: TableDefinition, partition: str, index: Index | None, first: str | None, last: str | None
+    ) -> Request:
+        names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
+        request = {"TableName": self._names.of(table), **key_condition((names[0], partition), names[1], first, last)}
+        return {**request, "IndexName": index.name} if index else request
+
+    def _get_batch(self, keys: Sequence[Key]) -> list[Record]:
+        wanted: dict[str, Any] = {}
+        for key in keys:
+            listed = wanted.setdefault(self._names.of(key.table), {"Keys": [], "ConsistentRead": True})
+            listed["Keys"].append(to_item(key.attributes))
+        records: list[Record] = []
+        for attempt in range(_CONFLICT_TRIES):
+            answer = self._call("batch_get_item", {"RequestItems": wanted})
+            records += [from_item(item) for items in answer["Responses"].values() for item in items]
+            wanted = answer.get("UnprocessedKeys") or {}
+            if not wanted:
+                return records
+            self._pause(attempt)
+        raise StoreUnavailableError(f"table {self.name!r} did not answer a batch of reads; try again")
+
+    def _insert_batch(self, puts: Sequence[Put]) -> list[Exception | None]:
+        answers: dict[int, Exception | None] = {}
+        waiting = list(range(len(puts)))
+        for attempt in range(_CONFLICT_TRIES):
+            statements = [insert_statement(self._names.of(puts[i].key.table), puts[i].item) for i in waiting]
+            responses = self._call("batch_execute_statement", {"Statements": statements})["Responses"]
+            again = []
+            for position, response in zip(waiting, responses, strict=True):
+                error = response.get("Error")
+                if error and error["Code"] in _CONFLICTS | _THROTTLES:
+                    again.append(position)
+                answers[position] = _insert_answer(error)
+            if not again:
+                break
+            waiting = again
+            self._pause(attempt)
+        return [answers[position] for position in range(len(puts))]
+
+    def _call(self, operation: str, request: Request, *, own: int = 0) -> Any:
+        """One call. Conflicts between transactions are retried here; every other error is translated, once."""
+        last: ClientError | None = None
+        for attempt in range(_CONFLICT_TRIES):
+            try:
+                return getattr(self._client, operation)(**request)
+            except ClientError as error:
+                code = error.response["Error"]["Code"]
+                if code == "ConditionalCheckFailedException":
+                    item: Any = error.response.get("Item")
+                    raise ConditionFailed(from_item(item) if item else None) from None
+                if code == "TransactionCanceledException":
+                    _raise_if_refused(error, own)
+                elif code not in _CONFLICTS:
+                    raise _translated(error, code, self.name) from error
+                last = error
+            except (HTTPClientError, BotoCoreError) as error:
+                raise StoreUnavailableError(f"table {self.name!r} cannot be reached: {error}") from error
+            self._pause(attempt)
+        raise StoreUnavailableError(f"table {self.name!r} is contended: {last}") from last
+
+    def _pause(self, attempt: int) -> None:
+        self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._chance() / 2))
+
+
+def _insert_answer(error: Any) -> Exception | None:
+    if not error:
+        return None
+    code = error["Code"]
+    if code in {"DuplicateItem", "ConditionalCheckFailed"}:
+        return ConditionFailed(from_item(error["Item"]) if error.get("Item") else None)
+    if code in _CONFLICTS | _THROTTLES:
+        return StoreUnavailableError(f"the insert was refused with {code} on every try")
+    return StoreError(f"{code}: {error.get('Message', 'no message')}")
+
+
+def _raise_if_refused(error: ClientError, own: int) -> None:
+    """Raise if a condition failed; return if the transaction only met another one and may be tried again."""
+    reasons: list[Any] = error.response.get("CancellationReasons", [])
+    failed = {at: reason for at, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"}
+    ours = {at: from_item(reason["Item"]) if reason.get("Item") else None for at, reason in failed.items() if at < own}
+    if ours:
+        raise TransactionCancelled(ours) from None
+    theirs = {
+        at - own: f"{reason['Code']}: {reason.get('Message', '')}"
+        for at, reason in enumerate(reasons)
+        if at >= own and reason.get("Code", "None") not in {"None", *_CONFLICTS, *_THROTTLES}
+    }
+    if theirs:
+        raise TransactionRefusedError(theirs) from None
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    if not codes <= _CONFLICTS | _THROTTLES:
+        raise StoreError(f"the transaction was cancelled: {', '.join(sorted(codes))}") from error
+
+
+def _translated(error: ClientError, code: str, table: str) -> StoreError:
+    message = error.response["Error"].get("Message", "")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code in _THROTTLES or status >= 500:
+        return StoreUnavailableError(f"table {table!r} is overloaded: {code}: {message}")
+    if code == "ResourceNotFoundException":
+        return StoreError(f"table {table!r} does not exist here. Deploy the stacks, or check region and endpoint.")
+    return StoreError(f"{error.operation_name} on table {table!r} failed: {code}: {message}")

@@ -1,0 +1,174 @@
+"""Access patterns of scopes: where jobs wait that may not run now, and the seats of a concurrency limit.
+
+A scope is one record with one due entry of its own, however many jobs wait in its hold lane. A seat that has a record
+is taken; a free seat has none. Scope and seats share a partition, the scope first: who reads the scope as untouched
+and then the seats as full has not missed a seat that was freed in between, because freeing one touches the scope last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.conditions import Equals, Exists, Missing
+from leasehold.domain.due import SERVICE_LANE, Due, position_at
+from leasehold.domain.instants import from_text, to_text
+from leasehold.store import keys
+from leasehold.store.definition import JOBS
+from leasehold.store.jobs import TransitionRefused, is_own_write, transition
+from leasehold.store.records import job_of
+from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from leasehold.domain.conditions import Condition
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.lifecycle import Write
+    from leasehold.store.table import Table
+
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A place in a concurrency limit, held by one claim of one job."""
+
+    scope: str
+    number: int
+    job_id: JobId
+    taken_by: str
+    held_until: datetime
+
+    @property
+    def reference(self) -> str:
+        """What the job keeps, so that its end can free exactly this claim's seat."""
+        return f"{self.scope}#{self.number}#{self.taken_by}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeState:
+    scope: str
+    is_waiting: bool = False
+    due_key: str | None = None
+    empty_checks: int = 0
+    seats: Mapping[int, Seat] = field(default_factory=dict)
+
+
+class SeatTaken(Exception):  # noqa: N818  an answer: try the next seat
+    """Another claim has the seat."""
+
+
+class Holds:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def state(self, scope: str) -> ScopeState:
+        """A scope and its taken seats, in one consistent read."""
+        page = self._table.query(JOBS, keys.scope_partition(scope), limit=_PAGE)
+        state = ScopeState(scope=scope)
+        seats: dict[int, Seat] = {}
+        for record in page.records:
+            if record["SK"] == keys.SCOPE:
+                state = ScopeState(
+                    scope=scope,
+                    is_waiting=True,
+                    due_key=cast("str | None", record.get("due_key")),
+                    empty_checks=cast("int", record["empty_checks"]),
+                    seats=seats,
+                )
+            else:
+                number = int(cast("str", record["SK"]))
+                seats[number] = Seat(
+                    scope=scope,
+                    number=number,
+                    job_id=cast("JobId", record["job_id"]),
+                    taken_by=cast("str", record["taken_by"]),
+                    held_until=from_text(cast("str", record["held_until"])),
+                )
+        return state if state.is_waiting else ScopeState(scope=scope, seats=seats)
+
+    def expect(self, state: ScopeState, at: datetime, now: datetime) -> bool:
+        """Give the scope a due entry before a job is held in it; False if the scope changed since it was read."""
+        unchanged: tuple[Condition, ...]
+        if not state.is_waiting:
+            unchanged = (Missing("PK"),)
+        elif state.due_key is None:
+            unchanged = (Exists("PK"), Missing("due_key"))
+        else:
+            unchanged = (Equals("due_key", state.due_key),)
+        return self._try(Update(key=keys.scope(state.scope), conditions=unchanged, sets=_due(state.scope, at, now, 0)))
+
+    def postpone(self, scope: str, seen: str, at: datetime, now: datetime, *, empty_checks: int = 0) -> bool:
+        return self._try(
+            Update(
+                key=keys.scope(scope),
+                conditions=(Equals("due_key", seen),),
+                sets=_due(scope, at, now, empty_checks),
+            )
+        )
+
+    def park(self, scope: str, seen: str) -> bool:
+        """Take the scope out of the due index until somebody wakes it (a pause ends, a type is deployed)."""
+        return self._try(
+            Update(
+                key=keys.scope(scope),
+                conditions=(Equals("due_key", seen),),
+                removes=frozenset({"due_lane", "due_key"}),
+            )
+        )
+
+    def forget(self, scope: str, seen: str) -> bool:
+        return self._try(Delete(key=keys.scope(scope), conditions=(Equals("due_key", seen),)))
+
+    def nudge(self, scope: str, now: datetime) -> bool:
+        """Have the scope looked at now, because a seat is free; not if it is parked or nobody waits."""
+        change = awakened(scope, now)
+        return self._try(Update(key=change.key, conditions=(Exists("due_key"),), sets=change.sets))
+
+    def claim(self, write: Write, seat: Seat, seen: Seat | None) -> None:
+        """Claim a job together with a seat: a free one, or one whose holder was seen to be gone."""
+        take = Put(
+            key=keys.seat(seat.scope, seat.number),
+            record={"job_id": seat.job_id, "taken_by": seat.taken_by, "held_until": to_text(seat.held_until)},
+            conditions=None if seen is None else (Equals("taken_by", seen.taken_by),),
+        )
+        try:
+            self._table.transact([transition(write), take], token=_token(seat))
+        except TransactionCancelled as cancelled:
+            current = cancelled.failed.get(0)
+            if 0 in cancelled.failed and not is_own_write(write, current):
+                raise TransitionRefused(write, job_of(current) if current else None) from None
+            if 0 not in cancelled.failed:
+                raise SeatTaken from None
+
+    def free(self, reference: str) -> str | None:
+        """Free the seat that a job referred to and return its scope; None if another claim has it by now."""
+        scope, number, taken_by = reference.split("#", 2)
+        change = Delete(key=keys.seat(scope, int(number)), conditions=(Equals("taken_by", taken_by),))
+        return scope if self._try(change) else None
+
+    def _try(self, change: Update | Delete) -> bool:
+        try:
+            self._table.write(change)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def awakened(scope: str, now: datetime) -> Update:
+    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
+    return Update(key=keys.scope(scope), conditions=(), sets=_due(scope, now, now, 0))
+
+
+def _due(scope: str, at: datetime, now: datetime, empty_checks: int) -> dict[str, str | int]:
+    return {
+        "due_lane": SERVICE_LANE,
+        "due_key": Due(at, position_at(now), scope).key,
+        "empty_checks": empty_checks,
+    }
+
+
+def _token(seat: Seat) -> str:
+    return f"{seat.number}.{seat.taken_by}"[:36]

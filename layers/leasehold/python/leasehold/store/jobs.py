@@ -1,0 +1,207 @@
+"""Access patterns of jobs: one method, one pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.due import Due, Priority, due_until, hold_lane
+from leasehold.domain.ids import JobId, job_id_of_key, partition_of
+from leasehold.domain.instants import to_text
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.store import keys
+from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.store.records import dead_letter_record, encode, encode_all, job_of, job_record
+from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.job import Job
+    from leasehold.domain.lifecycle import Write
+    from leasehold.store.table import Change, ForeignItem, Record, Table
+
+
+class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
+    """The job is not what the writer saw; `current` is what it is. Nothing was written."""
+
+    def __init__(self, write: Write, current: Job | None) -> None:
+        super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
+        self.write = write
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueJob:
+    """A job as the due index shows it: perhaps stale, so never acted on without a condition."""
+
+    job_id: JobId
+    job_type: str
+    status: JobStatus
+    priority: Priority
+    due: Due
+    due_key: str
+    concurrency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueScope:
+    """A scope whose held jobs may run again."""
+
+    scope: str
+    due_key: str
+
+
+type DueEntry = DueJob | DueScope
+
+
+@dataclass(frozen=True, slots=True)
+class DuePage:
+    entries: list[DueEntry]
+    cursor: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: list[Job]
+    cursor: Record | None
+
+
+class Jobs:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def insert(self, job: Job) -> bool:
+        """Put a new job; False where there is one already."""
+        try:
+            self._table.write(insertion(job))
+        except ConditionFailed:
+            return False
+        return True
+
+    def insert_many(self, jobs: Sequence[Job]) -> list[Exception | None]:
+        """Insert each job where there is none, in as few calls as possible, with an answer for each."""
+        return self._table.insert_many([insertion(job) for job in jobs])
+
+    def get(self, job_id: JobId) -> Job | None:
+        record = self._table.get(keys.job(job_id))
+        return job_of(record) if record else None
+
+    def get_many(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
+        found = [job_of(record) for record in self._table.get_many([keys.job(job_id) for job_id in job_ids])]
+        return {job.job_id: job for job in found}
+
+    def due(self, lane: str, now: datetime, *, limit: int, after: Record | None = None) -> DuePage:
+        """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
+        page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
+        return DuePage([_entry_of(record) for record in page.records], page.cursor)
+
+    def next_due(self, lane: str) -> datetime | None:
+        """When the lane next needs the poller."""
+        page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
+        return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
+
+    def held(self, scope: str, *, limit: int, after: Record | None = None) -> DuePage:
+        """Jobs that wait in a hold lane, in order."""
+        page = self._table.query(JOBS, hold_lane(scope), index=DUE_INDEX, limit=limit, after=after)
+        return DuePage([_entry_of(record) for record in page.records], page.cursor)
+
+    def by_date(
+        self, shard: int, start: datetime, end: datetime, *, limit: int, after: Record | None = None
+    ) -> JobPage:
+        """Jobs by the date they were first meant to run, ended ones included."""
+        page = self._table.query(
+            JOBS,
+            partition_of(shard),
+            first=f"scheduled#{to_text(start)}",
+            last=f"scheduled#{to_text(end)}",
+            limit=limit,
+            after=after,
+        )
+        return JobPage([job_of(record) for record in page.records], page.cursor)
+
+    def ended(
+        self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
+    ) -> tuple[list[JobId], Record | None]:
+        """Ended jobs of one type, the newest first."""
+        page = self._table.query(
+            JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
+        )
+        return [job_id_of_key(cast("str", record["SK"])) for record in page.records], page.cursor
+
+    def advance(self, write: Write) -> Job:
+        """Make one transition and return the job after it; a repeat of the writer's own write is a success."""
+        try:
+            return job_of(self._table.write(transition(write)))
+        except ConditionFailed as failed:
+            current = job_of(failed.current) if failed.current else None
+            if current and is_own_write(write, failed.current):
+                return current
+            raise TransitionRefused(write, current) from None
+
+    def advance_with(
+        self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()
+    ) -> None:
+        """Make a transition together with other changes, or none of them."""
+        try:
+            self._table.transact([transition(write), *changes], token=token, foreign=foreign)
+        except TransactionCancelled as cancelled:
+            current = cancelled.failed.get(0)
+            if 0 not in cancelled.failed:
+                raise
+            if not is_own_write(write, current):
+                raise TransitionRefused(write, job_of(current) if current else None) from None
+
+    def bury(self, write: Write, letter: DeadLetter, *, token: str) -> None:
+        """End a job as a dead letter and record it in the dead-letter table, both or neither."""
+        self.advance_with(write, [Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))], token=token)
+
+
+def insertion(job: Job) -> Put:
+    return Put(key=keys.job(job.job_id), record=job_record(job))
+
+
+def transition(write: Write) -> Update:
+    """A transition as the one conditional write that it is."""
+    step = write.transition
+    sets = encode_all(write.values)
+    if step.target is not None:
+        sets["status"] = str(step.target)
+    return Update(
+        key=keys.job(write.job_id),
+        conditions=step.conditions({name: encode(value) for name, value in write.seen.items()}),
+        sets=sets,
+        adds=dict(step.adds),
+        removes=write.removed,
+    )
+
+
+def is_own_write(write: Write, current: Record | None) -> bool:
+    """Whether the stored job already is what this write makes of it: its response was lost, its effect was not."""
+    step = write.transition
+    if current is None or step.signature is None or step.signature not in write.values:
+        return False
+    status_is_ours = step.target is None or current.get("status") == step.target
+    return status_is_ours and current.get(step.signature) == encode(write.values[step.signature])
+
+
+def ended_lane(status: JobStatus, job_type: str) -> str:
+    return f"{status}#{job_type}"
+
+
+def _entry_of(record: Record) -> DueEntry:
+    due_key = cast("str", record["due_key"])
+    partition = cast("str", record["PK"])
+    if partition.startswith("seat#"):
+        return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
+    return DueJob(
+        job_id=job_id_of_key(cast("str", record["SK"])),
+        job_type=cast("str", record["job_type"]),
+        status=JobStatus(cast("str", record["status"])),
+        priority=Priority(cast("int", record["priority"])),
+        due=Due.parse(due_key),
+        due_key=due_key,
+        concurrency_key=cast("str | None", record.get("concurrency_key")),
+    )

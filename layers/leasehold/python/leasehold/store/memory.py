@@ -1,0 +1,196 @@
+"""The in-memory table: the same meaning as DynamoDB's, for tests and the simulation. It ships to users."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, assert_never, cast
+
+from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.store.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.domain.conditions import Condition
+    from leasehold.store.definition import Index, TableDefinition
+    from leasehold.store.table import Attribute, Change, ForeignItem, Key, Record
+
+# A record's place in a sorted partition: its sort value, then its key, so that equal sort values keep an order.
+type _Place = tuple[str, tuple[str, ...]]
+
+
+class MemoryTable:
+    """Linearisable: one lock, every change under it. Reads hand out copies."""
+
+    def __init__(self, name: str = "memory") -> None:
+        self._name = name
+        self._lock = threading.RLock()
+        self._records: dict[tuple[TableDefinition, tuple[str, ...]], Record] = {}
+        self._places: dict[tuple[TableDefinition, str | None, str], list[_Place]] = {}
+        self._tokens: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def get(self, key: Key) -> Record | None:
+        with self._lock:
+            record = self._records.get((key.table, key.values))
+            return copy.deepcopy(record)
+
+    def get_many(self, keys: Sequence[Key]) -> list[Record]:
+        with self._lock:
+            return [record for key in dict.fromkeys(keys) if (record := self.get(key)) is not None]
+
+    def query(
+        self,
+        table: TableDefinition,
+        partition: str,
+        *,
+        index: Index | None = None,
+        first: str | None = None,
+        last: str | None = None,
+        limit: int,
+        after: Record | None = None,
+        newest_first: bool = False,
+    ) -> Page:
+        with self._lock:
+            places = self._places.get((table, index.name if index else None, partition), [])
+            low = 0 if first is None else bisect_left(places, (first, ()))
+            high = len(places) if last is None else bisect_right(places, last, key=lambda place: place[0])
+            if after is not None:
+                place = _place(table, index, after)
+                if newest_first:
+                    high = min(high, bisect_left(places, place))
+                else:
+                    low = max(low, bisect_right(places, place))
+            window = places[low:high]
+            chosen = (window[::-1] if newest_first else window)[:limit]
+            records = [self._projected(table, index, key) for _, key in chosen]
+            # Like DynamoDB, a full page has a cursor even when nothing follows.
+            return Page(records, records[-1] if len(records) == limit else None)
+
+    def count(
+        self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
+    ) -> int:
+        return len(self.query(table, partition, index=index, last=last, limit=limit).records)
+
+    def write(self, change: Change) -> Record:
+        with self._lock:
+            current = self._records.get((change.key.table, change.key.values))
+            if not _all_hold(_conditions(change), current):
+                raise ConditionFailed(copy.deepcopy(current))
+            return copy.deepcopy(self._apply(change, current))
+
+    def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
+        answers: list[Exception | None] = []
+        for put in puts:
+            try:
+                self.write(put)
+                answers.append(None)
+            except ConditionFailed as failed:
+                answers.append(failed)
+        return answers
+
+    def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
+        if foreign:
+            raise NotImplementedError("the in-memory table holds jobs only; your own items need a DynamoDB table")
+        with self._lock:
+            if token in self._tokens:
+                return
+            stored = [self._records.get((change.key.table, change.key.values)) for change in changes]
+            failed = {
+                position: copy.deepcopy(current)
+                for position, (change, current) in enumerate(zip(changes, stored, strict=True))
+                if not _all_hold(_conditions(change), current)
+            }
+            if failed:
+                raise TransactionCancelled(failed)
+            for change, current in zip(changes, stored, strict=True):
+                self._apply(change, current)
+            self._tokens.add(token)
+
+    def _apply(self, change: Change, current: Record | None) -> Record:
+        match change:
+            case Put():
+                record = copy.deepcopy(change.item)
+            case Update():
+                record = {**(current or change.key.attributes)}
+                for name, amount in change.adds.items():
+                    record[name] = cast("int", record.get(name, 0)) + amount
+                record.update(copy.deepcopy(dict(change.sets)))
+                for name in change.removes:
+                    record.pop(name, None)
+            case Delete():
+                self._store(change.key, None)
+                return current or {}
+            case _:
+                assert_never(change)
+        self._store(change.key, record)
+        return record
+
+    def _store(self, key: Key, record: Record | None) -> None:
+        old = self._records.pop((key.table, key.values), None)
+        for index in (None, *key.table.indexes):
+            for each, is_new in ((old, False), (record, True)):
+                self._place(key, index, each, is_new=is_new)
+        if record is not None:
+            self._records[key.table, key.values] = record
+
+    def _place(self, key: Key, index: Index | None, record: Record | None, *, is_new: bool) -> None:
+        partition = index.partition if index else key.table.key[0]
+        if record is None or partition not in record or (index and index.sort not in record):
+            return
+        places = self._places.setdefault((key.table, index.name if index else None, cast("str", record[partition])), [])
+        place = _place(key.table, index, record)
+        if is_new:
+            insort(places, place)
+        else:
+            del places[bisect_left(places, place)]
+
+    def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
+        record = self._records[table, key]
+        if index is None:
+            return copy.deepcopy(record)
+        visible = {*table.key, index.partition, index.sort, *index.projected}
+        return {name: copy.deepcopy(value) for name, value in record.items() if name in visible}
+
+
+def _place(table: TableDefinition, index: Index | None, record: Record) -> _Place:
+    key = tuple(cast("str", record[name]) for name in table.key)
+    return cast("str", record[index.sort]) if index else key[-1], key
+
+
+def _conditions(change: Change) -> tuple[Condition, ...]:
+    return change.guards if isinstance(change, Put) else change.conditions
+
+
+def _all_hold(conditions: Sequence[Condition], record: Record | None) -> bool:
+    return all(_holds(condition, record or {}) for condition in conditions)
+
+
+def _holds(condition: Condition, record: Record) -> bool:
+    # Like DynamoDB, a comparison with an attribute that is not there is false.
+    match condition:
+        case Exists(attribute):
+            return attribute in record
+        case Missing(attribute):
+            return attribute not in record
+        case Equals(attribute, value):
+            return attribute in record and record[attribute] == value
+        case OneOf(attribute, values):
+            return attribute in record and record[attribute] in values
+        case After(attribute, value):
+            return attribute in record and _text(record[attribute]) > _text(value)
+        case NotAfter(attribute, value):
+            return attribute in record and _text(record[attribute]) <= _text(value)
+        case AnyOf(conditions):
+            return any(_holds(each, record) for each in conditions)
+        case _:
+            assert_never(condition)
+
+
+def _text(value: Attribute | object) -> str:
+    return cast("str", value)

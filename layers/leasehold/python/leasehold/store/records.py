@@ -1,0 +1,282 @@
+"""Domain values to records and back. Unset attributes are left out: every byte is billed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.domain.dead_letter import DeadLetter, Resolution
+from leasehold.domain.dedup import NO_WINDOW, DedupRecord, DedupRef
+from leasehold.domain.due import Due, Priority
+from leasehold.domain.effects import Effect, EffectKind
+from leasehold.domain.ids import JobId, job_id_of_key
+from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.job import SYSTEM, Job
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run import Outcome, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.store.table import Attribute, Record
+
+
+def encode(value: object) -> Attribute:
+    match value:
+        case bool():
+            return value
+        case IntEnum():
+            return int(value)
+        case StrEnum():
+            return str(value)
+        case int() | str():
+            return value
+        case datetime():
+            return to_text(value)
+        case Due():
+            return value.key
+        case Run():
+            return _run_record(value)
+        case Effect():
+            return _effect_record(value)
+        case tuple() | list():
+            return [encode(each) for each in value]
+        case _:
+            raise TypeError(f"a record cannot hold {value!r}")
+
+
+def encode_all(values: Mapping[str, object]) -> Record:
+    return {name: encode(value) for name, value in values.items()}
+
+
+def job_record(job: Job) -> Record:
+    optional: dict[str, object] = {
+        "attempts": job.attempts or None,
+        "dispatches": job.dispatches or None,
+        "due_key": job.due,
+        "due_lane": job.due_lane,
+        "wake": job.wake or None,
+        "created_by": None if job.created_by == SYSTEM else job.created_by,
+        "locked_by": job.locked_by,
+        "locked_at": job.locked_at,
+        "lock_expires_at": job.lock_expires_at,
+        "started_at": job.started_at,
+        "last_attempt_at": job.last_attempt_at,
+        "completed_at": job.completed_at,
+        "last_error": job.last_error,
+        "last_error_code": job.last_error_code,
+        "result": job.result_text,
+        "artifacts": job.artifacts or None,
+        "runs": job.runs or None,
+        "cancel_requested": job.cancel_requested,
+        "cancel_reason": job.cancel_reason,
+        "start_by": job.start_by,
+        "retry_of": job.retry_of,
+        "dedup_key": job.dedup.key if job.dedup else None,
+        "dedup_window": job.dedup.window if job.dedup and job.dedup.window != NO_WINDOW else None,
+        "concurrency_key": job.concurrency_key,
+        "seat": job.seat,
+        "trace": job.trace,
+        "effects": job.effects or None,
+        "expires_at": job.expires_at,
+        "ended_lane": job.ended_lane,
+        "ended_key": job.ended_key,
+    }
+    return {
+        "job_id": job.job_id,
+        "job_type": job.job_type,
+        "payload": job.payload_text,
+        "scheduled_for": to_text(job.scheduled_for),
+        "status": str(job.status),
+        "priority": int(job.priority),
+        "max_attempts": job.max_attempts,
+        "created_at": to_text(job.created_at),
+        **{name: encode(value) for name, value in optional.items() if value is not None},
+    }
+
+
+def job_of(record: Record) -> Job:
+    read = _Reader(record)
+    job_type = read.text("job_type")
+    dedup_key = read.maybe("dedup_key")
+    return Job(
+        job_id=JobId(read.text("job_id")),
+        job_type=job_type,
+        payload_text=read.text("payload"),
+        scheduled_for=from_text(read.text("scheduled_for")),
+        status=JobStatus(read.text("status")),
+        priority=Priority(read.number("priority")),
+        max_attempts=read.number("max_attempts"),
+        created_at=from_text(read.text("created_at")),
+        created_by=read.maybe("created_by") or SYSTEM,
+        attempts=read.number("attempts"),
+        dispatches=read.number("dispatches"),
+        due=Due.parse(read.text("due_key")) if "due_key" in record else None,
+        due_lane=read.maybe("due_lane"),
+        wake="wake" in record,
+        locked_by=read.maybe("locked_by"),
+        locked_at=read.time("locked_at"),
+        lock_expires_at=read.time("lock_expires_at"),
+        started_at=read.time("started_at"),
+        last_attempt_at=read.time("last_attempt_at"),
+        completed_at=read.time("completed_at"),
+        last_error=read.maybe("last_error"),
+        last_error_code=read.maybe("last_error_code"),
+        result_text=read.maybe("result"),
+        artifacts=tuple(read.texts("artifacts")),
+        runs=read.runs(),
+        cancel_requested=read.maybe("cancel_requested"),
+        cancel_reason=read.maybe("cancel_reason"),
+        start_by=read.time("start_by"),
+        retry_of=cast("JobId | None", read.maybe("retry_of")),
+        dedup=DedupRef(job_type, dedup_key, read.maybe("dedup_window") or NO_WINDOW) if dedup_key else None,
+        concurrency_key=read.maybe("concurrency_key"),
+        seat=read.maybe("seat"),
+        trace=read.maybe("trace"),
+        effects=tuple(_effect_of(each) for each in read.maps("effects")),
+        expires_at=read.number("expires_at") if "expires_at" in record else None,
+        ended_lane=read.maybe("ended_lane"),
+        ended_key=read.maybe("ended_key"),
+    )
+
+
+def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record:
+    return {"job_pk": job_key[0], "job_sk": job_key[1], "window_until": to_text(record.window_until)}
+
+
+def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
+    read = _Reader(record)
+    return DedupRecord(
+        ref=ref, job_id=job_id_of_key(read.text("job_sk")), window_until=from_text(read.text("window_until"))
+    )
+
+
+OPEN = "open"
+
+
+def dead_letter_record(letter: DeadLetter) -> Record:
+    optional: dict[str, object] = {
+        "runs": letter.runs or None,
+        "trace": letter.trace,
+        "resolution": letter.resolution,
+        "resolved_by": letter.resolved_by,
+        "resolved_at": letter.resolved_at,
+        "resolved_reason": letter.resolved_reason,
+        "redriven_as": letter.redriven_as,
+        "reported_at": letter.reported_at,
+    }
+    index_keys = {
+        "open": OPEN,
+        "open_type": letter.job_type,
+        "open_key": f"{to_text(letter.failed_at)}#{letter.id}",
+    }
+    return {
+        "original_job_id": letter.original_job_id,
+        "job_type": letter.job_type,
+        "payload": letter.payload_text,
+        "failure_reason": letter.failure_reason,
+        "error_code": letter.error_code,
+        "failed_at": to_text(letter.failed_at),
+        "attempts": letter.attempts,
+        **{name: encode(value) for name, value in optional.items() if value is not None},
+        **(index_keys if letter.is_open else {}),
+    }
+
+
+def dead_letter_of(record: Record) -> DeadLetter:
+    read = _Reader(record)
+    resolution = read.maybe("resolution")
+    return DeadLetter(
+        id=JobId(read.text("id")),
+        original_job_id=JobId(read.text("original_job_id")),
+        job_type=read.text("job_type"),
+        payload_text=read.text("payload"),
+        failure_reason=read.text("failure_reason"),
+        error_code=read.text("error_code"),
+        failed_at=from_text(read.text("failed_at")),
+        attempts=read.number("attempts"),
+        runs=read.runs(),
+        trace=read.maybe("trace"),
+        resolution=Resolution(resolution) if resolution else None,
+        resolved_by=read.maybe("resolved_by"),
+        resolved_at=read.time("resolved_at"),
+        resolved_reason=read.maybe("resolved_reason"),
+        redriven_as=cast("JobId | None", read.maybe("redriven_as")),
+        reported_at=read.time("reported_at"),
+    )
+
+
+def _run_record(run: Run) -> Record:
+    record: Record = {
+        "number": run.number,
+        "worker": run.worker,
+        "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at),
+        "outcome": str(run.outcome),
+    }
+    if run.error is not None:
+        record["error"] = run.error
+    if run.error_code is not None:
+        record["error_code"] = run.error_code
+    if run.reason is not None:
+        record["reason"] = run.reason
+    if run.artifacts:
+        record["artifacts"] = list(run.artifacts)
+    return record
+
+
+def _run_of(record: Record) -> Run:
+    read = _Reader(record)
+    return Run(
+        number=read.number("number"),
+        worker=read.text("worker"),
+        started_at=from_text(read.text("started_at")),
+        ended_at=from_text(read.text("ended_at")),
+        outcome=Outcome(read.text("outcome")),
+        error=read.maybe("error"),
+        error_code=read.maybe("error_code"),
+        reason=read.maybe("reason"),
+        artifacts=tuple(read.texts("artifacts")),
+    )
+
+
+def _effect_record(effect: Effect) -> Record:
+    record: Record = {"kind": str(effect.kind), "data": effect.data}
+    if effect.statuses:
+        record["statuses"] = list(effect.statuses)
+    return record
+
+
+def _effect_of(record: Record) -> Effect:
+    read = _Reader(record)
+    return Effect(kind=EffectKind(read.text("kind")), data=read.text("data"), statuses=tuple(read.texts("statuses")))
+
+
+class _Reader:
+    """Typed reads of a record, so that each attribute's type is said once, where it is read."""
+
+    def __init__(self, record: Record) -> None:
+        self._record: dict[str, Any] = record
+
+    def text(self, name: str) -> str:
+        return cast("str", self._record[name])
+
+    def maybe(self, name: str) -> str | None:
+        return cast("str | None", self._record.get(name))
+
+    def number(self, name: str) -> int:
+        return cast("int", self._record.get(name, 0))
+
+    def time(self, name: str) -> datetime | None:
+        text = self.maybe(name)
+        return None if text is None else from_text(text)
+
+    def texts(self, name: str) -> list[str]:
+        return cast("list[str]", self._record.get(name, []))
+
+    def maps(self, name: str) -> list[Record]:
+        return cast("list[Record]", self._record.get(name, []))
+
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(_run_of(each) for each in self.maps("runs"))

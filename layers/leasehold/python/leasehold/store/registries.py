@@ -1,0 +1,96 @@
+"""The registry of deployed job types as one record."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, assert_never
+
+from leasehold.domain.control import Registry
+from leasehold.domain.due import Priority
+from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.retry import Delays, Exponential, Fixed
+
+if TYPE_CHECKING:
+    from leasehold.domain.retry import RetryPolicy
+    from leasehold.store.table import Record
+
+
+def registry_record(registry: Registry) -> Record:
+    types = {name: _type_document(job_type) for name, job_type in sorted(registry.types.items())}
+    return {
+        "shards": registry.shards,
+        "ended_index": registry.ended_index,
+        "types": json.dumps(types, separators=(",", ":")),
+    }
+
+
+def registry_of(record: Record) -> Registry:
+    read: dict[str, Any] = record
+    types = {name: _type_of(name, document) for name, document in json.loads(read["types"]).items()}
+    return Registry(types=types, shards=read["shards"], ended_index=read["ended_index"])
+
+
+def _type_document(job_type: JobType) -> dict[str, object]:
+    document: dict[str, object] = {
+        "timeout": job_type.timeout.total_seconds(),
+        "max_event_age": job_type.max_event_age.total_seconds(),
+        "priority": int(job_type.priority),
+        "max_attempts": job_type.max_attempts,
+        "retry": _retry_document(job_type.retry),
+        "retention": [
+            job_type.retention.completed.total_seconds(),
+            job_type.retention.cancelled.total_seconds(),
+            job_type.retention.dead_letter.total_seconds(),
+        ],
+    }
+    if job_type.lease is not None:
+        document["lease"] = job_type.lease.total_seconds()
+    if job_type.heartbeat:
+        document["heartbeat"] = True
+    if job_type.concurrency is not None:
+        document["concurrency"] = job_type.concurrency
+    if job_type.function is not None:
+        document["function"] = job_type.function
+    return document
+
+
+def _type_of(name: str, document: dict[str, Any]) -> JobType:
+    completed, cancelled, dead_letter = (timedelta(seconds=each) for each in document["retention"])
+    return JobType(
+        name=name,
+        timeout=timedelta(seconds=document["timeout"]),
+        max_event_age=timedelta(seconds=document["max_event_age"]),
+        lease=timedelta(seconds=document["lease"]) if "lease" in document else None,
+        heartbeat=document.get("heartbeat", False),
+        concurrency=document.get("concurrency"),
+        priority=Priority(document["priority"]),
+        max_attempts=document["max_attempts"],
+        retry=_retry_of(document["retry"]),
+        retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
+        function=document.get("function"),
+    )
+
+
+def _retry_document(policy: RetryPolicy) -> dict[str, object]:
+    match policy:
+        case Exponential(base, cap, jitter):
+            return {"exponential": [base.total_seconds(), cap.total_seconds(), jitter]}
+        case Fixed(delay):
+            return {"fixed": delay.total_seconds()}
+        case Delays(delays):
+            return {"delays": [delay.total_seconds() for delay in delays]}
+        case _:
+            assert_never(policy)
+
+
+def _retry_of(document: dict[str, Any]) -> RetryPolicy:
+    match document:
+        case {"exponential": [base, cap, jitter]}:
+            return Exponential(timedelta(seconds=base), timedelta(seconds=cap), jitter)
+        case {"fixed": delay}:
+            return Fixed(timedelta(seconds=delay))
+        case {"delays": delays}:
+            return Delays(tuple(timedelta(seconds=delay) for delay in delays))
+        case _:
+            raise ValueError(f"unknown retry policy {document!r}")

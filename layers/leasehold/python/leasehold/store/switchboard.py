@@ -1,0 +1,112 @@
+"""Access patterns of control: the halt, the pauses, the registry, and who polls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
+from leasehold.domain.control import Switch, Switches
+from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.job_type import type_scope
+from leasehold.store import keys
+from leasehold.store.definition import JOBS
+from leasehold.store.holds import awakened
+from leasehold.store.registries import registry_of, registry_record
+from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.control import Registry
+    from leasehold.store.table import Record, Table
+
+# `$` follows `#`: the range covers the halt and every pause, and leaves the larger registry unread.
+_FIRST, _LAST = keys.HALT, "pause$"
+_PAGE = 1000
+
+
+class Switchboard:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def switches(self) -> Switches:
+        """The halt and all pauses, in one consistent read."""
+        halt: Switch | None = None
+        pauses: dict[str, Switch] = {}
+        page = self._table.query(JOBS, keys.CONTROL, first=_FIRST, last=_LAST, limit=_PAGE)
+        for record in page.records:
+            name = cast("str", record["SK"])
+            if name == keys.HALT:
+                halt = _switch_of(record)
+            else:
+                pauses[name.removeprefix(keys.PAUSE)] = _switch_of(record)
+        return Switches(halt=halt, pauses=pauses)
+
+    def halt(self, switch: Switch) -> bool:
+        """Stop everything; False if it is stopped already, and then the first reason stays."""
+        return self._insert(Put(key=keys.control(keys.HALT), record=_switch_record(switch)))
+
+    def resume(self) -> Switch | None:
+        """Lift the halt; None if there is none."""
+        try:
+            record = self._table.write(Delete(key=keys.control(keys.HALT), conditions=(Exists("PK"),)))
+        except ConditionFailed:
+            return None
+        return _switch_of(record)
+
+    def pause(self, job_type: str, switch: Switch) -> bool:
+        return self._insert(Put(key=keys.pause(job_type), record=_switch_record(switch)))
+
+    def unpause(self, job_type: str, now: datetime, *, token: str) -> bool:
+        """Lift a pause and wake the type's held jobs in the same transaction, or one could wait for ever."""
+        lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
+        try:
+            self._table.transact([lift, awakened(type_scope(job_type), now)], token=token)
+        except TransactionCancelled:
+            return False
+        return True
+
+    def registry(self) -> Registry | None:
+        record = self._table.get(keys.control(keys.REGISTRY))
+        return registry_of(record) if record else None
+
+    def publish(self, registry: Registry, now: datetime) -> None:
+        """Say what is deployed, and wake the held jobs of types that were not deployed before."""
+        known = self.registry()
+        self._table.write(Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=()))
+        for name in registry.types:
+            if known is not None and name not in known.types:
+                self._table.write(awakened(type_scope(name), now))
+
+    def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
+        """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
+        free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
+        change = Update(key=keys.watch(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
+        try:
+            self._table.write(change)
+        except ConditionFailed:
+            return False
+        return True
+
+    def give_up_watch(self, shard: int, holder: str) -> None:
+        try:
+            self._table.write(Delete(key=keys.watch(shard), conditions=(Equals("holder", holder),)))
+        except ConditionFailed:
+            return
+
+    def _insert(self, put: Put) -> bool:
+        try:
+            self._table.write(put)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _switch_record(switch: Switch) -> Record:
+    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason}
+
+
+def _switch_of(record: Record) -> Switch:
+    return Switch(
+        by=cast("str", record["by"]), at=from_text(cast("str", record["at"])), reason=cast("str", record["reason"])
+    )

@@ -1,0 +1,185 @@
+"""A whole queue in memory for users' tests: the real engine, a fake clock, and handlers that run when told to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.control import Registry
+from leasehold.domain.due import lanes_by_priority
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.instants import EPOCH, LATEST, instant
+from leasehold.domain.job_type import JobType
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller
+from leasehold.runtime.worker import Worker
+from leasehold.store.memory import MemoryTable
+from leasehold.store.store import Store
+from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.job import Job
+    from leasehold.domain.payload import Json
+    from leasehold.engine.enqueue import Enqueued
+    from leasehold.engine.execute import Execution
+    from leasehold.runtime.handler import BaseJobHandler
+
+_ENDLESS = 100_000
+
+
+@dataclass(slots=True)
+class Drained:
+    """How many hand-overs went how: `drained["completed"]`, `drained["failed"]`, …"""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __getitem__(self, execution: str) -> int:
+        return self.counts[execution]
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+
+class LeaseholdTest:
+    """A queue with its handlers, in memory. The pytest fixture `leasehold` makes one per test.
+
+    >>> test = LeaseholdTest({"greet": Greet})                                 # doctest: +SKIP
+    >>> test.queue.enqueue("greet", {"name": "Ada"})                           # doctest: +SKIP
+    >>> test.assert_enqueued("greet", {"name": "Ada"})                         # doctest: +SKIP
+    >>> test.drain()["completed"]                                              # doctest: +SKIP
+    1
+
+    Payloads go through the real JSON encoding, so what a deployed queue would refuse is refused here too.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[str, type[BaseJobHandler]] | None = None,
+        *,
+        types: Iterable[JobType] = (),
+        clock: FakeClock | None = None,
+        inline: bool = False,
+    ) -> None:
+        self.clock = clock or FakeClock()
+        self.telemetry = Recorder()
+        self.inline = inline
+        self._handlers: dict[str, type[BaseJobHandler]] = {}
+        self._types: dict[str, JobType] = {}
+        self._drained = Drained()
+        self.parts = Parts(
+            store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(), telemetry=self.telemetry
+        )
+        self.queue: Queue = _InlineQueue(self.parts, self)
+        self.operator = Operator(self.parts, by="test")
+        self._worker = Worker(self.parts, self._handlers, worker_id="test", limit_time=False)
+        self._poller = Poller(self.parts, self, worker_id="test")
+        settings = {each.name: each for each in types}
+        for name, handler in (handlers or {}).items():
+            self.register(name, handler, settings.pop(name, None))
+        for left in settings.values():
+            self.register(left.name, None, left)
+
+    def register(self, name: str, handler: type[BaseJobHandler] | None, job_type: JobType | None = None) -> None:
+        """Add a job type; without a handler its jobs can be enqueued, but not drained."""
+        self._types[name] = job_type or JobType(name=name)
+        if handler is not None:
+            self._handlers[name] = handler
+        self.operator.publish(Registry(types=self._types))
+
+    def jobs(self, job_type: str | None = None) -> list[Job]:
+        """All jobs, ended ones included, by the time they were scheduled for."""
+        found = self.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=_ENDLESS).jobs
+        return [job for job in found if job_type is None or job.job_type == job_type]
+
+    def assert_enqueued(
+        self,
+        job_type: str,
+        payload: Mapping[str, Json] | None = None,
+        *,
+        run_at: datetime | None = None,
+        **fields: object,
+    ) -> Job:
+        """Fail unless a job like this waits; `payload` need only be part of the job's. Returns the job."""
+        waiting = [job for job in self.jobs(job_type) if job.status.is_waiting]
+        matching = [job for job in waiting if _matches(job, payload, run_at, fields)]
+        if not matching:
+            seen = "\n".join(f"  {job.job_type} {job.payload} at {job.scheduled_for}" for job in waiting) or "  none"
+            raise AssertionError(f"no waiting {job_type} job with {payload}, {run_at}, {fields}. Waiting are:\n{seen}")
+        return matching[0]
+
+    def refute_enqueued(
+        self,
+        job_type: str,
+        payload: Mapping[str, Json] | None = None,
+        *,
+        run_at: datetime | None = None,
+        **fields: object,
+    ) -> None:
+        """Fail if a job like this waits."""
+        for job in self.jobs(job_type):
+            if job.status.is_waiting and _matches(job, payload, run_at, fields):
+                raise AssertionError(f"{job_type} job {job.job_id} waits with {job.payload} at {job.scheduled_for}")
+
+    def drain(self, *, until_idle: bool = False, at_most: int = 1000) -> Drained:
+        """Run what is due now. With `until_idle`, let the clock jump to whatever is next until nothing waits."""
+        self._drained = drained = Drained()
+        while True:
+            self._poller.poll()
+            if drained.total > at_most:
+                raise InvalidOptionError(
+                    at_most, "drain ran more hand-overs than at_most", "A handler may enqueue or snooze for ever."
+                )
+            upcoming = self._next_due_at() if until_idle else None
+            if upcoming is None:
+                return drained
+            self.clock.move_to(max(upcoming, instant(self.clock.now() + timedelta(milliseconds=1))))
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        """The dispatcher port: run the hand-over here and now."""
+        self._drained.counts[self.run(handover)] += 1
+
+    def run(self, handover: Handover) -> Execution:
+        return self._worker.run(handover)
+
+    def _next_due_at(self) -> datetime | None:
+        lanes = [lane for level in lanes_by_priority(1) for lane in level]
+        upcoming = [at for lane in lanes if (at := self.parts.store.jobs.next_due(lane)) is not None]
+        waiting = any(not job.has_ended for job in self.jobs())
+        return min(upcoming) if upcoming and waiting else None
+
+
+class _InlineQueue(Queue):
+    """A queue that runs each job as it is enqueued, if the test asked for that."""
+
+    def __init__(self, parts: Parts, test: LeaseholdTest) -> None:
+        super().__init__(parts)
+        self._test = test
+
+    def enqueue(self, *args: object, **options: object) -> Enqueued:
+        enqueued = super().enqueue(*args, **options)  # type: ignore[arg-type]
+        if self._test.inline:
+            self._test.drain()
+        return enqueued
+
+
+def _matches(
+    job: Job, payload: Mapping[str, Json] | None, run_at: datetime | None, fields: Mapping[str, object]
+) -> bool:
+    if run_at is not None and job.scheduled_for != instant(run_at):
+        return False
+    if any(getattr(job, name) != value for name, value in fields.items()):
+        return False
+    if payload is None:
+        return True
+    actual = job.payload
+    return isinstance(actual, dict) and all(name in actual and actual[name] == value for name, value in payload.items())
