@@ -32,8 +32,7 @@ class Operator:
 
     def publish(self, registry: Registry) -> None:
         """Say which job types are deployed, on how many shards."""
-        self._parts.store.switchboard.publish(registry, self._parts.clock.now())
-        self._parts.deployment.forget()
+        switch.publish(registry, self._parts)
 
     def switches(self) -> Switches:
         """What is halted or paused now, by whom and why."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leasehold.client.payloads import encode_value, resolve
 from leasehold.client.tracing import current_trace
-from leasehold.domain.dedup import UntilEnded
+from leasehold.domain.dedup import UntilEnded, parse_window
 from leasehold.domain.errors import InvalidOptionError, LeaseholdError
 from leasehold.domain.job import SYSTEM
 from leasehold.engine import operate
@@ -253,7 +253,7 @@ def _parse_window(wanted: NewJob) -> DedupWindow:
         return UntilEnded()
     if wanted.dedup_key is None:
         raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
-    return wanted.dedup_window
+    return parse_window(wanted.dedup_window)
 
 
 def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:

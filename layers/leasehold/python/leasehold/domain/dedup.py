@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from leasehold.domain.errors import InvalidKeyError, InvalidOptionError
+from leasehold.domain.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
 from leasehold.domain.instants import instant, later
 
 if TYPE_CHECKING:
@@ -76,15 +76,27 @@ def dedup_record(job_type: str, key: str, window: DedupWindow, scheduled_for: da
         case Within(duration):
             name, until = NO_WINDOW, later(scheduled_for, duration, what="the end of the dedup window")
         case Day(timezone):
-            zone = ZoneInfo(timezone)
-            day = scheduled_for.astimezone(zone).date()
-            name = day.isoformat()
-            until = instant(
-                datetime.combine(day + timedelta(days=1), time(), tzinfo=zone), what="the end of the dedup window"
-            )
+            name, until = _day_of(scheduled_for, ZoneInfo(timezone))
         case _:
             assert_never(window)
     return DedupRecord(ref=DedupRef(job_type, key, name), job_id=job_id, window_until=until)
+
+
+def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
+    try:
+        day = scheduled_for.astimezone(zone).date()
+        midnight = datetime.combine(day + timedelta(days=1), time(), tzinfo=zone)
+    except OverflowError:
+        raise TimeOutOfRangeError(
+            scheduled_for, "the end of the dedup window is after the year 9999", "Choose an earlier time."
+        ) from None
+    return day.isoformat(), instant(midnight, what="the end of the dedup window")
+
+
+def parse_window(window: object) -> DedupWindow:
+    if not isinstance(window, Day | Within | UntilEnded):
+        raise InvalidOptionError(window, "this is no dedup window", "Use Day(...), Within(...) or UntilEnded().")
+    return window
 
 
 def parse_key(key: object, what: str) -> str:

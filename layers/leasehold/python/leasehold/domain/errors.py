@@ -40,7 +40,10 @@ _SHOWN = 120
 
 def shown(value: object) -> str:
     """A value as error messages show it: its repr, shortened, so that a message never carries a payload."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits has none
+        text = f"a {type(value).__name__} too large to show"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 

@@ -39,5 +39,5 @@ class Handover:
             )
         except (KeyError, ValueError) as error:
             raise InvalidInputError(
-                event, f"this is not a hand-over from the poller ({error})", "See events/handler.json for one."
+                event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
             ) from None

@@ -19,6 +19,8 @@ MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_RESULT_BYTES = 64 * 1024
 MAX_DEPTH = 64
 
+# Python refuses to write or read a whole number of more than 4,300 digits.
+_MAX_INT_BITS = 14_000
 _DATETIME = "$datetime"
 _DECIMAL = "$decimal"
 _ESCAPED = "$escaped"
@@ -50,7 +52,11 @@ def _plain(value: object, path: str, depth: int) -> object:
         raise InvalidPayloadError(path, type(value).__name__, f"is nested deeper than {MAX_DEPTH}", "Flatten it.")
     # Exact types: a subclass (an IntEnum, a str with extras) would come back as something else than it was.
     kind = type(value)
-    if value is None or kind is bool or kind is int:
+    if value is None or kind is bool:
+        return value
+    if kind is int:
+        if value.bit_length() > _MAX_INT_BITS:  # type: ignore[attr-defined]
+            raise InvalidPayloadError(path, value, "has more digits than JSON readers take", "Write it as text.")
         return value
     if kind is str:
         return _encodable(value, path)

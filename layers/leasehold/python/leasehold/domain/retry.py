@@ -9,6 +9,7 @@ from typing import assert_never
 from leasehold.domain.errors import InvalidOptionError
 
 DEFAULT_MAX_ATTEMPTS = 5
+MAX_DELAY = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Exponential:
             )
         if not 0 <= self.jitter <= 1:
             raise InvalidOptionError(self.jitter, "jitter is a share from 0 to 1", "Use 0.1 for up to ten per cent.")
+        _refuse_too_long(self.cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Fixed:
     def __post_init__(self) -> None:
         if self.delay < timedelta(0):
             raise InvalidOptionError(self.delay, "a retry delay is not negative", "Use 0 or more.")
+        _refuse_too_long(self.delay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Delays:
     def __post_init__(self) -> None:
         if not self.delays or min(self.delays) < timedelta(0):
             raise InvalidOptionError(self.delays, "a table of delays has at least one, none negative", "Correct it.")
+        _refuse_too_long(max(self.delays))
 
 
 type RetryPolicy = Exponential | Fixed | Delays
@@ -59,9 +63,10 @@ def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:
     """
     match policy:
         case Exponential(base, cap, jitter):
-            # Past 64 doublings every base is beyond every cap, and the product would overflow.
-            doubled = base * 2 ** (attempts - 1) if attempts <= 64 and base * 2.0 ** (attempts - 1) < cap else cap
-            return doubled + doubled * (jitter * chance)
+            # Compared as numbers: the product of a late attempt is more than a timedelta can hold.
+            doublings = min(attempts - 1, 64)
+            delay = base * 2**doublings if 2**doublings < cap / base else cap
+            return delay + delay * (jitter * chance)
         case Fixed(delay):
             return delay
         case Delays(delays):
@@ -77,3 +82,9 @@ def next_retry_at(policy: RetryPolicy, now: datetime, attempts: int, chance: flo
 def hand_over_backoff(dispatches: int, chance: float) -> timedelta:
     """How long a job waits after its `dispatches`-th hand-over in a row reached no handler."""
     return retry_delay(Exponential(timedelta(seconds=1), timedelta(minutes=5), 0.5), max(dispatches, 1), chance)
+
+
+def _refuse_too_long(delay: timedelta) -> None:
+    """A failure is always recorded: its next try must be a time that a due key can hold."""
+    if delay > MAX_DELAY:
+        raise InvalidOptionError(delay, f"a retry delay is at most {MAX_DELAY.days} days", "Use a shorter one.")

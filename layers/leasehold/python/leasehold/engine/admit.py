@@ -15,7 +15,7 @@ from leasehold.store.jobs import TransitionRefused
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.control import Registry, Switches
+    from leasehold.domain.control import Switches
     from leasehold.domain.job_type import JobType
     from leasehold.engine.parts import Parts
     from leasehold.store.holds import ScopeState, Seat
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How soon a scope with waiting jobs is looked at again when nothing wakes it before.
 LOOK_AGAIN_AFTER = timedelta(minutes=1)
+# After held jobs were admitted, their lane is looked at once more before it is called empty.
+LOOK_SHORTLY_AFTER = timedelta(seconds=1)
 # The hold lane is read from an index, which may lag: a lane that looks empty is looked at again before it is believed.
 EMPTY_LANE_CHECKS = (timedelta(minutes=1), timedelta(hours=1))
 _TRIES = 3
@@ -42,24 +44,36 @@ class SeatPlan:
         return not self.free and not self.abandoned
 
 
-def is_stopped(job_type: str, switches: Switches, registry: Registry) -> str | None:
+def is_stopped(job_type: str, switches: Switches, parts: Parts) -> str | None:
     """Why no job of this type may run, or None."""
     if job_type in switches.pauses:
         return "paused"
-    if job_type not in registry.types:
+    # Before a job waits for a deployment, make sure that it has not just happened: the registry is cached.
+    if job_type not in parts.deployment.registry().types and (
+        job_type not in parts.deployment.registry(fresh=True).types
+    ):
         return "not deployed"
     return None
 
 
-def hold(entry: DueJob, why: str, parts: Parts) -> bool:
-    """Move a due job out of its lane, once, until its scope may run again.
+def expect_held(scope: str, parts: Parts) -> bool:
+    """Give a scope its due entry before the first job is held in it.
 
-    The scope gets its due entry before the first job moves: a crash in between leaves a scope that is looked at for
-    nothing, never a job that nobody looks at.
+    A crash in between leaves a scope that is looked at for nothing, never a job that nobody looks at.
     """
+    for _ in range(_TRIES):
+        state = parts.store.holds.state(scope)
+        if state.is_waiting and state.due_key is not None and state.empty_checks == 0:
+            return True
+        now = parts.clock.now()
+        if parts.store.holds.expect(state, now + LOOK_AGAIN_AFTER, now):
+            return True
+    return False
+
+
+def hold(entry: DueJob, why: str, parts: Parts) -> bool:
+    """Move a due job out of its lane, once, until its scope may run again."""
     scope = type_scope(entry.job_type)
-    if not _expect(scope, parts):
-        return False
     try:
         parts.store.jobs.advance(
             Write(
@@ -91,14 +105,3 @@ def plan_seats(job_type: JobType, state: ScopeState, parts: Parts) -> SeatPlan:
     later = [seat.held_until for seat in taken.values() if seat.held_until > now]
     plan.next_free_at = min(later, default=None)
     return plan
-
-
-def _expect(scope: str, parts: Parts) -> bool:
-    for _ in range(_TRIES):
-        state = parts.store.holds.state(scope)
-        if state.is_waiting and state.due_key is not None and state.empty_checks == 0:
-            return True
-        now = parts.clock.now()
-        if parts.store.holds.expect(state, now + LOOK_AGAIN_AFTER, now):
-            return True
-    return False

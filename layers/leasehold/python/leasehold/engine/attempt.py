@@ -102,7 +102,7 @@ class Attempt:
         token = request_token(self.nonce, COMPLETE.name, str(self._transactions))
         write = self._write(COMPLETE, values)
         try:
-            self._parts.store.jobs.advance_with(write, (), token=token, foreign=items)
+            self._patiently(lambda: self._parts.store.jobs.advance_with(write, (), token=token, foreign=items))
         except TransitionRefused as refused:
             raise self._lost(COMPLETE, refused.current) from None
         self._after_end(values)

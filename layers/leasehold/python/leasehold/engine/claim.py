@@ -12,7 +12,7 @@ from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
 from leasehold.engine.endings import end_values
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
-from leasehold.engine.tidy import retire_dedup_record
+from leasehold.engine.tidy import give_back_seat, retire_dedup_record
 from leasehold.store.holds import Seat, SeatTaken
 from leasehold.store.jobs import TransitionRefused
 
@@ -75,6 +75,7 @@ def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
         return False
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
+    give_back_seat(job, parts)
     retire_dedup_record(job, values.get("expires_at"), parts)
     return True
 

@@ -27,9 +27,9 @@ class Deployment:
         self._registry: tuple[datetime, Registry] | None = None
         self._switches: tuple[datetime, Switches] | None = None
 
-    def registry(self) -> Registry:
+    def registry(self, *, fresh: bool = False) -> Registry:
         now = self._clock.now()
-        if self._registry is None or not _is_fresh(self._registry[0], now):
+        if fresh or self._registry is None or not _is_fresh(self._registry[0], now):
             registry = self._store.switchboard.registry()
             if registry is None:
                 raise NotDeployedError(self._store.table.name)

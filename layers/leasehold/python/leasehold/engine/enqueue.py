@@ -109,6 +109,12 @@ def _write_deduplicated(
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
                     parts.store.dedups.replace(_replaced(existing, job, parts), job, record, holder)
+                    parts.telemetry.event(
+                        Event.JOB_CANCELLED,
+                        job_id=existing.job_id,
+                        job_type=existing.job_type,
+                        reason=f"replaced by {job.job_id}",
+                    )
                     return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
                 case _:
                     assert_never(on_duplicate)

@@ -10,7 +10,15 @@ from leasehold.domain.job_type import parse_job_type
 from leasehold.engine.endings import request_token
 
 if TYPE_CHECKING:
+    from leasehold.domain.control import Registry
     from leasehold.engine.parts import Parts
+
+
+def publish(registry: Registry, parts: Parts) -> None:
+    """Say what is deployed; jobs that were held because their type was not are looked at."""
+    token = request_token("publish", f"{parts.chance.bits(64):x}")
+    parts.store.switchboard.publish(registry, parts.clock.now(), token=token)
+    parts.deployment.forget()
 
 
 def halt(parts: Parts, *, by: str, reason: str) -> bool:

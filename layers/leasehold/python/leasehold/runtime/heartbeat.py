@@ -38,5 +38,6 @@ def heartbeat(attempt: Attempt) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-    if lost:
+    # A handler that completed by itself has no lease left to lose.
+    if lost and not attempt.has_ended:
         raise lost[0]

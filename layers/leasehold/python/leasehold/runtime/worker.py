@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from leasehold.domain.handover import Handover
-    from leasehold.domain.payload import Json
     from leasehold.engine.attempt import Attempt
     from leasehold.engine.execute import Execution
     from leasehold.engine.parts import Parts
@@ -46,7 +45,7 @@ class Worker:
         return self._executor.execute(handover, self._work(remaining), remaining=remaining)
 
     def _work(self, remaining: timedelta | None) -> Callable[[Attempt], object]:
-        def work(attempt: Attempt) -> Json:
+        def work(attempt: Attempt) -> object:
             handler = self._handler(attempt.job.job_type)
             payload = handler.parse(attempt.job.payload)
             context = JobContext(attempt)

@@ -162,11 +162,12 @@ def awakened(scope: str, now: datetime) -> Update:
     return Update(key=keys.scope(scope), conditions=(), sets=_due(scope, now, now, 0))
 
 
-def _due(scope: str, at: datetime, now: datetime, empty_checks: int) -> dict[str, str | int]:
+def _due(scope: str, at: datetime, now: datetime, empty_checks: int) -> dict[str, str | int | bool]:
     return {
         "due_lane": SERVICE_LANE,
         "due_key": Due(at, position_at(now), scope).key,
         "empty_checks": empty_checks,
+        "wake": at <= now,
     }
 
 

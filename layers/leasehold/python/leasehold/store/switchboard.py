@@ -70,13 +70,16 @@ class Switchboard:
         record = self._table.get(keys.control(keys.REGISTRY))
         return registry_of(record) if record else None
 
-    def publish(self, registry: Registry, now: datetime) -> None:
+    def publish(self, registry: Registry, now: datetime, *, token: str) -> None:
         """Say what is deployed, and wake the held jobs of types that were not deployed before."""
         known = self.registry()
-        self._table.write(Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=()))
-        for name in registry.types:
-            if known is not None and name not in known.types:
-                self._table.write(awakened(type_scope(name), now))
+        new = [name for name in registry.types if known is not None and name not in known.types]
+        put = Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=())
+        if not new:
+            self._table.write(put)
+            return
+        # Together, or a crash in between would leave jobs held whose type is deployed.
+        self._table.transact([put, *(awakened(type_scope(name), now) for name in new)], token=token)
 
     def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
