@@ -24,7 +24,6 @@ class PowertoolsTelemetry:
 
     def __init__(self, service: str, *, stream: TextIO | None = None) -> None:
         self._logger = Logger(service=service, stream=stream, child=False) if stream else Logger(service=service)
-        self._stream = stream
         self._lock = threading.Lock()
         self._gathered: dict[tuple[tuple[str, str], ...], list[tuple[Metric, float]]] = {}
 
@@ -57,6 +56,10 @@ class PowertoolsTelemetry:
                 metadata_set={},
                 default_dimensions={},
             )
+            # Else POWERTOOLS_SERVICE_NAME would become a dimension, and alarms on the declared ones would see nothing.
+            provider.service = None
             for metric, value in values:
                 provider.add_metric(metric.name, str(metric.unit), value)
-            provider.flush_metrics()
+            # After every hundredth value the provider has written them by itself.
+            if provider.metric_set:
+                provider.flush_metrics()

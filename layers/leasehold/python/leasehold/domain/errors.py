@@ -43,7 +43,11 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # an int of thousands of digits has none
-        text = f"a {type(value).__name__} too large to show"
+        text = f"<{type(value).__name__} too large to show>"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
@@ -85,7 +89,7 @@ class InvalidPayloadError(InvalidInputError):
     code = "invalid_payload"
 
     def __init__(self, path: str, value: object, reason: str, fix: str) -> None:
-        super().__init__(value, f"payload value at {path} {reason}", fix)
+        super().__init__(value, f"payload value at {_cut(path)} {reason}", fix)
         self.path = path
 
 

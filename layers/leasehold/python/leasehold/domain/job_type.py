@@ -44,6 +44,8 @@ class JobType:
     lease: how long a claim lasts; by default as long as the platform could need.
     heartbeat: extend the lease from a background thread, for leases shorter than the timeout.
     concurrency: how many jobs of this type may be claimed at once; None is no limit.
+    reported_fields: payload fields that error reports may show; by default none leaves the account.
+    function: the Lambda function that handles it; None where handlers run in process.
     """
 
     name: str
@@ -56,6 +58,7 @@ class JobType:
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     retry: RetryPolicy = field(default_factory=Exponential)
     retention: Retention = field(default_factory=Retention)
+    reported_fields: tuple[str, ...] = ()
     function: str | None = None
 
     def __post_init__(self) -> None:

@@ -54,20 +54,10 @@ def _plain(value: object, path: str, depth: int) -> object:
     kind = type(value)
     if value is None or kind is bool:
         return value
-    if kind is int:
-        if value.bit_length() > _MAX_INT_BITS:  # type: ignore[attr-defined]
-            raise InvalidPayloadError(path, value, "has more digits than JSON readers take", "Write it as text.")
-        return value
     if kind is str:
         return _encodable(value, path)
-    if kind is float:
-        if not math.isfinite(value):  # type: ignore[arg-type]
-            raise InvalidPayloadError(path, value, "is not a finite number", "JSON has no NaN or infinity: use None.")
-        return value
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise InvalidPayloadError(path, value, "is not a finite number", "JSON has no NaN or infinity: use None.")
-        return {_DECIMAL: str(value)}
+    if kind is int or kind is float or isinstance(value, Decimal):
+        return _plain_number(value, path)  # type: ignore[arg-type]
     if isinstance(value, datetime):
         if value.utcoffset() is None:
             raise InvalidPayloadError(path, value, "has no timezone", "Use an aware datetime.")
@@ -82,6 +72,16 @@ def _plain(value: object, path: str, depth: int) -> object:
         f"is a {kind.__name__}, which JSON cannot carry",
         "Use None, bool, int, float, str, Decimal, aware datetime, list or dict; a set or tuple becomes a list.",
     )
+
+
+def _plain_number(value: int | float | Decimal, path: str) -> object:
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_INT_BITS:
+            raise InvalidPayloadError(path, value, "has more digits than JSON readers take", "Write it as text.")
+        return value
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise InvalidPayloadError(path, value, "is not a finite number", "JSON has no NaN or infinity: use None.")
+    return {_DECIMAL: str(value)} if isinstance(value, Decimal) else value
 
 
 def _plain_object(value: dict[object, object], path: str, depth: int) -> dict[str, object]:

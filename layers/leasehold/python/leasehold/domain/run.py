@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 # Payload, result, error and runs share one 400 KB item; these bounds leave no end state unwritable.
 MAX_RUNS = 20
+MAX_HISTORY_BYTES = 96 * 1024
 MAX_RUN_ERROR_BYTES = 1_024
+MAX_REASON_BYTES = 1_024
+MAX_CODE_BYTES = 128
 MAX_ERROR_BYTES = 8_192
 MAX_ARTIFACTS = 20
 MAX_ARTIFACT_BYTES = 512
@@ -43,13 +46,22 @@ class Run:
     reason: str | None = None
     artifacts: tuple[str, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes in a table: its texts, and some for names and numbers."""
+        texts = (self.worker, self.error or "", self.error_code or "", self.reason or "", *self.artifacts)
+        return 200 + sum(len(text.encode()) + 4 for text in texts)
+
     def run_id(self, job_id: JobId) -> str:
         return f"{job_id}.{self.number}"
 
 
 def appended(runs: Sequence[Run], run: Run) -> tuple[Run, ...]:
     """The history with one more run; the oldest goes first when it is full."""
-    return (*runs, run)[-MAX_RUNS:]
+    history = (*runs, run)[-MAX_RUNS:]
+    while len(history) > 1 and sum(each.size for each in history) > MAX_HISTORY_BYTES:
+        history = history[1:]
+    return history
 
 
 def next_number(runs: Sequence[Run]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.retry import MAX_DELAY
 
 
 class Signal(Exception):  # noqa: N818  these are not errors
@@ -20,8 +21,12 @@ class Snooze(Signal):
 
     def __init__(self, seconds: float | timedelta) -> None:
         delay = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
-        if delay <= timedelta(0):
-            raise InvalidOptionError(seconds, "a snooze is longer than nothing", "Use a positive number of seconds.")
+        if not timedelta(0) < delay <= MAX_DELAY:
+            raise InvalidOptionError(
+                seconds,
+                f"a snooze is longer than nothing and at most {MAX_DELAY.days} days",
+                "Use a positive number of seconds.",
+            )
         super().__init__(f"snoozed for {delay.total_seconds():g} s")
         self.delay = delay
 
@@ -31,7 +36,7 @@ class Cancel(Signal):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = str(reason)
 
 
 class Skip(Signal):
@@ -39,4 +44,4 @@ class Skip(Signal):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = str(reason)

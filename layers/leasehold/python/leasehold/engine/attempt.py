@@ -16,7 +16,8 @@ from leasehold.domain.lifecycle import (
     Transition,
     Write,
 )
-from leasehold.domain.run import Outcome
+from leasehold.domain.run import MAX_REASON_BYTES, Outcome
+from leasehold.domain.text import shortened
 from leasehold.engine.endings import (
     Failure,
     dead_letter_of,
@@ -119,6 +120,7 @@ class Attempt:
     def abort(self, reason: str, failure: Failure | None = None) -> None:
         """End as cancelled: the handler said so, or it failed after a cancel was requested."""
         now = self._parts.clock.now()
+        reason = shortened(reason, MAX_REASON_BYTES)
         outcome = Outcome.SKIPPED if failure is None else Outcome.FAILED
         values = {
             **self._end(ABORT),
@@ -134,7 +136,8 @@ class Attempt:
         if is_last_attempt(self.job, failure):
             return "dead_letter" if self._bury(failure) else "cancelled"
         now = self._parts.clock.now()
-        values = retry_values(self.job, failure, now, self.job_type, self._parts.chance)
+        artifacts = tuple(self.artifacts)
+        values = retry_values(self.job, failure, now, self.job_type, self._parts.chance, artifacts=artifacts)
         if not self._unless_cancelled(FAIL, values, failure):
             return "cancelled"
         self._after_end({})

@@ -103,12 +103,20 @@ def is_last_attempt(job: Job, failure: Failure) -> bool:
     return not failure.is_retryable or job.attempts >= job.max_attempts
 
 
-def retry_values(job: Job, failure: Failure, now: datetime, job_type: JobType, chance: Chance) -> dict[str, object]:
+def retry_values(
+    job: Job,
+    failure: Failure,
+    now: datetime,
+    job_type: JobType,
+    chance: Chance,
+    *,
+    artifacts: tuple[str, ...] = (),
+) -> dict[str, object]:
     at = next_retry_at(job_type.retry, now, job.attempts, chance.share())
     return {
         **waiting_values(job, at, now),
         **error_values(failure),
-        "runs": run_of(job, now, Outcome.FAILED, failure=failure),
+        "runs": run_of(job, now, Outcome.FAILED, failure=failure, artifacts=artifacts),
         "last_attempt_at": job.started_at,
     }
 

@@ -11,7 +11,9 @@ from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryable
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lifecycle import START, Write
 from leasehold.domain.payload import encode_result
+from leasehold.domain.run import MAX_CODE_BYTES
 from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.domain.text import shortened
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.endings import Failure
@@ -128,32 +130,37 @@ class Executor:
             else:
                 result = work(attempt)
             result_text = None if result is None or attempt.has_ended else encode_result(result)
-        except LeaseLostError:
-            raise
-        except Snooze as snooze:
-            if not attempt.snooze(snooze.delay):
-                return self._cancelled(attempt)
-            self._tell_end(attempt, Event.JOB_SNOOZED, seconds=snooze.delay.total_seconds())
-            return Execution.SNOOZED
-        except Skip as skip:
-            attempt.complete(None, skipped=skip.reason)
-            self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=skip.reason)
-            return Execution.SKIPPED
-        except Cancel as cancel:
-            attempt.abort(cancel.reason)
-            return self._cancelled(attempt, reason=cancel.reason)
         except (Exception, SystemExit) as error:
-            return self._failed(attempt, error)
+            if not attempt.has_ended:
+                return self._raised(attempt, error)
+            # It completed by transact_complete and then raised: the end stands, the error is only told.
+            self._tell_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
+            return Execution.COMPLETED
         if not attempt.has_ended:
             attempt.complete(result_text)
         self._tell_end(attempt, Event.JOB_COMPLETED, "success")
         return Execution.COMPLETED
 
+    def _raised(self, attempt: Attempt, error: BaseException) -> Execution:
+        match error:
+            case LeaseLostError():
+                raise error
+            case Snooze(delay=delay):
+                if not attempt.snooze(delay):
+                    return self._cancelled(attempt)
+                self._tell_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
+                return Execution.SNOOZED
+            case Skip(reason=reason):
+                attempt.complete(None, skipped=reason)
+                self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=reason)
+                return Execution.SKIPPED
+            case Cancel(reason=reason):
+                attempt.abort(reason)
+                return self._cancelled(attempt, reason=reason)
+            case _:
+                return self._failed(attempt, error)
+
     def _failed(self, attempt: Attempt, error: BaseException) -> Execution:
-        if attempt.has_ended:
-            # It completed by transact_complete and then raised: the end stands, the error is only told.
-            self._tell_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
-            return Execution.COMPLETED
         failure = failure_of(error)
         how = attempt.fail(failure)
         if how == "cancelled":
@@ -222,7 +229,7 @@ def failure_of(error: BaseException) -> Failure:
     permanent = isinstance(error, NonRetryableError) or (
         isinstance(error, LeaseholdError) and isinstance(error, ValueError)
     )
-    return Failure(error=text, code=str(code), is_retryable=not permanent)
+    return Failure(error=text, code=shortened(str(code), MAX_CODE_BYTES), is_retryable=not permanent)
 
 
 def _from_the_handler(trace: TracebackType | None) -> TracebackType | None:

@@ -18,6 +18,7 @@ from leasehold.domain.errors import (
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, JobStatus, Write
+from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
 from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
@@ -57,8 +58,12 @@ def find(job_id: object, parts: Parts) -> Job:
 
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
-    if not reason:
-        raise InvalidOptionError(reason, "a cancel needs a reason", "Say why, for whoever looks at the job later.")
+    if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
+        raise InvalidOptionError(
+            reason,
+            f"a cancel needs a reason of 1 to {MAX_REASON_BYTES} bytes",
+            "Say why, for whoever looks at the job later.",
+        )
     for _ in range(_TRIES):
         job = find(job_id, parts)
         if job.has_ended:

@@ -42,4 +42,8 @@ class Stopping:
             self.stop()
 
         before = signal.signal(signal.SIGTERM, handle)
-        return lambda: signal.signal(signal.SIGTERM, before) and None
+
+        def restore() -> None:
+            signal.signal(signal.SIGTERM, before)
+
+        return restore

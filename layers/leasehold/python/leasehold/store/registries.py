@@ -50,6 +50,8 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         document["heartbeat"] = True
     if job_type.concurrency is not None:
         document["concurrency"] = job_type.concurrency
+    if job_type.reported_fields:
+        document["reported_fields"] = list(job_type.reported_fields)
     if job_type.function is not None:
         document["function"] = job_type.function
     return document
@@ -68,6 +70,7 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         max_attempts=document["max_attempts"],
         retry=_retry_of(document["retry"]),
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
+        reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
 
