@@ -25,6 +25,7 @@ LeaseholdError
 ├── WaitTimeoutError
 ├── JobTimeoutError              a handler ran longer than its type allows
 └── NonRetryableError            raised by handlers: do not try again
+    └── InvalidJobPayloadError   a stored payload does not fit its handler's model
 """
 
 from __future__ import annotations
@@ -250,3 +251,9 @@ class NonRetryableError(LeaseholdError):
     """Raise this in a handler when trying again cannot help: the job is dead-lettered at once."""
 
     code = "non_retryable"
+
+
+class InvalidJobPayloadError(NonRetryableError):
+    """The stored payload does not fit the handler's model. Trying again would not change that."""
+
+    code = "invalid_job_payload"

@@ -58,12 +58,7 @@ def find(job_id: object, parts: Parts) -> Job:
 
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
-    if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
-        raise InvalidOptionError(
-            reason,
-            f"a cancel needs a reason of 1 to {MAX_REASON_BYTES} bytes",
-            "Say why, for whoever looks at the job later.",
-        )
+    _refuse_without_reason(reason)
     for _ in range(_TRIES):
         job = find(job_id, parts)
         if job.has_ended:
@@ -83,6 +78,15 @@ def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
             continue  # it started or ended in between: look again
         return Cancelled(job_id=job.job_id, job_ended=False)
     raise _contended(job_id)
+
+
+def _refuse_without_reason(reason: object) -> None:
+    if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
+        raise InvalidOptionError(
+            reason,
+            f"a cancel needs a reason of 1 to {MAX_REASON_BYTES} bytes",
+            "Say why, for whoever looks at the job later.",
+        )
 
 
 def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:

@@ -21,7 +21,7 @@ from leasehold.engine.watch import Watches
 from leasehold.store.jobs import DueJob, DueScope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from leasehold.domain.control import Switches
     from leasehold.engine.parts import Parts
@@ -49,14 +49,15 @@ class Poller:
         self._worker_id = worker_id
         self._settings = settings or PollSettings()
 
-    def poll(self, *, should_stop: Callable[[], str | None] = lambda: None) -> PollReport:
+    def poll(self, *, hints: Sequence[DueJob] = (), should_stop: Callable[[], str | None] = lambda: None) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
-        A stop never interrupts a hand-over: it is noticed between two entries.
+        A stop never interrupts a hand-over: it is noticed between two entries. `hints` are jobs that a stream has
+        shown before the index may show them; they are claimed by the same condition as all others.
         """
         self._parts.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self._parts, self._dispatcher, self._worker_id, self._settings, should_stop)
-        run.to_the_end()
+        run.to_the_end(hints)
         self._parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self._parts.telemetry.event(Event.POLL_FINISHED, worker_id=self._worker_id, **run.report.as_fields())
         return run.report
@@ -68,6 +69,7 @@ class _Lane:
     shard: int
     cursor: Record | None = None
     is_exhausted: bool = False
+    is_contended: bool = False
 
 
 class _Run:
@@ -96,21 +98,33 @@ class _Run:
             is_halted=self._is_halted,
         )
         self._seen: set[str] = set()
+        # Lanes that another poller works off: it looks at them again after it has given up its watch.
+        self._left_to_others: set[str] = set()
 
-    def to_the_end(self) -> None:
+    def to_the_end(self, hints: Sequence[DueJob]) -> None:
         if self._is_halted():
             return
         try:
+            self._take(hints)
             while self._sweep() and self.report.goes_on:
                 # Whoever found us watching left its work to us: give the watch up first, then look once more.
                 self._watches.give_up()
         finally:
             self._watches.give_up()
 
+    def _take(self, hints: Sequence[DueJob]) -> None:
+        now = self._parts.clock.now()
+        switches = self._parts.deployment.switches()
+        for hint in hints:
+            if hint.due.at <= now and self._may_go_on():
+                self._seen.add(hint.due_key)
+                self._handle(hint, switches)
+        self._offers.look_after_filled_scopes()
+
     def _sweep(self) -> bool:
         """Work through all lanes once; True if there was anything that this poll had not seen yet."""
         lanes = [
-            [_Lane(name, shard) for shard, name in enumerate(names)]
+            [_Lane(name, shard, is_exhausted=name in self._left_to_others) for shard, name in enumerate(names)]
             for names in lanes_by_priority(self._parts.deployment.registry().shards)
         ]
         seen_before = len(self._seen)
@@ -134,7 +148,7 @@ class _Run:
     def _visit(self, lane: _Lane, limit: int) -> bool:
         """Handle one page of a lane; True if there was anything in it."""
         page = self._parts.store.jobs.due(lane.name, self._parts.clock.now(), limit=limit, after=lane.cursor)
-        lane.cursor = page.cursor
+        before, lane.cursor = lane.cursor, page.cursor
         lane.is_exhausted = page.cursor is None
         self.report.scanned += len(page.entries)
         fresh = [entry for entry in page.entries if entry.due_key not in self._seen]
@@ -143,20 +157,29 @@ class _Run:
             return bool(page.entries)
         switches = self._parts.deployment.switches()
         is_backlog = len(page.entries) == self._settings.poll_limit
-        if is_backlog and not self._watches.take(lane.shard):
-            lane.is_exhausted = True
+        if is_backlog and not self._may_watch(lane):
             return True
-        for entry in fresh:
+        entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
+        for entry in entries:
             if not self._may_go_on():
                 break
             self._seen.add(entry.due_key)
             lost_before = self.report.lost_races
             self._handle(entry, switches)
-            if self.report.lost_races > lost_before and not self._watches.take(lane.shard):
-                lane.is_exhausted = True
+            if self.report.lost_races > lost_before:
+                # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
+                lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
+                self._may_watch(lane)
                 break
         self._offers.look_after_filled_scopes()
         return True
+
+    def _may_watch(self, lane: _Lane) -> bool:
+        if self._watches.take(lane.shard):
+            return True
+        lane.is_exhausted = True
+        self._left_to_others.add(lane.name)
+        return False
 
     def _handle(self, entry: DueEntry, switches: Switches) -> None:
         try:

@@ -96,7 +96,7 @@ class Jobs:
     def due(self, lane: str, now: datetime, *, limit: int, after: Record | None = None) -> DuePage:
         """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
         page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
-        return DuePage([_entry_of(record) for record in page.records], page.cursor)
+        return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def next_due(self, lane: str) -> datetime | None:
         """When the lane next needs the poller."""
@@ -106,7 +106,7 @@ class Jobs:
     def held(self, scope: str, *, limit: int, after: Record | None = None) -> DuePage:
         """Jobs that wait in a hold lane, in order."""
         page = self._table.query(JOBS, hold_lane(scope), index=DUE_INDEX, limit=limit, after=after)
-        return DuePage([_entry_of(record) for record in page.records], page.cursor)
+        return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def by_date(
         self, shard: int, start: datetime, end: datetime, *, limit: int, after: Record | None = None
@@ -191,7 +191,8 @@ def ended_lane(status: JobStatus, job_type: str) -> str:
     return f"{status}#{job_type}"
 
 
-def _entry_of(record: Record) -> DueEntry:
+def due_entry(record: Record) -> DueEntry:
+    """What a record of the due index, or of the stream, stands for."""
     due_key = cast("str", record["due_key"])
     partition = cast("str", record["PK"])
     if partition.startswith("seat#"):

@@ -40,6 +40,10 @@ def watch(shard: int) -> Key:
     return Key(JOBS, (WATCH, str(shard)))
 
 
+def residency() -> Key:
+    return Key(JOBS, (WATCH, "resident"))
+
+
 def scope_partition(scope: str) -> str:
     return f"seat#{scope}"
 

@@ -44,7 +44,7 @@ class Switchboard:
 
     def halt(self, switch: Switch) -> bool:
         """Stop everything; False if it is stopped already, and then the first reason stays."""
-        return self._insert(Put(key=keys.control(keys.HALT), record=_switch_record(switch)))
+        return self._try(Put(key=keys.control(keys.HALT), record=_switch_record(switch)))
 
     def resume(self) -> Switch | None:
         """Lift the halt; None if there is none."""
@@ -55,7 +55,7 @@ class Switchboard:
         return _switch_of(record)
 
     def pause(self, job_type: str, switch: Switch) -> bool:
-        return self._insert(Put(key=keys.pause(job_type), record=_switch_record(switch)))
+        return self._try(Put(key=keys.pause(job_type), record=_switch_record(switch)))
 
     def unpause(self, job_type: str, now: datetime, *, token: str) -> bool:
         """Lift a pause and wake the type's held jobs in the same transaction, or one could wait for ever."""
@@ -84,22 +84,33 @@ class Switchboard:
     def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
         free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
-        change = Update(key=keys.watch(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
-        try:
-            self._table.write(change)
-        except ConditionFailed:
-            return False
-        return True
+        return self._try(
+            Update(key=keys.watch(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
+        )
 
     def give_up_watch(self, shard: int, holder: str) -> None:
-        try:
-            self._table.write(Delete(key=keys.watch(shard), conditions=(Equals("holder", holder),)))
-        except ConditionFailed:
-            return
+        self._try(Delete(key=keys.watch(shard), conditions=(Equals("holder", holder),)))
 
-    def _insert(self, put: Put) -> bool:
+    def take_residency(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
+        """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
+        vacant = AnyOf((Missing("holder"), NotAfter("until", to_text(now))))
+        change = Update(
+            key=keys.residency(),
+            conditions=() if from_anyone else (vacant,),
+            sets={"holder": holder, "until": to_text(until)},
+        )
+        return self._try(change)
+
+    def is_resident(self, holder: str) -> bool:
+        record = self._table.get(keys.residency())
+        return record is not None and record["holder"] == holder
+
+    def leave_residency(self, holder: str) -> None:
+        self._try(Delete(key=keys.residency(), conditions=(Equals("holder", holder),)))
+
+    def _try(self, change: Put | Update | Delete) -> bool:
         try:
-            self._table.write(put)
+            self._table.write(change)
         except ConditionFailed:
             return False
         return True

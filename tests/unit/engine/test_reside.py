@@ -1,0 +1,150 @@
+"""A resident poller starts scheduled jobs on time, alone, and leaves no gap between two watches."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.domain.job_type import JobType
+from leasehold.engine.poll import Poller
+from leasehold.engine.reside import ResidenceSettings, Resident
+from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.handover import Handover
+
+
+class Arrivals:
+    """Notes when each job was handed over."""
+
+    def __init__(self, world: LeaseholdTest) -> None:
+        self._world = world
+        self.times: dict[str, datetime] = {}
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self.times[handover.job_id] = self._world.clock.now()
+
+
+@pytest.fixture
+def world() -> LeaseholdTest:
+    return LeaseholdTest(types=[JobType(name="reminder")])
+
+
+@pytest.fixture
+def arrivals(world: LeaseholdTest) -> Arrivals:
+    return Arrivals(world)
+
+
+def resident(
+    world: LeaseholdTest, arrivals: Arrivals, name: str = "tick", settings: ResidenceSettings | None = None
+) -> Resident:
+    poller = Poller(world.parts, arrivals, worker_id=name)
+    return Resident(world.parts, poller, worker_id=name, settings=settings)
+
+
+def test_a_job_due_in_half_a_minute_starts_within_a_second_of_its_time(world, arrivals):
+    due_at = world.clock.now() + timedelta(seconds=31, milliseconds=250)
+    job = world.queue.enqueue("reminder", run_at=due_at)
+    resident(world, arrivals).stay()
+    assert timedelta(0) <= arrivals.times[job.job_id] - due_at <= timedelta(seconds=1)
+
+
+def test_a_tick_with_nothing_near_leaves_at_once(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(hours=1))
+    before = world.clock.now()
+    assert resident(world, arrivals).stay() == 0
+    assert world.clock.now() == before
+
+
+def test_a_job_that_arrives_while_a_resident_waits_for_a_later_one_is_noticed(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=60))
+    sooner: list[str] = []
+
+    def arrive() -> None:
+        if not sooner and world.clock.now().second >= 5:
+            sooner.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=10)).job_id)
+
+    resident(world, arrivals).stay(should_stop=arrive)
+    due_at = world.queue.get(sooner[0]).scheduled_for
+    assert timedelta(0) <= arrivals.times[sooner[0]] - due_at <= timedelta(seconds=1)
+
+
+def test_a_wake_reserves_a_place_only_where_nobody_resides(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=20))
+    assert resident(world, arrivals, "wake-1").reserve() is not None
+    assert resident(world, arrivals, "wake-2").reserve() is None
+
+
+def test_a_wake_for_a_job_of_tomorrow_reserves_nothing(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(days=1))
+    assert resident(world, arrivals, "wake").reserve() is None
+
+
+def test_a_place_that_was_reserved_and_never_taken_is_free_again_later(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=20))
+    assert resident(world, arrivals, "crashed").reserve() is not None
+    world.clock.advance(ResidenceSettings().stay)
+    assert resident(world, arrivals, "wake").reserve() is not None
+
+
+def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=70))
+    old = resident(world, arrivals, "old")
+    took_over = []
+
+    def take_over() -> None:
+        if not took_over and world.clock.now().second >= 20:
+            until = world.clock.now() + timedelta(seconds=75)
+            took_over.append(
+                world.parts.store.switchboard.take_residency("new", world.clock.now(), until, from_anyone=True)
+            )
+
+    assert old.stay(should_stop=take_over) == 0
+    assert world.clock.now().second < 30
+    assert world.parts.store.switchboard.is_resident("new")
+    assert not arrivals.times
+
+
+def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
+    """A wake that found the place taken relies on that look, however late it came."""
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=5))
+    settings = ResidenceSettings(stay=timedelta(seconds=20))
+    late: list[str] = []
+    leave = world.parts.store.switchboard.leave_residency
+
+    def enqueue_then_leave(holder: str) -> None:
+        if not late:
+            late.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=3)).job_id)
+        leave(holder)
+
+    world.parts.store.switchboard.leave_residency = enqueue_then_leave  # type: ignore[method-assign]
+    resident(world, arrivals, settings=settings).stay()
+    assert late[0] in arrivals.times
+
+
+def test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop(world, arrivals, monkeypatch):
+    world.queue.enqueue("reminder")
+    monkeypatch.setattr("leasehold.engine.offer.claim", _fail)
+    polls = resident(world, arrivals, settings=ResidenceSettings(stay=timedelta(seconds=10))).stay()
+    assert 1 <= polls <= 110
+
+
+def test_a_resident_leaves_when_the_system_is_halted(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=5))
+    world.operator.halt(reason="test")
+    resident(world, arrivals).stay()
+    assert not arrivals.times
+    assert world.clock.now().second < 10
+
+
+def test_below_a_minute_the_tick_stays_and_polls_at_the_interval(world, arrivals):
+    settings = ResidenceSettings(stay=timedelta(seconds=60), poll_interval=timedelta(seconds=10))
+    assert 6 <= resident(world, arrivals, settings=settings).stay() <= 8
+
+
+def _fail(*_: object) -> None:
+    raise RuntimeError("cannot be handled")
