@@ -23,7 +23,7 @@ PYTEST := $(BIN)/pytest
 ARGS ?=
 
 LIBRARY := layers/leasehold/python/leasehold
-CHECKED := $(wildcard $(LIBRARY) functions infra app.py tests)
+CHECKED := $(wildcard $(LIBRARY) functions infra app.py docs tests)
 
 # One stamp per thing that is installed: each is made again only when what it is made from has changed.
 UV_READY := .venv/.uv-ready

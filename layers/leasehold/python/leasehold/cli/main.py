@@ -1,5 +1,23 @@
-"""The command line."""
+"""The command line's front door: says what is missing where its packages were not installed."""
 
-import typer
+from __future__ import annotations
 
-app = typer.Typer(no_args_is_help=True, help="Leasehold: a serverless scheduled job queue for AWS.")
+import sys
+
+_OPTIONAL = frozenset({"rich", "typer"})
+EXIT_UNUSABLE = 2
+
+
+def main() -> None:
+    try:
+        from leasehold.cli.commands import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _OPTIONAL:
+            raise
+        print(
+            f"leasehold's commands need the package {error.name!r}, which is not installed. "
+            "Run: pip install 'leasehold[cli]'",
+            file=sys.stderr,
+        )
+        sys.exit(EXIT_UNUSABLE)
+    app()

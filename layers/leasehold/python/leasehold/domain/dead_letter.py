@@ -33,6 +33,7 @@ class DeadLetter:
     error_code: str
     failed_at: datetime
     attempts: int
+    max_attempts: int | None = None
     runs: tuple[Run, ...] = ()
     trace: str | None = None
     resolution: Resolution | None = None

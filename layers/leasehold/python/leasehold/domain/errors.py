@@ -10,7 +10,8 @@ LeaseholdError
 │   ├── TimeOutOfRangeError
 │   ├── InvalidJobIdError
 │   ├── InvalidKeyError          dedup keys, concurrency keys
-│   └── InvalidOptionError       any other argument
+│   ├── InvalidOptionError       any other argument
+│   └── InvalidJobFolderError    a job type's folder cannot be deployed; carries every problem found
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
 │   ├── NotDeployedError
@@ -22,6 +23,8 @@ LeaseholdError
 │   ├── StoreUnavailableError    retries are used up
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
+├── ServerUnavailableError       a local engine is not installed, or did not start
+├── DeploymentError              the stacks could not be put onto the local AWS
 ├── WaitTimeoutError
 ├── JobTimeoutError              a handler ran longer than its type allows
 └── NonRetryableError            raised by handlers: do not try again
@@ -35,6 +38,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import timedelta
+
+    from leasehold.domain.folder_problem import FolderProblem
 
 _SHOWN = 120
 
@@ -134,6 +139,18 @@ class InvalidOptionError(InvalidInputError):
     code = "invalid_option"
 
 
+class InvalidJobFolderError(InvalidInputError):
+    """Folders in functions/jobs that cannot be deployed: every problem found, one a line."""
+
+    code = "invalid_job_folder"
+
+    def __init__(self, problems: Sequence[FolderProblem]) -> None:
+        first = problems[0]
+        super().__init__(first.value, first.reason, first.fix)
+        self.problems = tuple(problems)
+        self.args = ("\n".join(str(problem) for problem in problems),)
+
+
 class RefusedError(LeaseholdError):
     """The request is well-formed, but the system's state does not allow it; nothing was written."""
 
@@ -228,6 +245,22 @@ class TransactionRefusedError(StoreError):
 
 class DispatchError(LeaseholdError):
     code = "dispatch_failed"
+
+
+class ServerUnavailableError(LeaseholdError):
+    """A local engine is not installed, or did not start."""
+
+    code = "server_unavailable"
+
+    def __init__(self, name: str, reason: str, fix: str) -> None:
+        super().__init__(f"{name} is not available: {reason}. {fix}")
+        self.name = name
+        self.reason = reason
+        self.fix = fix
+
+
+class DeploymentError(LeaseholdError):
+    code = "deployment_failed"
 
 
 class WaitTimeoutError(LeaseholdError, TimeoutError):

@@ -297,6 +297,8 @@ HOLD = Transition(
     sources=WAITING,
     guards=(_ENTRY_AS_READ,),
     sets=frozenset({"due_lane"}),
+    # The stream must not wake a poller for a job that may not run.
+    removes=frozenset({"wake"}),
 )
 RESCHEDULE = Transition(
     name="reschedule",

@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.errors import ServerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,18 +32,6 @@ _START_SECONDS = 20.0
 _STOP_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 _LOG_TAIL_LINES = 20
-
-
-class ServerUnavailableError(LeaseholdError):
-    """A local engine is not installed, or did not start."""
-
-    code = "server_unavailable"
-
-    def __init__(self, name: str, reason: str, fix: str) -> None:
-        super().__init__(f"{name} is not available: {reason}. {fix}")
-        self.name = name
-        self.reason = reason
-        self.fix = fix
 
 
 class Server:
@@ -195,12 +183,27 @@ def dynoxide_is_built_for_this_machine() -> bool:
 
 def ministack(*, port: int | None = None, root: Path | None = None) -> Server:
     """A local AWS with nothing in it; a free port unless `port` names one."""
+    program = ministack_program(root)
+    port = port or free_port()
+    env = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
+    return Server("ministack", [program], port=port, env=env, health_path="/_ministack/health")
+
+
+def ministack_program(root: Path | None = None) -> str:
     program = _find(".venv-ministack/bin/ministack", root) or shutil.which("ministack")
     if program is None:
         raise ServerUnavailableError("ministack", "its program was not found", "Run `make setup`.")
-    port = port or free_port()
-    env = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
-    return Server("ministack", [str(program)], port=port, env=env, health_path="/_ministack/health")
+    return str(program)
+
+
+def port_is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
 
 
 def free_port() -> int:

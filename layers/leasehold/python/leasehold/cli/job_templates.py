@@ -1,0 +1,91 @@
+"""The files that a new job type starts with. `$name` is the job type, `$class_name` the same as a class is named."""
+
+from __future__ import annotations
+
+from string import Template
+
+HANDLER = Template('''\
+"""What a $name job does: say it here."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from leasehold import BaseJobHandler, JobContext
+from leasehold.runtime.entry import entry
+
+
+class ${class_name}Payload(BaseModel):
+    subject: str
+
+
+class ${class_name}Handler(BaseJobHandler):
+    @classmethod
+    def payload_model(cls) -> type[${class_name}Payload]:
+        return ${class_name}Payload
+
+    def handle(self, payload: ${class_name}Payload, context: JobContext) -> dict[str, str]:
+        # It may be started again after a crash: give context.idempotency_key to whatever must not be done twice.
+        context.logger.info("working", extra={"subject": payload.subject})
+        return {"subject": payload.subject}
+
+
+lambda_handler = entry(${class_name}Handler)
+''')
+
+SETTINGS = Template("""\
+timeout = "1m" # at most 15 minutes
+memory = 256 # MB
+concurrency = 1 # how many may run at once: a number, or "unlimited"
+priority = "normal" # low, normal, high or critical
+max_attempts = 5
+reported_fields = [] # payload fields that error reports may show
+
+[retry]
+policy = "exponential" # or "fixed" with a delay, or "delays" with a list of them
+base = "1m"
+
+# [environment]
+# REPORT_BUCKET = "my-reports"
+
+# What the handler calls, beyond its own job:
+# [[permissions]]
+# actions = ["s3:PutObject"]
+# resources = ["arn:$${AWS::Partition}:s3:::my-reports/$name.json"]
+
+# To make jobs by themselves:
+# [schedule]
+# rate = "30 minutes" # or cron = "0 9 * * 1-5" with timezone = "Europe/Berlin"
+# payload = { subject = "all" }
+""")
+
+TEST = Template('''\
+"""$name jobs, in memory, with the settings that their folder deploys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from functions.jobs.$name.handler import ${class_name}Handler
+from leasehold.settings.job_folder import load_job_folder
+from leasehold.testing import LeaseholdTest
+
+ROOT = Path(__file__).parents[3]
+
+
+def deployed() -> LeaseholdTest:
+    return LeaseholdTest({"$name": ${class_name}Handler}, types=[load_job_folder(ROOT, "$name").job_type])
+
+
+def test_a_job_completes_with_its_result():
+    test = deployed()
+    job_id = test.queue.enqueue("$name", {"subject": "ada"}).job_id
+    assert test.drain()["completed"] == 1
+    assert test.queue.get(job_id).result == {"subject": "ada"}
+
+
+def test_a_job_whose_payload_does_not_fit_is_dead_lettered_at_once():
+    test = deployed()
+    test.queue.enqueue("$name", {})
+    assert test.drain()["dead_letter"] == 1
+''')

@@ -1,0 +1,65 @@
+"""`leasehold new`: start a job type from a template."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.cli.job_templates import HANDLER, SETTINGS, TEST
+from leasehold.cli.main import EXIT_UNUSABLE
+from leasehold.domain.errors import InvalidInputError, InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.job_type import parse_job_type
+
+app = typer.Typer(no_args_is_help=True, help="Start something new from a template.")
+
+
+@app.command()
+def job(
+    name: Annotated[str, typer.Argument(help="The job type, e.g. daily_summary.")],
+    root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+) -> None:
+    """Make functions/jobs/NAME with a handler and its settings, and a test for it."""
+    try:
+        made = write_job(name, root)
+    except InvalidInputError as error:
+        print(f"No job type was made: {error}", file=sys.stderr)
+        raise typer.Exit(EXIT_UNUSABLE) from None
+    for path in made:
+        print(f"made {path.relative_to(root)}")
+    print("Say in the handler what a job does, and in job.toml what it needs; then deploy.")
+
+
+def write_job(name: str, root: Path) -> list[Path]:
+    """The files of a new job type; nothing is written unless all of them can be new."""
+    class_name = _class_name(parse_job_type(name))
+    folder = root / "functions" / "jobs" / name
+    test = root / "tests" / "functions" / "jobs" / f"test_{name}.py"
+    if not root.is_dir():
+        raise InvalidOptionError(str(root), "there is no such folder", "Name the project's folder with --root.")
+    for path in (folder, test):
+        if path.exists():
+            raise InvalidOptionError(
+                str(path.relative_to(root)), "this is there already", "Choose another name, or remove it first."
+            )
+    files = {folder / "handler.py": HANDLER, folder / "job.toml": SETTINGS, test: TEST}
+    for path, template in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(template.substitute(name=name, class_name=class_name), "utf-8")
+    return list(files)
+
+
+def _class_name(name: str) -> str:
+    """
+    >>> _class_name("daily_summary")
+    'DailySummary'
+    """
+    class_name = "".join(word.capitalize() for word in name.split("_"))
+    if keyword.iskeyword(name) or class_name == "BaseJob":
+        raise InvalidJobTypeError(
+            name, "Python or Leasehold uses this name itself", "Say more, e.g. what the job works on."
+        )
+    return class_name

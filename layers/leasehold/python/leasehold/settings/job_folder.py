@@ -1,0 +1,100 @@
+"""A job type is a folder: `functions/jobs/<job_type>/` with handler.py and job.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from leasehold.domain.control import Registry
+from leasehold.domain.errors import InvalidJobFolderError, InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.folder_problem import FolderProblem
+from leasehold.domain.job_type import parse_job_type
+from leasehold.settings.job_toml import JobFolder, read_job_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+JOBS = PurePosixPath("functions/jobs")
+HANDLER = "handler.py"
+SETTINGS = "job.toml"
+
+
+def load_job_folders(root: Path) -> tuple[JobFolder, ...]:
+    """Every job type of the project at `root`, by name; all problems of all folders are raised together."""
+    if not (root / JOBS).is_dir():
+        raise InvalidJobFolderError(
+            [FolderProblem(str(JOBS), "", None, "there is no such folder", "Run `leasehold new job <name>`.")]
+        )
+    problems: list[FolderProblem] = []
+    found = [_load(path, problems) for path in sorted((root / JOBS).iterdir()) if _is_job_folder(path)]
+    if problems:
+        raise InvalidJobFolderError(problems)
+    return tuple(folder for folder in found if folder is not None)
+
+
+def load_job_folder(root: Path, name: str) -> JobFolder:
+    """One job type of the project at `root`."""
+    problems: list[FolderProblem] = []
+    folder = _load(root / JOBS / name, problems)
+    if folder is None or problems:
+        raise InvalidJobFolderError(problems)
+    return folder
+
+
+def registry_of(
+    folders: Iterable[JobFolder],
+    function_names: Mapping[str, str] | None = None,
+    *,
+    shards: int = 1,
+    ended_index: bool = True,
+) -> Registry:
+    """What a deployment of these folders publishes; without function names, for handlers in this process."""
+    types = {folder.name: folder.job_type for folder in folders}
+    if function_names is not None:
+        unnamed = sorted(types.keys() - function_names.keys())
+        if unnamed:
+            raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
+        types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
+    return Registry(types=types, shards=shards, ended_index=ended_index)
+
+
+def _is_job_folder(path: Path) -> bool:
+    """Leaves out what tools leave behind, such as a folder whose files git removed but whose cache stayed."""
+    if not path.is_dir() or path.name.startswith((".", "_")):
+        return False
+    return any(each.name != "__pycache__" for each in path.iterdir())
+
+
+def _load(path: Path, problems: list[FolderProblem]) -> JobFolder | None:
+    place = JOBS / path.name
+    try:
+        parse_job_type(path.name)
+    except InvalidJobTypeError as error:
+        problems.append(FolderProblem(str(place), "", path.name, error.reason, "Rename the folder."))
+        return None
+    if not (path / HANDLER).is_file():
+        problems.append(
+            FolderProblem(str(place / HANDLER), "", None, "there is no such file", "Add it, or remove the folder.")
+        )
+    values = _values_of(path / SETTINGS, str(place / SETTINGS), problems)
+    if values is None:
+        return None
+    own: list[FolderProblem] = []
+    folder = read_job_toml(path.name, str(place), values, own, file=str(place / SETTINGS))
+    problems += own
+    return folder
+
+
+def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        problems.append(
+            FolderProblem(file, "", None, "there is no such file", "Add it; an empty one takes all defaults.")
+        )
+    except ValueError as error:  # not TOML, or not UTF-8
+        problems.append(FolderProblem(file, "", None, f"this is not TOML: {error}", "Correct it there."))
+    return None

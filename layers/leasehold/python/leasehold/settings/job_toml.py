@@ -1,0 +1,156 @@
+"""The schema of job.toml: from a file's values to what is deployed for its job type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Priority
+from leasehold.domain.job_type import CLOCK_TOLERANCE, JobType, Retention
+from leasehold.settings.environment import read_environment
+from leasehold.settings.permission import Permission, read_permission
+from leasehold.settings.retry import read_retry
+from leasehold.settings.schedule import JobSchedule, read_schedule
+from leasehold.settings.section import Section, Unfit
+from leasehold.settings.values import choice, duration, flag, one_of, text, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.domain.folder_problem import FolderProblem
+
+UNLIMITED = "unlimited"
+DEFAULT_MEMORY_MB = 256
+DEFAULT_LOG_RETENTION_DAYS = 30
+# What CloudWatch Logs accepts.
+LOG_RETENTION_DAYS = (
+    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731),
+    *(1096, 1827, 2192, 2557, 2922, 3288, 3653),
+)
+
+_DEFAULT = JobType(name="default")
+_PRIORITIES = {priority.name.lower(): priority for priority in Priority}
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=sha256:[0-9a-f]{64})*", re.ASCII)
+
+_seats = whole_number('concurrency is a number or "unlimited",', "", 1)
+_timeout = duration("a Lambda function runs", timedelta(seconds=1), timedelta(seconds=900))
+_event_age = duration("Lambda keeps an event for", timedelta(seconds=60), timedelta(hours=6))
+_lease = duration("a lease is", 3 * CLOCK_TOLERANCE, timedelta(days=1))
+_kept = duration("an ended job is kept for", timedelta(hours=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFolder:
+    """A job type and what its function needs besides.
+
+    path: the folder, relative to the project, e.g. functions/jobs/backup.
+    environment: variables of the function, besides Leasehold's own.
+    permissions: what its role may do besides its own job.
+    requirements: pinned packages that the dependency layer lacks.
+    reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
+    """
+
+    job_type: JobType
+    path: str
+    memory_mb: int = DEFAULT_MEMORY_MB
+    environment: Mapping[str, str] = field(default_factory=dict)
+    permissions: tuple[Permission, ...] = ()
+    requirements: tuple[str, ...] = ()
+    schedule: JobSchedule | None = None
+    log_retention_days: int = DEFAULT_LOG_RETENTION_DAYS
+    reserved_concurrency: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.job_type.name
+
+
+def read_job_toml(
+    name: str, path: str, values: Mapping[str, object], problems: list[FolderProblem], *, file: str
+) -> JobFolder:
+    """Read what job.toml says; whatever is wrong is added to `problems`, and the default stands in for it."""
+    root = Section(file, values, problems)
+    job_type = _read_job_type(name, root)
+    schedule = root.optional_section("schedule")
+    folder = JobFolder(
+        job_type=job_type,
+        path=path,
+        memory_mb=root.read("memory", whole_number("a Lambda function has", " MB", 128, 10240), DEFAULT_MEMORY_MB),
+        environment=read_environment(root.section("environment")),
+        permissions=tuple(read_permission(each) for each in root.sections("permissions")),
+        requirements=root.read_each("requirements", _requirement),
+        schedule=read_schedule(schedule) if schedule else None,
+        log_retention_days=root.read(
+            "log_retention_days", one_of("CloudWatch keeps logs for", LOG_RETENTION_DAYS), DEFAULT_LOG_RETENTION_DAYS
+        ),
+        reserved_concurrency=root.read("reserved_concurrency", whole_number("a reserve is", "", 1), None),
+    )
+    seats, reserve = job_type.concurrency, folder.reserved_concurrency
+    if reserve is not None and seats is not None and reserve < seats:
+        root.note(
+            "reserved_concurrency", f"concurrency = {seats} lets more jobs run than that", f"Use {seats} or more."
+        )
+    root.close("job.toml")
+    return folder
+
+
+def _read_job_type(name: str, root: Section) -> JobType:
+    timeout = root.read("timeout", _timeout, _DEFAULT.timeout)
+    max_event_age = root.read("max_event_age", _event_age, _DEFAULT.max_event_age)
+    heartbeat = root.read("heartbeat", flag, False)
+    job_type = JobType(
+        name=name,
+        timeout=timeout,
+        max_event_age=max_event_age,
+        heartbeat=heartbeat,
+        concurrency=root.read("concurrency", _concurrency, None),
+        priority=root.read("priority", choice(_PRIORITIES), Priority.NORMAL),
+        max_attempts=root.read("max_attempts", whole_number("a job has", " attempt", 1), _DEFAULT.max_attempts),
+        retry=read_retry(root.section("retry")),
+        retention=_read_retention(root.section("retention")),
+        reported_fields=root.read_each("reported_fields", text),
+    )
+    return replace(job_type, lease=_read_lease(root, job_type))
+
+
+def _read_lease(root: Section, job_type: JobType) -> timedelta | None:
+    lease = root.read("lease", _lease, None)
+    if lease is None or lease >= job_type.full_lease or job_type.heartbeat:
+        return lease
+    # With a timeout that could not be read, what the lease must outlast is not known either.
+    if root.is_sound:
+        needed = int(job_type.full_lease.total_seconds())
+        root.note(
+            "lease",
+            f"a lease shorter than timeout + max_event_age + 5 s ({needed} seconds) needs a heartbeat",
+            "Add heartbeat = true, or leave the lease out.",
+        )
+    return None
+
+
+def _read_retention(retention: Section) -> Retention:
+    default = Retention()
+    read = Retention(
+        completed=retention.read("completed", _kept, default.completed),
+        cancelled=retention.read("cancelled", _kept, default.cancelled),
+        dead_letter=retention.read("dead_letter", _kept, default.dead_letter),
+    )
+    retention.close("[retention]")
+    return read
+
+
+def _concurrency(value: object) -> int | None:
+    """A number of seats, or "unlimited": written out, so that a reader of the file sees that somebody decided."""
+    return None if value == UNLIMITED else _seats(value)
+
+
+def _requirement(value: object) -> str:
+    requirement = text(value)
+    if not _REQUIREMENT.fullmatch(requirement):
+        raise Unfit(
+            "a requirement is pinned, so that every deployment gets the same",
+            'Write name==version, e.g. "httpx==0.28.1".',
+        )
+    return requirement

@@ -1,0 +1,117 @@
+"""The `[schedule]` table: when jobs of this type are made by themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
+
+from leasehold.domain.errors import InvalidInputError
+from leasehold.domain.payload import encode_payload
+from leasehold.settings.section import Unfit
+from leasehold.settings.values import flag, text
+
+if TYPE_CHECKING:
+    from leasehold.domain.payload import Json
+    from leasehold.settings.section import Section
+
+_RATE = re.compile(r"([1-9]\d{0,4}) (minute|hour|day|week)s?")
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+# Each field of a cron line: its name, its bounds, and the words that stand for numbers from the first bound on.
+_CRON: tuple[tuple[str, int, int, list[str]], ...] = (
+    ("minute", 0, 59, []),
+    ("hour", 0, 23, []),
+    ("day of month", 1, 31, []),
+    ("month", 1, 12, _MONTHS),
+    ("day of week", 0, 7, _WEEKDAYS),
+)
+_STEP = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>[1-9]\d*))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSchedule:
+    """Either a rate or a five-field cron line in a timezone."""
+
+    rate: timedelta | None = None
+    cron: str | None = None
+    timezone: str = "UTC"
+    payload: Json = None
+    enabled: bool = True
+
+
+def read_schedule(schedule: Section) -> JobSchedule:
+    if schedule.has("rate") == schedule.has("cron"):
+        schedule.note(
+            "", "a schedule has either a rate or a cron", 'Write rate = "30 minutes", or cron = "0 9 * * 1-5".'
+        )
+    if schedule.has("timezone") and not schedule.has("cron"):
+        schedule.note("timezone", "a rate is the same in every timezone", "Leave it out, or use cron.")
+    read = JobSchedule(
+        rate=schedule.read("rate", _rate, None),
+        cron=schedule.read("cron", _cron, None),
+        timezone=schedule.read("timezone", _timezone, "UTC"),
+        payload=schedule.read("payload", _payload, None),
+        enabled=schedule.read("enabled", flag, True),
+    )
+    schedule.close("[schedule]")
+    return read
+
+
+def _rate(value: object) -> timedelta:
+    found = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise Unfit("a rate is a number of minutes, hours, days or weeks", 'Use text like "30 minutes".')
+    return int(found[1]) * timedelta(**{f"{found[2]}s": 1})
+
+
+def _cron(value: object) -> str:
+    fields = text(value).split()
+    if len(fields) != len(_CRON):
+        raise Unfit(
+            f"a cron line has 5 fields, this one has {len(fields)}",
+            'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".',
+        )
+    for given, (name, least, most, words) in zip(fields, _CRON, strict=True):
+        for part in given.split(","):
+            if not _is_cron_part(part, least, most, words):
+                raise Unfit(f"{part!r} is no {name}", f"Use *, or numbers from {least} to {most}, as in 1-5 or */2.")
+    return " ".join(fields)
+
+
+def _is_cron_part(part: str, least: int, most: int, words: list[str]) -> bool:
+    found = _STEP.fullmatch(part.lower())
+    if found is None:
+        return False
+    if found["first"] == "*":
+        return found["last"] is None
+    ends = [each for each in (found["first"], found["last"]) if each is not None]
+    numbers = [words.index(end) + least if end in words else int(end) if end.isdecimal() else -1 for end in ends]
+    return all(least <= number <= most for number in numbers) and numbers == sorted(numbers)
+
+
+def _timezone(value: object) -> str:
+    name = text(value)
+    try:
+        return ZoneInfo(name).key
+    except (
+        KeyError,
+        OSError,
+        ValueError,
+    ):  # no zone of that name; a name that is no file; a name that leaves the folder
+        close = get_close_matches(name, sorted(available_timezones()), n=1)
+        fix = f"Did you mean {close[0]}?" if close else "Use an IANA name like Europe/Berlin."
+        raise Unfit("there is no such timezone", fix) from None
+
+
+def _payload(value: object) -> Json:
+    if not isinstance(value, dict):
+        raise Unfit("a payload is a table", "Write it below a header of its own: [schedule.payload].")
+    try:
+        encode_payload(value)
+    except InvalidInputError as error:
+        raise Unfit(error.reason, error.fix) from None
+    return value

@@ -1,0 +1,25 @@
+"""Reads a job.toml as a test writes it."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+from leasehold.settings.job_toml import JobFolder, read_job_toml
+
+if TYPE_CHECKING:
+    from leasehold.domain.folder_problem import FolderProblem
+
+FILE = "functions/jobs/backup/job.toml"
+
+
+def read(text: str) -> tuple[JobFolder, list[str]]:
+    problems: list[FolderProblem] = []
+    folder = read_job_toml("backup", "functions/jobs/backup", tomllib.loads(text), problems, file=FILE)
+    return folder, [str(problem) for problem in problems]
+
+
+def read_well(text: str) -> JobFolder:
+    folder, problems = read(text)
+    assert problems == []
+    return folder
