@@ -24,10 +24,12 @@ class LambdaDispatcher:
     def dispatch(self, handover: Handover, function: str | None) -> None:
         if function is None:
             raise DispatchError(f"the registry names no function for job type {handover.job_type!r}; deploy again")
+        self.invoke(function, json.dumps(handover.to_event()).encode())
+
+    def invoke(self, function: str, payload: bytes) -> None:
+        """Start a function without waiting for it."""
         try:
-            answer = self._client.invoke(
-                FunctionName=function, InvocationType="Event", Payload=json.dumps(handover.to_event()).encode()
-            )
+            answer = self._client.invoke(FunctionName=function, InvocationType="Event", Payload=payload)
         except (ClientError, BotoCoreError) as error:
             raise DispatchError(f"function {function!r} was not reached: {error}") from error
         if answer["StatusCode"] != _ACCEPTED:

@@ -13,16 +13,25 @@ from leasehold.engine.telemetry import NAMESPACE, Event, Metric
 if TYPE_CHECKING:
     from typing import TextIO
 
-_ALARMING = frozenset({Event.JOB_DEAD_LETTERED})
+_ALARMING = frozenset({Event.JOB_DEAD_LETTERED, Event.DEAD_LETTER_ALERT})
 _WARNING = frozenset(
-    {Event.JOB_FAILED, Event.JOB_REAPED, Event.LEASE_LOST, Event.ENTRY_FAILED, Event.EFFECT_FAILED, Event.TIDY_FAILED}
+    {
+        Event.JOB_FAILED,
+        Event.JOB_REAPED,
+        Event.LEASE_LOST,
+        Event.ENTRY_FAILED,
+        Event.EFFECT_FAILED,
+        Event.TIDY_FAILED,
+        Event.REPORT_FAILED,
+    }
 )
 
 
 class PowertoolsTelemetry:
     """Log lines go out at once; metrics are gathered per set of dimensions and go out with `flush`."""
 
-    def __init__(self, service: str, *, stream: TextIO | None = None) -> None:
+    def __init__(self, service: str, *, namespace: str = NAMESPACE, stream: TextIO | None = None) -> None:
+        self._namespace = namespace
         self._logger = Logger(service=service, stream=stream, child=False) if stream else Logger(service=service)
         self._lock = threading.Lock()
         self._gathered: dict[tuple[tuple[str, str], ...], list[tuple[Metric, float]]] = {}
@@ -50,14 +59,14 @@ class PowertoolsTelemetry:
             gathered, self._gathered = self._gathered, {}
         for dimensions, values in gathered.items():
             provider = AmazonCloudWatchEMFProvider(
-                namespace=NAMESPACE,
+                namespace=self._namespace,
                 metric_set={},
                 dimension_set=dict(dimensions),
                 metadata_set={},
                 default_dimensions={},
             )
             # Else POWERTOOLS_SERVICE_NAME would become a dimension, and alarms on the declared ones would see nothing.
-            provider.service = None
+            provider.service = ""
             for metric, value in values:
                 provider.add_metric(metric.name, str(metric.unit), value)
             # After every hundredth value the provider has written them by itself.

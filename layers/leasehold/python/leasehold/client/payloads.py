@@ -24,7 +24,7 @@ class TypedPayload(Protocol):
 
 def resolve(job: str | TypedPayload, payload: Json | TypedPayload) -> tuple[str, str]:
     """The job type and the encoded payload of an enqueue call."""
-    if isinstance(job, TypedPayload) and not isinstance(job, type):
+    if isinstance(job, TypedPayload):
         if payload is not None:
             raise InvalidOptionError(payload, "a typed payload is the payload already", "Pass only the model.")
         job_type = getattr(type(job), "job_type", None)

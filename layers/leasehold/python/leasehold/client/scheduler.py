@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 class JobSchedulerProtocol(Protocol):
     def schedule(self, job_type: str, payload: Mapping[str, Json], run_at: datetime) -> UUID: ...
 
-    def cancel(self, job_id: UUID) -> bool: ...
+    def cancel(self, job_id: UUID | str) -> bool: ...
 
     def get_pending_jobs(self, limit: int) -> list[Job]: ...
 
-    def mark_completed(self, job_id: UUID) -> None: ...
+    def mark_completed(self, job_id: UUID | str) -> None: ...
 
-    def mark_failed(self, job_id: UUID, reason: str) -> None: ...
+    def mark_failed(self, job_id: UUID | str, reason: str) -> None: ...
 
 
 class JobScheduler:
@@ -51,7 +51,7 @@ class JobScheduler:
         """Put a job into the queue; refused while the system is halted."""
         return UUID(self._queue.enqueue(job_type, dict(payload), run_at=run_at).job_id)
 
-    def cancel(self, job_id: UUID) -> bool:
+    def cancel(self, job_id: UUID | str) -> bool:
         """Cancel a job that has not started; False if it has, or has ended."""
         try:
             return self._queue.cancel(str(job_id), reason="cancelled through the scheduler port").job_ended
@@ -76,14 +76,14 @@ class JobScheduler:
                 jobs.append(attempt.job)
         return jobs
 
-    def mark_completed(self, job_id: UUID) -> None:
+    def mark_completed(self, job_id: UUID | str) -> None:
         self._take(job_id).complete(None)
 
-    def mark_failed(self, job_id: UUID, reason: str) -> None:
+    def mark_failed(self, job_id: UUID | str, reason: str) -> None:
         """Record the failure; the job's type decides whether it is tried again or dead-lettered."""
         self._take(job_id).fail(Failure(error=reason, code="failed"))
 
-    def _take(self, job_id: UUID) -> Attempt:
+    def _take(self, job_id: UUID | str) -> Attempt:
         attempt = self._attempts.pop(parse_job_id(str(job_id)), None)
         if attempt is None:
             job = operate.find(str(job_id), self._queue.parts)

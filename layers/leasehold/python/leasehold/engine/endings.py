@@ -141,6 +141,7 @@ def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, .
         error_code=failure.code,
         failed_at=now,
         attempts=job.attempts,
+        max_attempts=job.max_attempts,
         runs=runs,
         trace=job.trace,
     )

@@ -156,8 +156,8 @@ def _write_batch(
             results[position] = Rejected(error=error)
     answers = parts.store.jobs.insert_many([job for _, job in plain]) if plain else []
     for (position, job), answer in zip(plain, answers, strict=True):
-        results[position] = _bulk_result(job, answer)
-        if answer is None:
+        results[position] = result = _bulk_result(job, answer)
+        if isinstance(result, Enqueued):
             _tell(job, parts)
     return [results[position] for position in range(len(requests))]
 

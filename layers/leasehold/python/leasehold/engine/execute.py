@@ -19,6 +19,7 @@ from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.endings import Failure
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.release import release, tell_dead
+from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 from leasehold.store.jobs import TransitionRefused
 
@@ -168,12 +169,14 @@ class Executor:
         self._tell_end(
             attempt,
             Event.JOB_FAILED,
-            "failed",
+            # A job that ends here is counted once, as the dead letter that it is.
+            "failed" if how == "failed" else None,
             error_code=failure.code,
             error=failure.error[-1000:],
             will_retry=how == "failed",
         )
         if how == "failed":
+            report_failure(attempt.job, failure, self._parts, will_retry=True)
             return Execution.FAILED
         tell_dead(self._parts, attempt.job.job_id, attempt.job.job_type, attempt.job.attempts, failure)
         return Execution.DEAD_LETTERED

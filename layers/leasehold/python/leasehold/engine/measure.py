@@ -41,11 +41,14 @@ def measure(parts: Parts) -> Backlog:
         parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
         parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
-    parts.telemetry.measure(DEAD_LETTER_DEPTH, backlog.dead_letters)
-    oldest = backlog.oldest_dead_letter
-    age = (now - oldest).total_seconds() if oldest else 0.0
-    parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
+    _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, parts)
     return backlog
+
+
+def measure_dead_letters(parts: Parts) -> None:
+    """The figures of the dead letters alone, for whoever has just learned of one."""
+    depth = parts.store.letters.depth(limit=COUNT_LIMIT)
+    _measure_dead_letters(depth, parts.store.letters.oldest_at() if depth else None, parts)
 
 
 def backlog_of(parts: Parts) -> Backlog:
@@ -60,6 +63,12 @@ def backlog_of(parts: Parts) -> Backlog:
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
     return backlog
+
+
+def _measure_dead_letters(depth: int, oldest: datetime | None, parts: Parts) -> None:
+    parts.telemetry.measure(DEAD_LETTER_DEPTH, depth)
+    age = (parts.clock.now() - oldest).total_seconds() if oldest else 0.0
+    parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
 
 
 def _count(entry: DueJob, backlog: Backlog) -> None:

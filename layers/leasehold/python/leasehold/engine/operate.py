@@ -91,8 +91,17 @@ def _refuse_without_reason(reason: object) -> None:
 
 def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
     job_type = parts.deployment.settings_of(job.job_type)
-    values = end_values(job, CANCEL, parts.clock.now(), job_type, parts.deployment.registry())
-    parts.store.jobs.advance(Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason}))
+    now = parts.clock.now()
+    values = end_values(job, CANCEL, now, job_type, parts.deployment.registry())
+    try:
+        parts.store.jobs.advance(
+            Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason})
+        )
+    except TransitionRefused as refused:
+        ended = refused.current
+        if ended is None or (ended.status, ended.completed_at, ended.cancel_reason) != (CANCEL.target, now, reason):
+            raise
+        # This very cancel was made by a try whose response was lost: what follows it is still to be done.
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
     give_back_seat(job, parts)
@@ -175,12 +184,13 @@ def edit(
     before = find(job_id, parts)
 
     def write_for(job: Job) -> Write:
-        if job.payload_text != before.payload_text:
+        # What we want to write may stand there already, by a try whose response was lost.
+        if job.payload_text not in {before.payload_text, payload_text}:
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
         if priority is not None and not job.is_held:
             moved["due_lane"] = run_lane(parse_priority(priority), job.shard)
-        seen = {"due_key": job.due, "payload": before.payload_text}
+        seen = {"due_key": job.due, "payload": job.payload_text}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
     return _while_waiting(job_id, "edit", write_for, parts)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.engine.deployment import Deployment
-from leasehold.engine.ports import SystemChance, SystemClock
+from leasehold.engine.ports import NoReporter, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 
 if TYPE_CHECKING:
-    from leasehold.engine.ports import Chance, Clock
+    from leasehold.engine.ports import Chance, Clock, ErrorReporter
     from leasehold.engine.telemetry import Telemetry
     from leasehold.store.store import Store
 
@@ -21,6 +21,7 @@ class Parts:
     clock: Clock = field(default_factory=SystemClock)
     chance: Chance = field(default_factory=SystemChance)
     telemetry: Telemetry = field(default_factory=Silence)
+    reporter: ErrorReporter = field(default_factory=NoReporter)
     deployment: Deployment = field(init=False)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.due import lanes_by_priority
-from leasehold.domain.errors import LeaseholdError, StoreUnavailableError
+from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.engine.offer import Offers
 from leasehold.engine.reap import reap
@@ -18,7 +18,7 @@ from leasehold.engine.report import HALT, PollReport
 from leasehold.engine.settle import settle
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
 from leasehold.engine.watch import Watches
-from leasehold.store.jobs import DueJob, DueScope
+from leasehold.store.jobs import DueJob, DueScope, DueUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,6 +188,8 @@ class _Run:
                     self._offers.admit(entry, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
+                case DueUnreadable():
+                    raise StoreError(f"this due entry cannot be read: {entry.problem}")
                 case _:
                     assert_never(entry)
         except StoreUnavailableError:

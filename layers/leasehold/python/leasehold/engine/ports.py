@@ -1,4 +1,4 @@
-"""What the engine needs from outside: time, chance, and a way to reach handlers."""
+"""What the engine needs from outside: time, chance, a way to reach handlers, and one to tell of failures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from leasehold.domain.instants import instant
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from leasehold.domain.failure_report import FailureReport
     from leasehold.domain.handover import Handover
 
 
@@ -32,6 +33,24 @@ class Chance(Protocol):
 class Dispatcher(Protocol):
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
+
+
+class ErrorReporter(Protocol):
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to tell."""
+
+    def report(self, report: FailureReport) -> bool:
+        """Tell of a failed run; True only once the report is known to have been taken."""
+
+
+class NoReporter:
+    """For programs that tell nobody."""
+
+    is_on = False
+
+    def report(self, report: FailureReport) -> bool:
+        return False
 
 
 class SystemClock:

@@ -27,6 +27,7 @@ from leasehold.engine.endings import (
     run_of,
 )
 from leasehold.engine.release import tell_dead
+from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
@@ -62,6 +63,7 @@ def reap(entry: DueJob, parts: Parts) -> bool:
             parts.store.jobs.advance(_write(job, REAP_FAILED, values, parts))
             parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
             _tell(job, parts, will_retry=True)
+            report_failure(job, _LOST, parts, will_retry=True)
     except TransitionRefused:
         return False
     # The seat is not given back: a handler that lost its lease may still be running, and the limit counts it until
@@ -106,7 +108,8 @@ def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
     parts.store.jobs.bury(
         _write(job, REAP_DEAD, values, parts),
         dead_letter_of(job, failure, now, history),
-        token=request_token(job.locked_by or "", REAP_DEAD.name, now.isoformat()),
+        # Each reaper's own: with a shared token, two at the same millisecond would both be told that they did it.
+        token=request_token(job.job_id, REAP_DEAD.name, f"{parts.chance.bits(64):x}"),
     )
     if runs:
         _tell(job, parts, will_retry=False)

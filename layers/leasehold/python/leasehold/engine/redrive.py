@@ -17,6 +17,7 @@ from leasehold.domain.lifecycle import RESOLVE, Write
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
+from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.dedups import repointed
 from leasehold.store.jobs import TransitionRefused, insertion
 from leasehold.store.letters import AlreadyResolved, ResolvedBy
@@ -102,6 +103,9 @@ def discard(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> De
         how = before.letter.resolution if before.letter else None
         raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
     _let_job_expire(letter, parts)
+    job = parts.store.jobs.get(letter.id)
+    if job is not None:
+        retire_dedup_record(job, job.expires_at, parts)
     return resolved
 
 

@@ -36,7 +36,12 @@ class Stopping:
         self._asked.set()
 
     def on_sigterm(self) -> Callable[[], None]:
-        """Stop when the process is asked to end; returns how to put the old signal handler back."""
+        """Stop when the process is asked to end; returns how to put the old signal handler back.
+
+        Python lets only the main thread listen; a poller in another thread is stopped by `stop`.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
 
         def handle(_signal: int, _frame: FrameType | None) -> None:
             self.stop()

@@ -8,6 +8,10 @@ from typing import Protocol
 
 NAMESPACE = "Leasehold"
 
+# What may wake a poller.
+TICK, STREAM, RESIDENT = "tick", "stream", "resident"
+CHANNELS = (TICK, STREAM, RESIDENT)
+
 
 class Event(StrEnum):
     JOB_ENQUEUED = "job_enqueued"
@@ -27,6 +31,9 @@ class Event(StrEnum):
     ENTRY_FAILED = "entry_failed"
     EFFECT_FAILED = "effect_failed"
     TIDY_FAILED = "tidy_failed"
+    DEAD_LETTER_ALERT = "dead_letter_alert"
+    REPORT_FAILED = "report_failed"
+    SWEEP_FINISHED = "sweep_finished"
 
 
 class Unit(StrEnum):

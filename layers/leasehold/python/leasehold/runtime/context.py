@@ -57,6 +57,12 @@ class JobContext:
         return self._attempt.job.trace
 
     @property
+    def started_at(self) -> datetime:
+        """When this attempt started, by the queue's own clock: a test's fake clock moves it."""
+        assert self._attempt.job.started_at is not None
+        return self._attempt.job.started_at
+
+    @property
     def deadline(self) -> datetime:
         """When the platform ends this attempt."""
         return self._attempt.deadline

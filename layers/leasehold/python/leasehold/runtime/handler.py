@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, ValidationError
 
-from leasehold.domain.errors import NonRetryableError
+from leasehold.domain.errors import InvalidJobPayloadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.domain.payload import Json
     from leasehold.runtime.context import JobContext
-
-
-class InvalidJobPayloadError(NonRetryableError):
-    """The stored payload does not fit the handler's model. Trying again would not change that."""
-
-    code = "invalid_payload"
 
 
 class BaseJobHandler:

@@ -60,9 +60,8 @@ class Worker:
         return work
 
     def _handler(self, job_type: str) -> BaseJobHandler:
-        try:
-            return self._handlers[job_type]()
-        except KeyError:
+        if job_type not in self._handlers:
             raise NonRetryableError(
                 f"this worker has no handler for {job_type!r}, only for {', '.join(sorted(self._handlers)) or 'none'}"
-            ) from None
+            )
+        return self._handlers[job_type]()

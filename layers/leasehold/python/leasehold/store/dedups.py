@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals
@@ -66,8 +67,10 @@ class Dedups:
             return  # it belongs to another job now
 
     def _move(self, changes: list[Change], job: Job) -> None:
+        # Not the insert's token: the same token with other changes is refused for ten minutes.
+        token = hashlib.sha256(repr(changes).encode()).hexdigest()[:36]
         try:
-            self._table.transact(changes, token=job.job_id)
+            self._table.transact(changes, token=token)
         except TransactionCancelled as cancelled:
             holder = cancelled.failed.get(0) or {}
             if cast("str | None", holder.get("job_sk")) != key_of(job.job_id).sk:

@@ -31,6 +31,6 @@ DUE_INDEX = Index(
 ENDED_INDEX = Index(name="ended", partition="ended_lane", sort="ended_key", projected=("job_type", "status"))
 JOBS = TableDefinition(key=("PK", "SK"), indexes=(DUE_INDEX, ENDED_INDEX))
 
-BY_DATE_INDEX = Index(name="by_date", partition="open", sort="open_key", projected=("job_type",))
+BY_DATE_INDEX = Index(name="by_date", partition="open", sort="open_key", projected=("job_type", "reported_at"))
 BY_TYPE_INDEX = Index(name="by_type", partition="open_type", sort="open_key")
 DEAD_LETTERS = TableDefinition(key=("id",), indexes=(BY_DATE_INDEX, BY_TYPE_INDEX))

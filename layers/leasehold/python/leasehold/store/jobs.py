@@ -54,7 +54,15 @@ class DueScope:
     due_key: str
 
 
-type DueEntry = DueJob | DueScope
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueUnreadable:
+    """An entry that is damaged, or of a version to come. It must not hide the entries behind it."""
+
+    due_key: str
+    problem: str
+
+
+type DueEntry = DueJob | DueScope | DueUnreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +191,9 @@ def is_own_write(write: Write, current: Record | None) -> bool:
     step = write.transition
     if current is None or step.signature is None or step.signature not in write.values:
         return False
+    keeps_owner = "locked_by" in write.seen and "locked_by" not in write.removed | write.values.keys()
+    if keeps_owner and current.get("locked_by") != write.seen["locked_by"]:
+        return False  # the next owner may have written the same value by chance
     status_is_ours = step.target is None or current.get("status") == step.target
     return status_is_ours and current.get(step.signature) == encode(write.values[step.signature])
 
@@ -197,12 +208,15 @@ def due_entry(record: Record) -> DueEntry:
     partition = cast("str", record["PK"])
     if partition.startswith("seat#"):
         return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
-    return DueJob(
-        job_id=job_id_of_key(cast("str", record["SK"])),
-        job_type=cast("str", record["job_type"]),
-        status=JobStatus(cast("str", record["status"])),
-        priority=Priority(cast("int", record["priority"])),
-        due=Due.parse(due_key),
-        due_key=due_key,
-        concurrency_key=cast("str | None", record.get("concurrency_key")),
-    )
+    try:
+        return DueJob(
+            job_id=job_id_of_key(cast("str", record["SK"])),
+            job_type=cast("str", record["job_type"]),
+            status=JobStatus(cast("str", record["status"])),
+            priority=Priority(cast("int", record["priority"])),
+            due=Due.parse(due_key),
+            due_key=due_key,
+            concurrency_key=cast("str | None", record.get("concurrency_key")),
+        )
+    except (KeyError, ValueError) as error:
+        return DueUnreadable(due_key=due_key, problem=f"{record['SK']}: {type(error).__name__}: {error}")

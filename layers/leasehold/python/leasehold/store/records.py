@@ -157,6 +157,7 @@ OPEN = "open"
 
 def dead_letter_record(letter: DeadLetter) -> Record:
     optional: dict[str, object] = {
+        "max_attempts": letter.max_attempts,
         "runs": letter.runs or None,
         "trace": letter.trace,
         "resolution": letter.resolution,
@@ -196,6 +197,7 @@ def dead_letter_of(record: Record) -> DeadLetter:
         error_code=read.text("error_code"),
         failed_at=from_text(read.text("failed_at")),
         attempts=read.number("attempts"),
+        max_attempts=read.number("max_attempts") or None,
         runs=read.runs(),
         trace=read.maybe("trace"),
         resolution=Resolution(resolution) if resolution else None,

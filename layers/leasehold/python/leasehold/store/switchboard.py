@@ -48,11 +48,11 @@ class Switchboard:
 
     def resume(self) -> Switch | None:
         """Lift the halt; None if there is none."""
-        try:
-            record = self._table.write(Delete(key=keys.control(keys.HALT), conditions=(Exists("PK"),)))
-        except ConditionFailed:
-            return None
-        return _switch_of(record)
+        record = self._table.get(keys.control(keys.HALT))
+        if record is not None:
+            # If it is gone by now, then by a try of ours whose response was lost, or by somebody who wanted the same.
+            self._try(Delete(key=keys.control(keys.HALT), conditions=(Exists("PK"),)))
+        return _switch_of(record) if record else None
 
     def pause(self, job_type: str, switch: Switch) -> bool:
         return self._try(Put(key=keys.pause(job_type), record=_switch_record(switch)))
@@ -111,8 +111,9 @@ class Switchboard:
     def _try(self, change: Put | Update | Delete) -> bool:
         try:
             self._table.write(change)
-        except ConditionFailed:
-            return False
+        except ConditionFailed as failed:
+            # What stands there may be our own, by a try whose response was lost.
+            return isinstance(change, Put) and failed.current == change.item
         return True
 
 

@@ -1,0 +1,106 @@
+"""Write the parts of docs/state-machine.md that follow from the transition table.
+
+    .venv/bin/python docs/generate.py
+
+A test compares the page with what this makes, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
+from leasehold.domain.lifecycle import ENDED, RUNNING, TRANSITIONS, WAITING, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leasehold.domain.conditions import Condition
+    from leasehold.domain.lifecycle import Transition
+
+PAGE = Path(__file__).parent / "state-machine.md"
+_GROUPS = ((WAITING | RUNNING, "not ended"), (WAITING, "waiting"), (ENDED, "ended"))
+
+
+def diagram() -> str:
+    """Every change of state as an arrow, all transitions between the same two states on one."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for step in TRANSITIONS:
+        for source in sorted(step.sources) if step.target else ():
+            names.setdefault((str(source), str(step.target)), []).append(step.name)
+    arrows = [f"    {source} --> {target}: {', '.join(steps)}" for (source, target), steps in names.items()]
+    ends = [f"    {status} --> [*]" for status in JobStatus if status in ENDED]
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> pending: enqueue", *arrows, *ends, "```"])
+
+
+def table() -> str:
+    head = "| transition | by | from | to | only if | sets | may set | adds | removes |"
+    return "\n".join([head, "| --- " * 9 + "|", *map(_row, TRANSITIONS)])
+
+
+def _row(step: Transition) -> str:
+    cells = [
+        f"`{step.name}`",
+        ", ".join(step.by),
+        _states(step.sources),
+        str(step.target or "(same)"),
+        "; ".join(_condition(guard) for guard in step.guards) or "-",
+        _names(step.sets),
+        _names(step.may_set),
+        ", ".join(f"`{name}` {amount:+d}" for name, amount in step.adds) or "-",
+        _names(step.removes - step.sets),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _states(states: frozenset[JobStatus]) -> str:
+    named = next((name for group, name in _GROUPS if states == group), None)
+    return named or ", ".join(sorted(states))
+
+
+def _condition(condition: Condition) -> str:
+    match condition:
+        case Exists(attribute):
+            return f"`{attribute}` is set"
+        case Missing(attribute):
+            return f"no `{attribute}`"
+        case Equals(attribute, value):
+            return f"`{attribute}` is {_value(value)}"
+        case OneOf(attribute, values):
+            return f"`{attribute}` is one of {', '.join(map(_value, values))}"
+        case After(attribute, value):
+            return f"`{attribute}` > {_value(value)}"
+        case NotAfter(attribute, value):
+            return f"`{attribute}` <= {_value(value)}"
+        case AnyOf(conditions):
+            return f"({' or '.join(map(_condition, conditions))})"
+        case _:
+            assert_never(condition)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Seen):
+        return "now" if value.name == "now" else "as the writer saw it"
+    return f"`{value}`"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names)) or "-"
+
+
+def filled(page: str) -> str:
+    """The page with its generated parts made anew."""
+    for name, text in (("diagram", diagram()), ("table", table())):
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        before, _, rest = page.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"{PAGE.name} has no place for the {name}: put {begin} and {end} where it belongs")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text()))
+    print(f"wrote {PAGE}")

@@ -1,0 +1,139 @@
+"""The dead-letter reporter: every dead letter reaches Sentry, the log and the metrics, by stream or by sweep."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from aws_cdk import ArnFormat, Duration, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from infra.function import FunctionProps, LeaseholdFunction
+from infra.paths import FUNCTIONS
+from infra.rights import reporter_statements, stream_statements
+from infra.undelivered import Undelivered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from aws_cdk import aws_dynamodb as dynamodb
+    from aws_cdk import aws_kms as kms
+
+    from infra.stages import Stage
+
+SWEEP = {"source": "leasehold.sweep"}
+
+
+class DeadLetterReporter(Construct):
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Stage,
+        layers: Sequence[lambda_.ILayerVersion],
+        environment: Mapping[str, str],
+        dead_letters: dynamodb.ITable,
+        jobs: dynamodb.ITable,
+        key: kms.IKey | None,
+        key_statements: Sequence[iam.PolicyStatement] = (),
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.lambda_ = LeaseholdFunction(
+            self,
+            "Lambda",
+            stage=stage,
+            layers=layers,
+            props=FunctionProps(
+                name="dead-letter-reporter",
+                description="Reports dead letters to Sentry",
+                folder=FUNCTIONS / "dead_letter_reporter",
+                timeout=Duration.seconds(60),
+                memory_size=256,
+                environment=environment,
+                statements=[
+                    *reporter_statements(jobs, dead_letters),
+                    *stream_statements(dead_letters),
+                    *dsn_statements(self, stage),
+                    *key_statements,
+                ],
+            ),
+        )
+        self.function = self.lambda_.function
+        self._follow(dead_letters, stage, key)
+        self._sweep(stage)
+
+    def _follow(self, dead_letters: dynamodb.ITable, stage: Stage, key: kms.IKey | None) -> None:
+        self.undelivered = Undelivered(self, "Undelivered", name="undelivered-reports", stage=stage, key=key)
+        self.undelivered.allow_from(self.lambda_)
+        destination = self.undelivered.queue.queue_arn
+        mapping = lambda_.CfnEventSourceMapping(
+            self,
+            "Follow",
+            function_name=self.function.function_name,
+            event_source_arn=dead_letters.table_stream_arn,
+            # From the beginning: a letter written while the first deployment was under way is reported too.
+            starting_position="TRIM_HORIZON",
+            batch_size=10,
+            # Sentry may be down for hours: a record goes back for most of the stream's day, then the sweep has it.
+            maximum_retry_attempts=1000,
+            maximum_record_age_in_seconds=20 * 3600,
+            bisect_batch_on_function_error=True,
+            function_response_types=["ReportBatchItemFailures"],
+            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(destination=destination)
+            ),
+            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
+                filters=[lambda_.CfnEventSourceMapping.FilterProperty(pattern=json.dumps({"eventName": ["INSERT"]}))]
+            ),
+        )
+        mapping.node.add_dependency(self.lambda_.policy)
+
+    def _sweep(self, stage: Stage) -> None:
+        may_invoke = iam.PolicyStatement(
+            sid="Sweep", actions=["lambda:InvokeFunction"], resources=[self.function.function_arn]
+        )
+        role = iam.Role(
+            self,
+            "SweepRole",
+            assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"),
+            description="Lets EventBridge Scheduler start the sweep",
+            inline_policies={"sweep": iam.PolicyDocument(statements=[may_invoke])},
+        )
+        scheduler.CfnSchedule(
+            self,
+            "Sweep",
+            name=stage.named("dead-letter-sweep"),
+            description="Reports what outlived the stream",
+            schedule_expression="rate(1 hour)",
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(
+                mode="FLEXIBLE", maximum_window_in_minutes=15
+            ),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=self.function.function_arn, role_arn=role.role_arn, input=json.dumps(SWEEP)
+            ),
+        )
+
+
+def dsn_statements(scope: Construct, stage: Stage) -> list[iam.PolicyStatement]:
+    """The right to read the one secret or parameter that holds the DSN."""
+    stack = Stack.of(scope)
+    statements = []
+    if stage.sentry_dsn_secret is not None:
+        # Secrets Manager appends six characters of its own to every secret's name.
+        name = f"{stage.sentry_dsn_secret}-??????"
+        arn = stack.format_arn(
+            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+        statements.append(
+            iam.PolicyStatement(sid="ReadDsn", actions=["secretsmanager:GetSecretValue"], resources=[arn])
+        )
+    if stage.sentry_dsn_parameter is not None:
+        arn = stack.format_arn(
+            service="ssm", resource="parameter", resource_name=stage.sentry_dsn_parameter.removeprefix("/")
+        )
+        statements.append(iam.PolicyStatement(sid="ReadDsnParameter", actions=["ssm:GetParameter"], resources=[arn]))
+    return statements

@@ -1,0 +1,149 @@
+"""What runs: the poller, a handler per job type, the reporter, and what watches over them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+
+from infra.alarms import Alarms
+from infra.code_layer import CodeLayer
+from infra.dashboard import Dashboard
+from infra.dead_letter_reporter import DeadLetterReporter, dsn_statements
+from infra.dependency_layer import DependencyLayer
+from infra.job_function import JobFunction
+from infra.poller import Poller
+from infra.registry import PublishedRegistry
+from infra.rights import enqueue_statements, key_statements
+from leasehold.settings import variables
+from leasehold.settings.job_folder import registry_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aws_cdk import aws_iam as iam
+    from constructs import Construct
+
+    from infra.data_stack import DataStack
+    from infra.stages import Stage
+    from leasehold.settings.job_toml import JobFolder
+
+
+class QueueStack(Stack):
+    def __init__(
+        self, scope: Construct, construct_id: str, *, stage: Stage, data: DataStack, folders: Sequence[JobFolder]
+    ) -> None:
+        super().__init__(scope, construct_id, description=f"Leasehold {stage.name}: what works on the jobs")
+        jobs, dead_letters = data.jobs.table, data.dead_letters.table
+        self._jobs = jobs
+        self._key = data.key
+        layers = [
+            CodeLayer(self, "Code", stage=stage).layer,
+            DependencyLayer(self, "Dependencies", stage=stage).layer,
+        ]
+        environment = {
+            variables.STAGE: stage.name,
+            variables.JOBS_TABLE: jobs.table_name,
+            variables.DEAD_LETTERS_TABLE: dead_letters.table_name,
+            variables.METRICS_NAMESPACE: stage.metrics_namespace,
+            **_dsn_environment(stage),
+        }
+        use_key = key_statements(data.key) if data.key else []
+        handlers = [
+            JobFunction(
+                self,
+                f"Job-{folder.name}",
+                stage=stage,
+                folder=folder,
+                layers=layers,
+                environment=environment,
+                jobs=jobs,
+                dead_letters=dead_letters,
+                key_statements=[*dsn_statements(self, stage), *use_key],
+            )
+            for folder in folders
+        ]
+        self.poller = Poller(
+            self,
+            "Poller",
+            stage=stage,
+            layers=layers,
+            environment=environment,
+            jobs=jobs,
+            dead_letters=dead_letters,
+            handlers=[handler.function for handler in handlers],
+            key=data.key,
+            key_statements=[*dsn_statements(self, stage), *use_key],
+        )
+        reporter = DeadLetterReporter(
+            self,
+            "Reporter",
+            stage=stage,
+            layers=layers,
+            environment=environment,
+            dead_letters=dead_letters,
+            jobs=jobs,
+            key=data.key,
+            key_statements=use_key,
+        )
+        PublishedRegistry(
+            self,
+            "Registry",
+            stage=stage,
+            layers=layers,
+            environment=environment,
+            jobs=jobs,
+            registry=registry_of(
+                folders,
+                {handler.folder.name: handler.function.function_name for handler in handlers},
+                shards=stage.shards,
+                ended_index=stage.ended_index,
+            ),
+            needs=[self.poller, *handlers],
+            key_statements=use_key,
+        )
+        self._watch(stage, reporter, handlers)
+
+    def grant_enqueue(self, grantee: iam.IGrantable) -> None:
+        """Let a program of yours enqueue, and nothing else: exactly the actions and partitions that it needs."""
+        for statement in enqueue_statements(self._jobs):
+            grantee.grant_principal.add_to_principal_policy(statement)
+        for statement in key_statements(self._key) if self._key else []:
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def _watch(self, stage: Stage, reporter: DeadLetterReporter, handlers: Sequence[JobFunction]) -> None:
+        topic = sns.Topic(self, "Alerts", topic_name=stage.named("alerts"), master_key=self._key, enforce_ssl=True)
+        if stage.alarm_email is not None:
+            topic.add_subscription(subscriptions.EmailSubscription(stage.alarm_email))
+        alarms = Alarms(
+            self,
+            "Alarms",
+            stage=stage,
+            topic=topic,
+            poller=self.poller.function,
+            reporter=reporter.function,
+            handlers=handlers,
+            undelivered_reports=reporter.undelivered.queue,
+        )
+        Dashboard(
+            self,
+            "Overview",
+            stage=stage,
+            jobs=self._jobs,
+            poller=self.poller,
+            handlers=handlers,
+            alarms=alarms,
+        )
+        CfnOutput(self, "PollerFunctionName", value=self.poller.function.function_name)
+        CfnOutput(self, "AlertsTopicArn", value=topic.topic_arn)
+
+
+def _dsn_environment(stage: Stage) -> dict[str, str]:
+    environment = {}
+    if stage.sentry_dsn_secret is not None:
+        environment[variables.SENTRY_DSN_SECRET] = stage.sentry_dsn_secret
+    if stage.sentry_dsn_parameter is not None:
+        environment[variables.SENTRY_DSN_PARAMETER] = stage.sentry_dsn_parameter
+    return environment

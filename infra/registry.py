@@ -1,0 +1,67 @@
+"""The registry of job types: written into the job table by every deployment, read by SDK, poller and handlers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from aws_cdk import CustomResource, Duration
+from constructs import Construct
+
+from infra.function import FunctionProps, LeaseholdFunction
+from infra.paths import FUNCTIONS
+from infra.rights import registry_statements
+from leasehold.store.registries import registry_record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from aws_cdk import aws_dynamodb as dynamodb
+    from aws_cdk import aws_iam as iam
+    from aws_cdk import aws_lambda as lambda_
+    from constructs import IDependable
+
+    from infra.stages import Stage
+    from leasehold.domain.control import Registry
+
+
+class PublishedRegistry(Construct):
+    """Published after `needs`: a type is announced only once the function that handles it exists."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Stage,
+        layers: Sequence[lambda_.ILayerVersion],
+        environment: Mapping[str, str],
+        jobs: dynamodb.ITable,
+        registry: Registry,
+        needs: Sequence[IDependable],
+        key_statements: Sequence[iam.PolicyStatement] = (),
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.publisher = LeaseholdFunction(
+            self,
+            "Publisher",
+            stage=stage,
+            layers=layers,
+            props=FunctionProps(
+                name="registry-publisher",
+                description="Writes the registry of job types at every deployment",
+                folder=FUNCTIONS / "registry_publisher",
+                timeout=Duration.seconds(60),
+                memory_size=256,
+                environment=environment,
+                statements=[*registry_statements(jobs), *key_statements],
+            ),
+        )
+        resource = CustomResource(
+            self,
+            "Registry",
+            resource_type="Custom::LeaseholdRegistry",
+            service_token=self.publisher.function.function_arn,
+            properties={"Registry": json.dumps(registry_record(registry), sort_keys=True)},
+        )
+        resource.node.add_dependency(self.publisher.policy, *needs)

@@ -1,0 +1,79 @@
+"""What one Lambda container keeps between its invocations."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from aws_lambda_powertools import Logger
+
+from leasehold.aws.reporting import reporter_of
+from leasehold.aws.settings import Settings
+from leasehold.aws.telemetry import PowertoolsTelemetry
+from leasehold.engine.parts import Parts
+from leasehold.engine.reside import ResidenceSettings
+from leasehold.store.dynamodb.connection import connect
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+from leasehold.store.store import Store
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+_HANDLERS_LOGGER = "leasehold.jobs"
+
+
+class LambdaContext(Protocol):
+    """The part of Lambda's context that Leasehold uses."""
+
+    @property
+    def aws_request_id(self) -> str: ...
+
+    @property
+    def function_name(self) -> str: ...
+
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    parts: Parts
+    telemetry: PowertoolsTelemetry
+    residence: ResidenceSettings
+
+
+def open_container(service: str) -> Container:
+    """Connect to the tables that the environment names; `service` names this function in its logs."""
+    settings = Settings.from_environment()
+    names = TableNames(jobs=settings.jobs_table, dead_letters=settings.dead_letters_table)
+    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace)
+    _log_as_json(service)
+    store = Store(DynamoTable(connect(), names))
+    parts = Parts(store=store, telemetry=telemetry, reporter=reporter_of(settings))
+    return Container(parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval))
+
+
+def connect_lambda() -> LambdaClient:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
+    return boto3.client("lambda", config=config)
+
+
+def worker_id(context: LambdaContext) -> str:
+    """Enough of the request id to find it in the logs: it is stored with every claim and every run, and billed."""
+    return context.aws_request_id[:8]
+
+
+def remaining(context: LambdaContext) -> timedelta:
+    return timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+
+def _log_as_json(service: str) -> None:
+    """Let what handlers log look like our own lines: JSON, with the job that `context.logger` adds."""
+    ours, theirs = Logger(service=service), logging.getLogger(_HANDLERS_LOGGER)
+    theirs.handlers = list(ours.handlers)
+    theirs.setLevel(ours.log_level)
+    theirs.propagate = False

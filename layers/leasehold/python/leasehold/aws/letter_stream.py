@@ -1,0 +1,54 @@
+"""What the dead-letter table's stream says to the reporter: letters that are new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import InvalidJobIdError
+from leasehold.domain.ids import parse_job_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from leasehold.domain.ids import JobId
+
+SWEEP = "leasehold.sweep"
+
+
+@dataclass(frozen=True, slots=True)
+class NewLetter:
+    sequence_number: str
+    job_id: JobId
+
+
+def is_sweep(event: Mapping[str, Any]) -> bool:
+    return event.get("source") == SWEEP
+
+
+def new_letters(event: Mapping[str, Any]) -> list[NewLetter]:
+    """The letters of a stream event's inserts. Marks, resolutions and removals of letters are no news.
+
+    A record that is no letter of ours is passed by: given back, it would block its shard until it expired.
+    """
+    letters = []
+    for record in event.get("Records", ()):
+        change = record.get("dynamodb", {})
+        if record.get("eventName") != "INSERT" or "SequenceNumber" not in change:
+            continue
+        key = change.get("Keys") or change.get("NewImage") or {}
+        try:
+            job_id = parse_job_id(key.get("id", {}).get("S"))
+        except InvalidJobIdError:
+            continue
+        letters.append(NewLetter(change["SequenceNumber"], job_id))
+    return letters
+
+
+def batch_answer(letters: Iterable[NewLetter], untaken: Collection[JobId]) -> dict[str, list[dict[str, str]]]:
+    """What ReportBatchItemFailures expects: Lambda delivers again from the first of these on."""
+    return {
+        "batchItemFailures": [
+            {"itemIdentifier": letter.sequence_number} for letter in letters if letter.job_id in untaken
+        ]
+    }

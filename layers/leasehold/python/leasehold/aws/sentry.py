@@ -1,0 +1,113 @@
+"""Reports to Sentry. The SDK is imported with the first report, so that only who reports pays for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, cast
+
+from leasehold.aws.sentry_event import event_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sentry_sdk import Client
+
+    from leasehold.aws.sentry_transport import KnownOutcomeTransport
+    from leasehold.domain.failure_report import FailureReport
+
+# After Sentry was not reached, nobody waits for it again so soon.
+REST_SECONDS = 10.0
+
+
+class SentryReporter:
+    """Sends one event at a time and knows whether Sentry took it.
+
+    `dsn` is asked before each report, so that a changed one counts; None means that there is no Sentry. Only what a
+    FailureReport holds is sent: no local variables, no environment, no host, and nothing of other libraries, since
+    no integration is active and no scope of the process is applied. Within an allowed payload field, values under
+    names like `password` or `token` are filtered.
+    """
+
+    def __init__(
+        self,
+        dsn: Callable[[], str | None],
+        *,
+        environment: str,
+        release: str = "leasehold",
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._dsn = dsn
+        self._environment = environment
+        self._release = release
+        self._seconds = seconds
+        self._client: tuple[str, Client] | None = None
+        self._rests_until = float("-inf")
+        # The transport says that an event was dropped, not which one.
+        self._lock = threading.Lock()
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self._dsn())
+
+    def report(self, report: FailureReport) -> bool:
+        """Send a report; True only if Sentry answered that it has it."""
+        dsn = self._dsn()
+        if not dsn:
+            return False
+        with self._lock:
+            if self._seconds() < self._rests_until:
+                return False
+            dropped = self._send(self._connected(dsn), event_of(report))
+            if dropped is not None and _is_out_of_reach(dropped):
+                self._rests_until = self._seconds() + REST_SECONDS
+        return dropped is None
+
+    def _connected(self, dsn: str) -> Client:
+        if self._client is None or self._client[0] != dsn:
+            self._client = (dsn, self._connect(dsn))
+            self._rests_until = float("-inf")
+        return self._client[1]
+
+    def _connect(self, dsn: str) -> Client:
+        from sentry_sdk import Client
+        from sentry_sdk.scrubber import EventScrubber
+
+        from leasehold.aws.sentry_transport import KnownOutcomeTransport
+
+        # Personal data is off unless asked for; naming that option, too, has become a warning in the SDK.
+        return Client(
+            dsn=dsn,
+            transport=KnownOutcomeTransport,
+            default_integrations=False,
+            auto_enabling_integrations=False,
+            include_local_variables=False,
+            event_scrubber=EventScrubber(recursive=True),
+            auto_session_tracking=False,
+            enable_backpressure_handling=False,
+            send_client_reports=False,
+            spotlight=False,
+            # Unset, the SDK would look for these in the environment, in git and in the host's name.
+            environment=self._environment,
+            release=self._release,
+            server_name="",
+        )
+
+    def _send(self, client: Client, event: dict[str, Any]) -> str | None:
+        """Send an event; returns why it was dropped, None if it was not."""
+        scrubber = cast("Any", client.options["event_scrubber"])
+        for value in event["contexts"].get("payload", {}).values():
+            # Each does nothing unless it is given what its name says.
+            scrubber.scrub_dict(value)
+            scrubber.scrub_list(value)
+        transport = cast("KnownOutcomeTransport", client.transport)
+        transport.dropped = "not sent"
+        client.capture_event(cast("Any", event))
+        return transport.dropped
+
+
+def _is_out_of_reach(dropped: str) -> bool:
+    """Whether the next event would be dropped just the same; a rate limit is kept by the transport itself."""
+    is_refusal_of_this_event = dropped.startswith("status_4")
+    return not is_refusal_of_this_event

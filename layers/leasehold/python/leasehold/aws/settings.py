@@ -1,0 +1,58 @@
+"""What a deployed function is told by its environment; read when it is first needed, never at import."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.engine.telemetry import NAMESPACE
+from leasehold.settings import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    jobs_table: str
+    dead_letters_table: str
+    stage: str = "production"
+    metrics_namespace: str = NAMESPACE
+    # Below a minute, a tick stays and polls at this interval.
+    poll_interval: timedelta | None = None
+    # Where the Sentry DSN is kept; both unset means that there is no Sentry.
+    sentry_dsn_secret: str | None = None
+    sentry_dsn_parameter: str | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        given = os.environ if environment is None else environment
+        return cls(
+            jobs_table=_required(variables.JOBS_TABLE, given),
+            dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
+            stage=given.get(variables.STAGE) or "production",
+            metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
+            poll_interval=_seconds(variables.POLL_INTERVAL, given),
+            sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
+            sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
+        )
+
+
+def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
+    value = given.get(name)
+    if not value:
+        return None
+    try:
+        return timedelta(seconds=float(value))
+    except ValueError:
+        raise InvalidOptionError(value, f"{name} is not a number of seconds", "Correct it, or deploy again.") from None
+
+
+def _required(name: str, given: Mapping[str, str]) -> str:
+    value = given.get(name)
+    if not value:
+        raise InvalidOptionError(value, f"the environment variable {name} is not set", "The stacks set it: deploy.")
+    return value

@@ -1,0 +1,46 @@
+"""From a handler class to a Lambda function: `lambda_handler = entry(DailySummaryHandler)`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.handover import Handover
+from leasehold.runtime.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from leasehold.aws.container import Container, LambdaContext
+    from leasehold.runtime.handler import BaseJobHandler
+
+
+def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, str]]:
+    """A Lambda function that runs hand-overs with this handler.
+
+    It connects at its first invocation, not at import, and returns normally however the job went: the job's own item
+    says so, and Leasehold retries by itself.
+    """
+
+    def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str]:
+        from leasehold.aws.container import remaining, worker_id
+
+        handover = Handover.from_event(event)
+        container = _container()
+        # The registry says which function a type is handed to; a class that names its type is held to it.
+        handlers = {handler.job_type or handover.job_type: handler}
+        worker = Worker(container.parts, handlers, worker_id=worker_id(context))
+        try:
+            execution = worker.run(handover, remaining=remaining(context))
+        finally:
+            container.telemetry.flush()
+        return {"job_id": handover.job_id, "execution": str(execution)}
+
+    return lambda_handler
+
+
+@cache
+def _container() -> Container:
+    from leasehold.aws.container import open_container
+
+    return open_container("handler")

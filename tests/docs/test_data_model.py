@@ -1,0 +1,162 @@
+"""The page about the data model leaves nothing out."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from datetime import UTC, datetime
+
+import pytest
+
+from leasehold.domain.dead_letter import DeadLetter, Resolution
+from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
+from leasehold.domain.due import Due, Priority
+from leasehold.domain.effects import Effect, EffectKind
+from leasehold.domain.ids import MAX_SHARDS, make_job_id
+from leasehold.domain.job import Job
+from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
+from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
+from leasehold.domain.run import (
+    MAX_ARTIFACT_BYTES,
+    MAX_ARTIFACTS,
+    MAX_ERROR_BYTES,
+    MAX_HISTORY_BYTES,
+    MAX_RUNS,
+    Outcome,
+    Run,
+)
+from leasehold.engine.draft import MAX_ATTEMPTS
+from leasehold.store.definition import DEAD_LETTERS, JOBS, TableDefinition
+from leasehold.store.records import dead_letter_record, job_record
+from tests.docs.markdown import text_of
+
+PAGE = text_of("docs/data-model.md")
+AT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+JOB_ID = make_job_id(AT, 0, 7)
+RUN = Run(
+    number=1,
+    worker="w",
+    started_at=AT,
+    ended_at=AT,
+    outcome=Outcome.FAILED,
+    error="e",
+    error_code="c",
+    reason="r",
+    artifacts=("a",),
+)
+FULL_JOB = Job(
+    job_id=JOB_ID,
+    job_type="daily_summary",
+    payload_text="{}",
+    scheduled_for=AT,
+    status=JobStatus.FAILED,
+    priority=Priority.HIGH,
+    max_attempts=5,
+    created_at=AT,
+    created_by="ada",
+    attempts=1,
+    dispatches=1,
+    due=Due(AT, "0", JOB_ID),
+    due_lane="1#0",
+    wake=True,
+    locked_by="w",
+    locked_at=AT,
+    lock_expires_at=AT,
+    started_at=AT,
+    last_attempt_at=AT,
+    completed_at=AT,
+    last_error="e",
+    last_error_code="c",
+    result_text="{}",
+    artifacts=("a",),
+    runs=(RUN,),
+    cancel_requested="x",
+    cancel_reason="x",
+    start_by=AT,
+    retry_of=JOB_ID,
+    dedup=DedupRef("daily_summary", "k", "2026-11-15"),
+    concurrency_key="k",
+    seat="s",
+    trace="t",
+    effects=(Effect(kind=EffectKind.ENQUEUE, data="d", statuses=("completed",)),),
+    expires_at=1,
+    ended_lane="l",
+    ended_key="k",
+)
+FULL_LETTER = DeadLetter(
+    id=JOB_ID,
+    original_job_id=JOB_ID,
+    job_type="daily_summary",
+    payload_text="{}",
+    failure_reason="r",
+    error_code="c",
+    failed_at=AT,
+    attempts=1,
+    max_attempts=5,
+    runs=(RUN,),
+    trace="t",
+    resolution=Resolution.REDRIVEN,
+    resolved_by="ada",
+    resolved_at=AT,
+    resolved_reason="r",
+    redriven_as=JOB_ID,
+    reported_at=AT,
+)
+
+
+def names_in(record: object) -> set[str]:
+    """Every attribute name of a record, those inside of its lists included."""
+    match record:
+        case dict():
+            return set(record) | {name for value in record.values() for name in names_in(value)}
+        case list():
+            return {name for value in record for name in names_in(value)}
+        case _:
+            return set()
+
+
+@pytest.mark.parametrize("value", [FULL_JOB, FULL_LETTER], ids=["job", "dead letter"])
+def test_the_samples_of_this_test_leave_no_field_at_its_default(value: Job | DeadLetter) -> None:
+    unset = [each.name for each in fields(value) if getattr(value, each.name) == each.default is not MISSING]
+
+    assert unset == []
+
+
+@pytest.mark.parametrize("name", sorted(names_in(job_record(FULL_JOB))))
+def test_every_attribute_of_a_job_is_explained(name: str) -> None:
+    assert f"`{name}`" in PAGE.partition("## The dead-letter table")[0]
+
+
+@pytest.mark.parametrize("name", sorted(names_in(dead_letter_record(FULL_LETTER))))
+def test_every_attribute_of_a_dead_letter_is_explained(name: str) -> None:
+    assert f"`{name}`" in PAGE
+
+
+def test_every_attribute_that_a_transition_touches_is_explained() -> None:
+    touched = {name for step in TRANSITIONS for name in (*step.sets, *step.may_set, *step.removes, *dict(step.adds))}
+
+    assert {name for name in touched if f"`{name}`" not in PAGE} == set()
+
+
+@pytest.mark.parametrize("table", [JOBS, DEAD_LETTERS], ids=["jobs", "dead letters"])
+def test_every_key_and_index_is_named(table: TableDefinition) -> None:
+    for index in table.indexes:
+        for name in (*table.key, index.name, index.partition, index.sort, *index.projected):
+            assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"payload, as JSON text | {MAX_PAYLOAD_BYTES // 1024} KB",
+        f"result, as JSON text | {MAX_RESULT_BYTES // 1024} KB",
+        f"nesting of a payload or result | {MAX_DEPTH} levels",
+        f"dedup key, concurrency key | {MAX_KEY_BYTES} bytes",
+        f"attempts | {MAX_ATTEMPTS} |",
+        f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES // 1024} KB in all",
+        f"error kept on the job, and on a run | {MAX_ERROR_BYTES // 1024} KB",
+        f"artifacts of a run | {MAX_ARTIFACTS}, of {MAX_ARTIFACT_BYTES} bytes each",
+        f"shards | {MAX_SHARDS} |",
+    ],
+)
+def test_the_limits_are_those_of_the_code(row: str) -> None:
+    assert row in PAGE

@@ -1,0 +1,89 @@
+"""The README's code is run, word for word."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from leasehold import JobStatus, Queue
+from leasehold.testing import FakeClock, LeaseholdTest
+from tests.docs.markdown import ROOT, code_blocks, text_of
+
+
+@pytest.fixture
+def deployed() -> LeaseholdTest:
+    """A queue in memory in the place of the one that the README connects to."""
+    # A little ahead, so that what the README calls now is due.
+    test = LeaseholdTest(clock=FakeClock(datetime.now(UTC) + timedelta(minutes=1)))
+    test.register("daily_summary", None)
+    return test
+
+
+@pytest.fixture
+def shown(deployed: LeaseholdTest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the names of the README's first block stand for once it has run."""
+    connected: list[tuple[str, ...]] = []
+
+    def connect(*tables: str) -> Queue:
+        connected.append(tables)
+        return deployed.queue
+
+    monkeypatch.setattr(Queue, "connect", connect)
+    names: dict[str, Any] = {}
+    exec(code_blocks("README.md", "python")[0], names)
+    assert connected == [("leasehold-dev-jobs", "leasehold-dev-dead-letters")]
+    return names
+
+
+def test_the_first_block_is_about_fifteen_lines() -> None:
+    first = code_blocks("README.md", "python")[0]
+
+    assert len([line for line in first.splitlines() if line.strip()]) <= 15
+
+
+def test_the_first_block_enqueues_a_job_that_its_handler_completes(
+    deployed: LeaseholdTest, shown: dict[str, Any]
+) -> None:
+    deployed.register("daily_summary", shown["DailySummaryHandler"])
+
+    assert deployed.drain().total == 0
+    assert deployed.drain(until_idle=True)["completed"] == 1
+    job = deployed.queue.get(shown["job"].job_id)
+    assert job.status is JobStatus.COMPLETED
+    assert job.result == {"sent_to": "ada"}
+
+
+def test_the_example_of_a_users_test_passes(shown: dict[str, Any], leasehold: LeaseholdTest) -> None:
+    exec(code_blocks("README.md", "python")[1], shown)
+
+    shown["test_a_summary_is_sent_in_the_morning"](leasehold)
+
+    assert [job.status for job in leasehold.jobs()] == [JobStatus.COMPLETED]
+
+
+def test_the_scheduler_ports_example_completes_its_job(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
+    exec(code_blocks("README.md", "python")[2], shown)
+
+    assert deployed.queue.get(str(shown["job_id"])).status is JobStatus.COMPLETED
+
+
+def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
+    assert len(code_blocks("README.md", "python")) == 3
+
+
+def test_the_first_screen_names_both_commands_and_both_exist() -> None:
+    first_screen = text_of("README.md").partition("## ")[0]
+
+    for command in ("make demo", "make test"):
+        assert command in first_screen
+        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_every_file_that_the_documents_link_to_exists() -> None:
+    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"

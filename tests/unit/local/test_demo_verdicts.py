@@ -1,0 +1,90 @@
+"""The demo's verdicts can be bad: each of its checks is shown a job that went another way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobType, Queue
+from leasehold.local.demo import mix
+from leasehold.local.demo.case import Asked, Desk, judge
+from leasehold.local.demo.handlers import HANDLERS, JOB_TYPES
+from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.local.demo.case import Case, Verdict
+
+
+@pytest.fixture
+def test(monkeypatch: pytest.MonkeyPatch) -> LeaseholdTest:
+    # Here it matters how jobs end, not how long their pretended work takes.
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    return LeaseholdTest(HANDLERS, types=JOB_TYPES)
+
+
+def case_named(name: str) -> Case:
+    return next(case for case in mix.CASES if case.name == name)
+
+
+def run(name: str, test: LeaseholdTest) -> tuple[Asked, list[Job]]:
+    asked = case_named(name).ask(Desk(test.queue, lambda _: None))
+    test.drain(until_idle=True)
+    return asked, [test.queue.get(job_id) for job_id in asked.job_ids]
+
+
+def verdict(name: str, asked: Asked, jobs: list[Job]) -> Verdict:
+    return judge(case_named(name), asked, {job.job_id: job for job in jobs})
+
+
+@pytest.mark.parametrize("name", ["at once", "scheduled", "recovering", "dead letter", "cancelled", "skipped", "bulk"])
+def test_a_job_that_went_as_it_should_is_good(name: str, test: LeaseholdTest) -> None:
+    assert verdict(name, *run(name, test)).problems == ()
+
+
+@pytest.mark.parametrize("name", [case.name for case in mix.CASES])
+def test_a_job_that_never_ran_is_bad_in_every_case_but_one(name: str, test: LeaseholdTest) -> None:
+    case = case_named(name)
+    asked = case.ask(Desk(test.queue, lambda _: None))
+    jobs = [test.queue.get(job_id) for job_id in asked.job_ids]
+
+    assert verdict(name, asked, jobs).is_good is (name == "cancelled")
+
+
+def test_a_job_that_is_gone_is_called_lost(test: LeaseholdTest) -> None:
+    asked, jobs = run("at once", test)
+
+    assert verdict("at once", asked, jobs[1:]).problems == (f"{asked.job_ids[0]}: lost",)
+
+
+def test_a_second_enqueue_that_is_not_told_of_the_first_job_is_bad(test: LeaseholdTest) -> None:
+    class Forgetful(Queue):
+        def enqueue(self, *args: object, **options: object) -> object:  # type: ignore[override]
+            return super().enqueue(*args, **{**options, "dedup_key": None})  # type: ignore[arg-type]
+
+    asked = case_named("deduplicated").ask(Desk(Forgetful(test.parts), lambda _: None))
+
+    assert "not the first job" in asked.problems[0]
+
+
+def test_a_start_before_the_jobs_time_is_bad(test: LeaseholdTest) -> None:
+    asked, (job,) = run("scheduled", test)
+    early = replace(job.runs[0], started_at=job.scheduled_for - timedelta(milliseconds=1))
+
+    assert "started before its time" in verdict("scheduled", asked, [replace(job, runs=(early,))]).problems[0]
+
+
+def test_more_at_once_than_the_limit_is_bad(test: LeaseholdTest) -> None:
+    test.register("cleanup", HANDLERS["cleanup"], JobType(name="cleanup"))
+    asked, jobs = run("limited", test)
+    at, until = test.clock.now(), test.clock.now() + timedelta(seconds=1)
+    together = [replace(job, runs=(replace(job.runs[0], started_at=at, ended_at=until),)) for job in jobs]
+
+    assert verdict("limited", asked, together).problems == ("8 cleanups ran at once, but the limit is 2",)
+
+
+def test_one_after_the_other_is_within_the_limit(test: LeaseholdTest) -> None:
+    assert "limit" not in str(verdict("limited", *run("limited", test)).problems)
