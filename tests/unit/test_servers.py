@@ -17,6 +17,7 @@ from uuid import uuid4
 import boto3
 import pytest
 
+from leasehold.domain.errors import ServerUnavailableError
 from leasehold.local import servers
 
 if TYPE_CHECKING:
@@ -103,20 +104,20 @@ def test_a_stopped_server_can_be_started_again_on_its_port():
 def test_a_server_that_dies_shows_the_end_of_its_log():
     command = [sys.executable, "-c", "import sys; print('the port is cursed'); sys.exit(3)"]
     server = servers.Server("doomed", command, port=servers.free_port())
-    with pytest.raises(servers.ServerUnavailableError, match=r"exited with code 3(?s:.*)the port is cursed"):
+    with pytest.raises(ServerUnavailableError, match=r"exited with code 3(?s:.*)the port is cursed"):
         server.start()
     assert server.pid is None
 
 
 def test_a_missing_program_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(servers.ServerUnavailableError, match="make setup"):
+    with pytest.raises(ServerUnavailableError, match="make setup"):
         servers.ministack(root=tmp_path)
 
 
 def test_a_program_that_cannot_run_says_what_to_do():
     server = servers.Server("broken", ["/nowhere/program"], port=servers.free_port())
-    with pytest.raises(servers.ServerUnavailableError, match=r"/nowhere/program.*make clean setup"):
+    with pytest.raises(ServerUnavailableError, match=r"/nowhere/program.*make clean setup"):
         server.start()
 
 
@@ -130,7 +131,7 @@ def test_a_relative_root_is_that_of_the_caller(dynoxide_endpoint: str, monkeypat
 def test_real_credentials_do_not_reach_a_server(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a real one")
     command = [sys.executable, "-c", "import os; print([n for n in os.environ if n.startswith('AWS_')])"]
-    with pytest.raises(servers.ServerUnavailableError, match=r"log:\n\[\]"):
+    with pytest.raises(ServerUnavailableError, match=r"log:\n\[\]"):
         servers.Server("nosy", command, port=servers.free_port()).start()
 
 

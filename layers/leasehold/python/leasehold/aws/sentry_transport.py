@@ -31,7 +31,7 @@ class KnownOutcomeTransport(HttpTransport):
             self.on_dropped_event(f"network: {error}")
 
     def on_dropped_event(self, reason: str, /) -> None:
-        pass
+        self.dropped = reason
 
     def _get_pool_options(self) -> dict[str, Any]:
         # The stream and the sweep try again; urllib3's own retries would only multiply the timeout.

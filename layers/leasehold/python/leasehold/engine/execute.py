@@ -176,7 +176,7 @@ class Executor:
             will_retry=how == "failed",
         )
         if how == "failed":
-            report_failure(attempt.job, failure, self._parts, will_retry=True)
+            report_failure(attempt.job, failure, self._parts)
             return Execution.FAILED
         tell_dead(self._parts, attempt.job.job_id, attempt.job.job_type, attempt.job.attempts, failure)
         return Execution.DEAD_LETTERED

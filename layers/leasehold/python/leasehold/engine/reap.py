@@ -63,7 +63,7 @@ def reap(entry: DueJob, parts: Parts) -> bool:
             parts.store.jobs.advance(_write(job, REAP_FAILED, values, parts))
             parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
             _tell(job, parts, will_retry=True)
-            report_failure(job, _LOST, parts, will_retry=True)
+            report_failure(job, _LOST, parts)
     except TransitionRefused:
         return False
     # The seat is not given back: a handler that lost its lease may still be running, and the limit counts it until

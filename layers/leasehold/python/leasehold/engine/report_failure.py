@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 
-def report_failure(job: Job, failure: Failure, parts: Parts, *, will_retry: bool) -> None:
+def report_failure(job: Job, failure: Failure, parts: Parts) -> None:
     """Tell of a lost or failed run of `job`, given as its start left it. Nothing that goes wrong here shows outside.
 
     A run that was the last is told by the dead-letter table's stream, which does not give up: see report_letters.py.
     """
-    if not will_retry:
-        return
     try:
         if not parts.reporter.is_on or parts.reporter.report(_report(job, failure, parts)):
             return

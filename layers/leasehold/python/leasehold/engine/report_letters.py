@@ -56,7 +56,7 @@ def report_letter(letter: DeadLetter, parts: Parts) -> bool:
     if not parts.reporter.report(_report(letter, parts)):
         return False
     # Should this write be lost, the next report carries the same id, by which its taker knows it.
-    pass
+    parts.store.letters.mark_reported(letter.id, parts.clock.now())
     return True
 
 
@@ -85,7 +85,7 @@ def _reported_or_told(job_id: JobId, parts: Parts) -> bool:
         return False
     if letter is None or not letter.is_open or letter.reported_at is not None:
         return True
-    pass
+    _alert(letter, parts)
     return _taken(letter, parts)
 
 

@@ -1,0 +1,131 @@
+"""Nothing at the head of a lane, in a higher lane or behind a pause keeps another job from running."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobType, NewJob, Priority
+from leasehold.engine.poll import Poller, PollSettings
+from leasehold.engine.telemetry import Event
+from leasehold.store import keys
+from leasehold.store.records import job_record
+from leasehold.store.table import Put
+from leasehold.testing import LeaseholdTest
+from tests.cost import crowd
+from tests.real_queue import Inbox
+
+if TYPE_CHECKING:
+    from leasehold.domain.handover import Handover
+    from leasehold.store.table import Attribute, Change, Record
+
+POISON = 300
+PAUSED = 1000
+
+
+@pytest.fixture
+def test() -> LeaseholdTest:
+    return LeaseholdTest(types=[JobType(name="report"), JobType(name="paused_report")])
+
+
+def poll(test: LeaseholdTest) -> Inbox:
+    inbox = Inbox()
+    Poller(test.parts, inbox, worker_id="poller").poll()
+    return inbox
+
+
+CORRUPTIONS: dict[str, Record] = {
+    "a lease that is no time": {"status": "in_progress", "locked_by": "w", "lock_expires_at": "soon"},
+    "an ended job whose effects are unreadable": {"status": "completed", "effects": [{"kind": "teleport"}]},
+    "a status from a version to come": {"status": "hibernating"},
+    "a priority that does not exist": {"priority": 9},
+    "a due key of another make": {"due_key": "2025"},
+    "no type at all": {"job_type": None},  # type: ignore[dict-item]
+}
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_300_entries_that_nobody_can_handle_do_not_keep_the_job_behind_them_from_this_very_poll(
+    corruption: str, test: LeaseholdTest
+) -> None:
+    now = test.clock.now()
+    for n in range(POISON):
+        job = crowd.waiting("report", now - timedelta(minutes=n + 1), now)
+        changes: dict[str, Attribute | None] = {**CORRUPTIONS[corruption]}
+        if changes.get("due_key"):
+            changes["due_key"] = f"{changes['due_key']}-{n:04d}"
+        record = {name: value for name, value in {**job_record(job), **changes}.items() if value is not None}
+        test.parts.store.table.write(Put(key=keys.job(job.job_id), record=record))
+    behind = test.queue.enqueue("report", {}).job_id
+
+    inbox = poll(test)
+
+    assert [handover.job_id for handover in inbox.handovers] == [behind]
+    assert len(test.telemetry.of(Event.ENTRY_FAILED)) == POISON
+
+
+class EndlessSupply:
+    """Each job of high priority that is handed over brings another one."""
+
+    def __init__(self, test: LeaseholdTest) -> None:
+        self.claims: Counter[Priority] = Counter()
+        self._test = test
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        priority = self._test.queue.get(handover.job_id).priority
+        self.claims[priority] += 1
+        if priority is Priority.HIGH:
+            self._test.clock.advance(timedelta(milliseconds=1))
+            self._test.queue.enqueue("report", {}, priority=Priority.HIGH)
+
+
+def test_an_endless_supply_in_a_higher_lane_leaves_each_lower_lane_its_stated_share(test: LeaseholdTest) -> None:
+    settings = PollSettings()
+    for priority in (Priority.HIGH, Priority.NORMAL, Priority.LOW):
+        test.queue.enqueue_many(NewJob(job="report", priority=priority) for _ in range(200))
+    supply = EndlessSupply(test)
+    poller = Poller(test.parts, supply, worker_id="poller", settings=settings)
+
+    poller.poll(should_stop=lambda: "enough" if supply.claims.total() >= 350 else None)
+
+    print(f"\nclaims of one poll: {dict(supply.claims)}")
+    for lower in (Priority.NORMAL, Priority.LOW):
+        assert supply.claims[lower] >= settings.lower_share * supply.claims[Priority.HIGH]
+    # A share, not a turn: the higher lane still gets most.
+    assert supply.claims[Priority.HIGH] > supply.claims[Priority.NORMAL] + supply.claims[Priority.LOW]
+
+
+def test_1000_jobs_of_a_paused_type_cost_the_others_one_move_each_and_only_once(
+    test: LeaseholdTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll(test)  # both types are newly deployed, and their scopes are looked at once for that
+    test.operator.pause("paused_report", reason="the reports are wrong")
+    test.queue.enqueue_many(NewJob(job="paused_report") for _ in range(PAUSED))
+    test.clock.advance(timedelta(seconds=1))
+    behind = test.queue.enqueue("report", {}).job_id
+    written: Counter[str] = Counter()
+    write = test.parts.store.table.write
+
+    def count_and_write(change: Change) -> Record:
+        written[change.key.values[0]] += 1
+        return write(change)
+
+    monkeypatch.setattr(test.parts.store.table, "write", count_and_write)
+
+    assert [handover.job_id for handover in poll(test).handovers] == [behind]
+    # One move for each held job, one claim; and one entry for the scope that they wait in.
+    assert written == {"job": PAUSED + 1, "seat#type:paused_report": 1, "watch": written["watch"]}
+
+    test.clock.advance(timedelta(minutes=1))
+    poll(test)
+    for _ in range(3):
+        test.clock.advance(timedelta(seconds=10))
+        again = test.queue.enqueue("report", {}).job_id
+        written.clear()
+        assert [handover.job_id for handover in poll(test).handovers] == [again]
+        assert written == {"job": 1}
+
+    assert sum(job.is_held for job in test.jobs()) == PAUSED

@@ -1,0 +1,70 @@
+"""One table and one world per test, on every store in turn. Clients are made once per process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from leasehold.store.dynamodb.table import DynamoTable
+from leasehold.store.memory import MemoryTable
+from tests.contract.engines import ENGINES, fresh_table
+from tests.contract.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.store.table import Table
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of the store that the test runs on."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def dynoxide_client(dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]) -> DynamoDBClient:
+    return make_client(dynoxide_endpoint)
+
+
+@pytest.fixture(scope="session")
+def ministack_client(ministack_endpoint: str, make_client: Callable[[str], DynamoDBClient]) -> DynamoDBClient:
+    return make_client(ministack_endpoint)
+
+
+@pytest.fixture(scope="session")
+def moto_client(aws_environment: None) -> Iterator[DynamoDBClient]:
+    """Answers only while `mock_aws` is active; moto, imported above, hooks into clients that are made after it."""
+    client = boto3.client("dynamodb")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def table(engine: str, request: pytest.FixtureRequest) -> Iterator[Table]:
+    """An empty table, behind the port that all stores share."""
+    if engine == "memory":
+        yield MemoryTable()
+    elif engine == "moto":
+        with mock_aws():
+            yield fresh_table(request.getfixturevalue("moto_client"))
+    else:
+        yield fresh_table(request.getfixturevalue(f"{engine}_client"))
+
+
+@pytest.fixture
+def world(table: Table) -> World:
+    return World(table)
+
+
+@pytest.fixture
+def client(engine: str, world: World, request: pytest.FixtureRequest) -> DynamoDBClient:
+    """The client of a caller who has tables of its own next to ours."""
+    assert isinstance(world.table, DynamoTable)
+    found: DynamoDBClient = request.getfixturevalue(f"{engine}_client")
+    return found

@@ -1,0 +1,41 @@
+"""The stores that the contract is run against, and how a test says which of them it needs."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.store.dynamodb.creation import create_tables
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_numbers = itertools.count()
+
+_MEMORY = pytest.param("memory")
+_MOTO = pytest.param("moto")
+_SERVERS = [
+    pytest.param("dynoxide", marks=pytest.mark.dynoxide),
+    pytest.param("ministack", marks=pytest.mark.ministack),
+]
+
+ENGINES = [_MEMORY, _MOTO, *_SERVERS]
+
+# moto knows no PartiQL inserts with `?` in a batch, and takes a repeated ClientRequestToken for a new request: what a
+# test of either would show there is moto's gap, not ours.
+without_moto = pytest.mark.parametrize("engine", [_MEMORY, *_SERVERS], indirect=True)
+
+# A caller's own table next to ours exists only where there is a DynamoDB.
+on_real_tables = pytest.mark.parametrize("engine", _SERVERS, indirect=True)
+
+
+def fresh_table(client: DynamoDBClient) -> DynamoTable:
+    """New tables under names that no other test of any process has."""
+    suffix = f"{os.getpid()}-{next(_numbers)}"
+    names = TableNames(jobs=f"jobs-{suffix}", dead_letters=f"dead-letters-{suffix}")
+    create_tables(client, names)
+    return DynamoTable(client, names)

@@ -1,0 +1,128 @@
+"""The table port: transactions, bulk inserts and bulk reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.domain.conditions import Equals, Exists
+from leasehold.store.definition import DEAD_LETTERS, JOBS
+from leasehold.store.table import ConditionFailed, Delete, Key, Put, TransactionCancelled, Update
+from tests.contract.engines import without_moto
+
+if TYPE_CHECKING:
+    from leasehold.store.table import Change, Record, Table
+
+
+def key(name: str) -> Key:
+    return Key(JOBS, ("things", name))
+
+
+def insert(name: str) -> Put:
+    return Put(key=key(name), record={"name": name})
+
+
+def test_a_transaction_makes_all_of_its_changes_across_both_tables(table: Table) -> None:
+    table.write(insert("old"))
+    table.write(insert("gone"))
+    letter = Key(DEAD_LETTERS, ("letter",))
+
+    table.transact(
+        [
+            insert("new"),
+            Update(key=key("old"), conditions=(Exists("PK"),), sets={"name": "newer"}, adds={"count": 1}),
+            Delete(key=key("gone"), conditions=(Exists("PK"),)),
+            Put(key=letter, record={"name": "letter"}),
+        ],
+        token="all",
+    )
+
+    assert table.get(key("new")) == {"PK": "things", "SK": "new", "name": "new"}
+    assert table.get(key("old")) == {"PK": "things", "SK": "old", "name": "newer", "count": 1}
+    assert table.get(key("gone")) is None
+    assert table.get(letter) == {"id": "letter", "name": "letter"}
+
+
+def test_a_transaction_with_failed_conditions_changes_nothing_and_names_each_of_them(table: Table) -> None:
+    table.write(insert("there"))
+
+    with pytest.raises(TransactionCancelled) as cancelled:
+        table.transact(
+            [
+                insert("new"),
+                insert("there"),
+                Update(key=key("absent"), conditions=(Equals("name", "x"),), sets={"name": "y"}),
+            ],
+            token="none",
+        )
+
+    assert cancelled.value.failed == {1: {"PK": "things", "SK": "there", "name": "there"}, 2: None}
+    assert table.get(key("new")) is None
+    assert table.get(key("absent")) is None
+
+
+def test_a_transaction_that_was_cancelled_can_be_made_once_its_conditions_hold(table: Table) -> None:
+    wanted = [Update(key=key("one"), conditions=(Exists("PK"),), sets={"name": "two"})]
+    with pytest.raises(TransactionCancelled):
+        table.transact(wanted, token="again")
+
+    table.write(insert("one"))
+    table.transact(wanted, token="again")
+
+    assert table.get(key("one")) == {"PK": "things", "SK": "one", "name": "two"}
+
+
+@without_moto
+def test_a_transaction_that_is_repeated_with_its_token_takes_effect_once(table: Table) -> None:
+    changes: list[Change] = [Update(key=key("one"), conditions=(), adds={"count": 1}), insert("two")]
+
+    for _ in range(2):
+        table.transact(changes, token="once")
+
+    assert table.get(key("one")) == {"PK": "things", "SK": "one", "count": 1}
+
+
+@without_moto
+def test_many_inserts_are_answered_one_by_one_and_never_replace(table: Table) -> None:
+    table.write(Put(key=key("07"), record={"name": "first"}))
+    names = [f"{number:02d}" for number in range(60)]
+
+    answers = table.insert_many([insert(name) for name in names])
+
+    assert [name for name, answer in zip(names, answers, strict=True) if answer is not None] == ["07"]
+    assert isinstance(answers[7], ConditionFailed)
+    assert table.get(key("07")) == {"PK": "things", "SK": "07", "name": "first"}
+    assert [record["SK"] for record in table.query(JOBS, "things", limit=100).records] == names
+
+
+@without_moto
+def test_inserting_nothing_answers_nothing(table: Table) -> None:
+    assert table.insert_many([]) == []
+
+
+@without_moto
+def test_a_bulk_insert_keeps_values_of_every_kind(table: Table) -> None:
+    record: Record = {"text": "it's", "number": 7, "flag": True, "list": ["a", {"b": [1]}], "map": {"c": "d"}}
+
+    assert table.insert_many([Put(key=key("one"), record=record)]) == [None]
+
+    assert table.get(key("one")) == {"PK": "things", "SK": "one", **record}
+
+
+def test_many_records_are_read_at_once_without_the_absent_and_without_doubles(table: Table) -> None:
+    names = {f"{number:03d}" for number in range(120)}
+    for name in names:
+        table.write(insert(name))
+    letter = Key(DEAD_LETTERS, ("letter",))
+    table.write(Put(key=letter, record={"name": "letter"}))
+    wanted = [key(name) for name in [*sorted(names), "absent", "000"]]
+
+    found = table.get_many([*wanted, letter])
+
+    assert len(found) == 121
+    assert {record["name"] for record in found} == {*names, "letter"}
+
+
+def test_reading_no_keys_finds_nothing(table: Table) -> None:
+    assert table.get_many([]) == []

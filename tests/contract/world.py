@@ -1,0 +1,109 @@
+"""A whole system on one table: the same scenario runs on every store."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold import JobStatus, JobType, Operator, Queue, Registry, Worker
+from leasehold.domain.errors import DispatchError
+from leasehold.domain.retry import Exponential, Fixed
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller
+from leasehold.store.store import Store
+from leasehold.testing import FakeClock, Recorder, SeededChance
+from tests.contract.handlers import Script, scripted
+
+if TYPE_CHECKING:
+    from leasehold import Job
+    from leasehold.domain.handover import Handover
+    from leasehold.engine.execute import Execution
+    from leasehold.engine.report import PollReport
+    from leasehold.store.table import Table
+
+RETRY_DELAY = timedelta(seconds=30)
+
+TYPES = (
+    JobType(name="report", retry=Fixed(RETRY_DELAY), max_attempts=3),
+    JobType(name="email", retry=Exponential(jitter=0)),
+    JobType(name="once", max_attempts=1),
+    JobType(name="limited", concurrency=2),
+)
+
+
+class Dispatches:
+    """A dispatcher that collects hand-overs, or fails as long as `failure` is set."""
+
+    def __init__(self) -> None:
+        self.handovers: list[Handover] = []
+        self.failure: str | None = None
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        if self.failure is not None:
+            raise DispatchError(self.failure)
+        self.handovers.append(handover)
+
+
+class World:
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.store = Store(table)
+        self.clock = FakeClock()
+        self.recorder = Recorder()
+        # Another seed on every table: a server remembers request tokens, which are made by chance, across all of them.
+        chance = SeededChance(zlib.crc32(table.name.encode()))
+        self.parts = Parts(store=self.store, clock=self.clock, chance=chance, telemetry=self.recorder)
+        self.queue = Queue(self.parts)
+        self.operator = Operator(self.parts, by="ada")
+        self.script = Script()
+        self.types = {each.name: each for each in TYPES}
+        self.operator.publish(Registry(types=self.types))
+        self.dispatches = Dispatches()
+        self.poller = Poller(self.parts, self.dispatches, worker_id="poller")
+        handler = scripted(self.script)
+        # The handlers outlive their deployment, as a Lambda does that is still running when its type is removed.
+        handlers = dict.fromkeys([*self.types, "newcomer"], handler)
+        self.worker = Worker(self.parts, handlers, worker_id="worker", limit_time=False)
+
+    def deploy(self, *types: JobType) -> None:
+        self.types = {each.name: each for each in types}
+        self.operator.publish(Registry(types=self.types))
+
+    def poll(self) -> PollReport:
+        return self.poller.poll()
+
+    def claim(self) -> list[Handover]:
+        """Poll, and take the hand-overs that came of it."""
+        self.poll()
+        taken, self.dispatches.handovers = self.dispatches.handovers, []
+        return taken
+
+    def claim_one(self) -> Handover:
+        (handover,) = self.claim()
+        return handover
+
+    def work(self) -> list[Execution]:
+        """Poll, and run every hand-over that came of it."""
+        return [self.worker.run(handover) for handover in self.claim()]
+
+    def work_until_ended(self, job_id: str) -> Job:
+        """Let time pass and run whatever is due, until the job has ended."""
+        for _ in range(50):
+            self.work()
+            job = self.queue.get(job_id)
+            if job.has_ended:
+                return job
+            self.clock.advance(RETRY_DELAY)
+        raise AssertionError(f"{job_id} has not ended: {self.queue.get(job_id)}")
+
+    def job(self, job_id: str) -> Job:
+        return self.queue.get(job_id)
+
+    def status(self, job_id: str) -> JobStatus:
+        return self.queue.get(job_id).status
+
+    def let_lease_expire(self, job_id: str) -> None:
+        until = self.queue.get(job_id).lock_expires_at
+        assert until is not None
+        self.clock.move_to(until)

@@ -1,0 +1,112 @@
+"""One job's life in steps, each of them metered: what DynamoDB bills for it, and how big the job was after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.payload import encode_payload
+from leasehold.engine.attempt import Attempt
+from leasehold.engine.endings import Failure
+from leasehold.engine.execute import Executor
+from leasehold.engine.poll import Poller
+from tests.meter import Meter, item_size
+from tests.real_queue import Inbox
+
+if TYPE_CHECKING:
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.payload import Json
+    from tests.real_queue import RealQueue
+
+# What it is, and which of them: enough to find an invocation's log.
+POLLER = "poller-4f1c9a27"
+HANDLER = "handler-9d02b6e1"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    name: str
+    writes: int
+    units: float
+    item_bytes: int
+
+
+class Life:
+    """Each public method is one step; `steps` is what they cost."""
+
+    def __init__(self, deployed: RealQueue, *, payload_bytes: int) -> None:
+        self.steps: list[Step] = []
+        self._deployed = deployed
+        self._payload: dict[str, Json] = {"order_id": "o-20260101-000417", "note": ""}
+        self._payload["note"] = "x" * (payload_bytes - len(encode_payload(self._payload)))
+        self._meter = Meter(deployed.client)
+        self._executor = Executor(deployed.process(), worker_id=HANDLER)
+        self._inbox = Inbox()
+        self._poller = Poller(deployed.process(), self._inbox, worker_id=POLLER)
+        self._job_id: JobId | None = None
+        self._attempt: Attempt | None = None
+        self._meter.take()
+
+    @property
+    def units(self) -> float:
+        return sum(step.units for step in self.steps)
+
+    def enqueue(self) -> None:
+        self._enqueue(None)
+
+    def enqueue_with_key(self) -> None:
+        self._enqueue("o-20260101-000417")
+
+    def poll(self) -> None:
+        self._poller.poll()
+
+    def pause(self) -> None:
+        self._deployed.operator.pause("send_order_receipt", reason="the printer is on fire")
+
+    def unpause(self) -> None:
+        self._deployed.operator.unpause("send_order_receipt")
+
+    def start(self) -> None:
+        attempt = self._executor.begin(self._inbox.handovers.pop())
+        assert isinstance(attempt, Attempt)
+        self._attempt = attempt
+
+    def extend(self) -> None:
+        self._running.extend()
+
+    def complete(self) -> None:
+        self._running.complete(None)
+
+    def snooze(self) -> None:
+        self._running.snooze(timedelta(minutes=2))
+
+    def fail(self) -> None:
+        self._running.fail(Failure(error="TimeoutError: no answer", code="TimeoutError"))
+
+    def bury(self) -> None:
+        self._running.fail(Failure(error="ValueError: no such order", code="ValueError", is_retryable=False))
+
+    def cancel(self) -> None:
+        assert self._job_id is not None
+        self._deployed.queue.cancel(self._job_id, reason="the order was cancelled")
+
+    def take(self, step: str) -> None:
+        """Do one step by its name, when what came before it has become due."""
+        self._deployed.clock.advance(timedelta(minutes=5) if step == "poll" else timedelta(seconds=1))
+        self._meter.take()
+        getattr(self, step)()
+        reading = self._meter.take()
+        assert self._job_id is not None or step == "pause"
+        size = item_size(self._deployed.item(self._job_id)) if self._job_id else 0
+        # A refused write is billed like a done one; the items here are within 1 KB, so that is one unit.
+        self.steps.append(Step(step, reading.writes, reading.write_units + reading.refusals.total(), size))
+
+    def _enqueue(self, dedup_key: str | None) -> None:
+        enqueued = self._deployed.queue.enqueue("send_order_receipt", self._payload, dedup_key=dedup_key)
+        self._job_id = enqueued.job_id
+
+    @property
+    def _running(self) -> Attempt:
+        assert self._attempt is not None
+        return self._attempt

@@ -1,0 +1,63 @@
+"""Everything that is stored, read behind the library's back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.dedup import DedupRef
+from leasehold.domain.ids import job_id_of_key
+from leasehold.store.dynamodb.items import from_item
+from leasehold.store.records import dead_letter_of, job_of
+
+if TYPE_CHECKING:
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.job import Job
+    from tests.crash.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    jobs: dict[str, Job]
+    letters: dict[str, DeadLetter]
+    # Which job each dedup record points to.
+    pointers: dict[DedupRef, str]
+
+    @classmethod
+    def of(cls, world: World) -> Snapshot:
+        records = _scan(world, world.names.jobs)
+        letters = [dead_letter_of(record) for record in _scan(world, world.names.dead_letters)]
+        return cls(
+            jobs={job.job_id: job for job in _jobs_of(records)},
+            letters={letter.id: letter for letter in letters},
+            pointers={
+                _ref_of(record): job_id_of_key(record["job_sk"])
+                for record in records
+                if record["PK"].startswith("scheduled-job#")
+            },
+        )
+
+    def successors(self, job_id: str) -> list[Job]:
+        return [job for job in self.jobs.values() if job.retry_of == job_id]
+
+    def with_key(self, key: str) -> list[Job]:
+        return [job for job in self.jobs.values() if job.dedup is not None and job.dedup.key == key]
+
+
+def stored_jobs(world: World) -> list[Job]:
+    return _jobs_of(_scan(world, world.names.jobs))
+
+
+def _jobs_of(records: list[dict[str, Any]]) -> list[Job]:
+    return [job_of(record) for record in records if record["PK"] == "job"]
+
+
+def _ref_of(record: dict[str, Any]) -> DedupRef:
+    _, job_type, key = record["PK"].split("#")
+    return DedupRef(job_type, key, record["SK"])
+
+
+def _scan(world: World, table: str) -> list[dict[str, Any]]:
+    answer: Any = world.site.healthy.scan(TableName=table, ConsistentRead=True)
+    assert "LastEvaluatedKey" not in answer
+    return [from_item(item) for item in answer["Items"]]

@@ -1,0 +1,75 @@
+"""With one guard of the library taken away, the crash tests fail: they would notice if it were lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.domain.lifecycle import COMPLETE, ENDED, RUNNING
+from leasehold.store.jobs import Jobs
+from leasehold.store.table import Put
+from tests.crash.faults import Fault
+from tests.crash.harness import strike_everywhere
+from tests.crash.test_crash_at_every_call import SCENARIOS
+
+if TYPE_CHECKING:
+    from tests.crash.scenario import Scenario
+    from tests.crash.world import Site
+
+pytestmark = [pytest.mark.dynoxide]
+
+
+def scenario(name: str) -> Scenario:
+    return next(each for each in SCENARIOS if each.name == name)
+
+
+def complete_with(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+    monkeypatch.setattr("leasehold.engine.attempt.COMPLETE", replace(COMPLETE, **changes))  # type: ignore[arg-type]
+
+
+def test_a_completion_by_somebody_who_lost_the_lease_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete_with(monkeypatch, guards=())
+    with pytest.raises(AssertionError, match="the rightful owner was shut out"):
+        strike_everywhere(site, scenario("start and complete"), Fault.KILL_LATE)
+
+
+def test_a_second_completion_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete_with(monkeypatch, guards=(), sources=RUNNING | ENDED)
+    with pytest.raises(AssertionError, match="completed twice"):
+        strike_everywhere(site, scenario("start and complete"), Fault.LOST_RESPONSE)
+
+
+def test_an_effect_that_happens_twice_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete_with(monkeypatch, guards=(), sources=RUNNING | ENDED)
+    with pytest.raises(AssertionError, match=r"completed twice|own write and the completion differ"):
+        strike_everywhere(site, scenario("complete with the handler's own writes"), Fault.KILL_ECHO)
+
+
+def test_a_finished_job_that_a_repeated_insert_brings_back_is_noticed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Put, "guards", property(lambda put: put.conditions or ()))
+    with pytest.raises(AssertionError, match=r"completed twice|shut out"):
+        strike_everywhere(site, scenario("enqueue"), Fault.KILL_ECHO)
+
+
+def test_a_second_job_for_one_dedup_key_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Put, "guards", property(lambda put: put.conditions or ()))
+    with pytest.raises(AssertionError, match=r"share a dedup key|lost its key"):
+        strike_everywhere(site, scenario("enqueue with a new dedup key"), Fault.KILL_AFTER, try_again=True)
+
+
+def test_a_dead_job_without_its_letter_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Jobs, "bury", lambda jobs, write, _letter, token: jobs.advance(write))
+    with pytest.raises(AssertionError, match="dead jobs and dead letters differ"):
+        strike_everywhere(site, scenario("fail for the last time"), Fault.KILL_AFTER)
+
+
+def test_an_answer_that_does_not_recognise_its_own_write_is_noticed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete_with(monkeypatch, signature=None)
+    with pytest.raises(AssertionError, match="shut out"):
+        strike_everywhere(site, scenario("start and complete"), Fault.LOST_RESPONSE)

@@ -1,0 +1,179 @@
+"""One queue on its own tables, the processes that work on it, and what they did to the world outside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.control import Registry
+from leasehold.domain.errors import DispatchError
+from leasehold.domain.job_type import JobType
+from leasehold.domain.retry import Fixed
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller, PollSettings
+from leasehold.runtime.worker import Worker
+from leasehold.store.definition import DEAD_LETTERS, JOBS
+from leasehold.store.dynamodb.creation import creation_request
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+from leasehold.store.store import Store
+from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.recorder import Recorder
+from tests.crash.handlers import handler_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.domain.handover import Handover
+    from leasehold.engine.execute import Execution
+    from tests.crash.faults import Wire
+    from tests.crash.harness import Course
+    from tests.crash.ledger import Ledger
+
+USERS_TABLE = "crash-orders"
+_RETRY = Fixed(timedelta(seconds=30))
+TYPES = {
+    each.name: each
+    for each in (
+        JobType(name="work", max_attempts=3, retry=_RETRY),
+        JobType(name="limited", max_attempts=3, retry=_RETRY, concurrency=1),
+        JobType(name="beating", max_attempts=3, retry=_RETRY, lease=timedelta(seconds=15), heartbeat=True),
+    )
+}
+
+
+@dataclass
+class Site:
+    """What all worlds of a test process share: two clients, one of which can be made to fail."""
+
+    healthy: DynamoDBClient
+    faulty: DynamoDBClient
+    wire: Wire
+    ledger: Ledger
+    # Names, and seeds of chance: no two processes of any world may make the same ids and tokens.
+    numbers: count[int] = field(default_factory=count)
+    courses: dict[str, Course] = field(default_factory=dict)
+
+    def world(self) -> World:
+        number = next(self.numbers)
+        names = TableNames(jobs=f"crash-jobs-{number}", dead_letters=f"crash-dead-{number}")
+        # Usable at once on this engine: no waiting, and nothing here lives long enough to expire.
+        self.healthy.create_table(**creation_request(JOBS, names.jobs))
+        self.healthy.create_table(**creation_request(DEAD_LETTERS, names.dead_letters))
+        world = World(self, names)
+        world.elsewhere.operator.publish(Registry(types=TYPES))
+        return world
+
+
+class World:
+    def __init__(self, site: Site, names: TableNames) -> None:
+        self.site = site
+        self.names = names
+        self.clock = FakeClock()
+        self.executions: Counter[str] = Counter()
+        self.acknowledged: list[str] = []
+        self.handovers: list[Handover] = []
+        self.healthy: list[Process] = []
+        # Copies of a dead process's last call that are still on their way.
+        self.late: list[Callable[[], object]] = []
+        # Where everything happens that is not under test.
+        self.elsewhere = self.process()
+
+    def process(self, client: DynamoDBClient | None = None) -> Process:
+        """A new process: its own ids, tokens and caches, nothing in memory of those before it."""
+        made = Process(self, client or self.site.healthy, seed=next(self.site.numbers))
+        if client is None:
+            self.healthy.append(made)
+        return made
+
+    def subject(self) -> Process:
+        """The process that the faults hit."""
+        return self.process(self.site.faulty)
+
+    def enqueue(self, mode: str = "result", job_type: str = "work", **options: Any) -> str:
+        """Enqueue in good health; the job must end, whatever is done to it later."""
+        job_id = self.elsewhere.queue.enqueue(job_type, {"mode": mode}, **options).job_id
+        self.acknowledged.append(job_id)
+        return job_id
+
+    def claim(self) -> Handover:
+        """Have what is due claimed by a poller whose hand-overs reach nobody, and return the last of them."""
+        self.elsewhere.poller(self.handovers.append).poll()
+        return self.handovers[-1]
+
+    def run(self, handover: Handover) -> Execution:
+        """A handler elsewhere, in good health."""
+        return self.elsewhere.worker.run(handover)
+
+    def deliver_late(self) -> None:
+        if self.late:
+            with suppress(DispatchError):
+                self.late.pop()()
+
+    def counted(self, job_id: str) -> dict[str, Any]:
+        """An effect outside the queue that shows how often it happened."""
+        return {
+            "Update": {
+                "TableName": USERS_TABLE,
+                "Key": {"id": {"S": job_id}},
+                "UpdateExpression": "ADD times :one",
+                "ExpressionAttributeValues": {":one": {"N": "1"}},
+            }
+        }
+
+    def times(self, effect: str) -> int:
+        item = self.site.healthy.get_item(TableName=USERS_TABLE, Key={"id": {"S": effect}}).get("Item", {})
+        return int(item["times"]["N"]) if item else 0
+
+
+class Process:
+    def __init__(self, world: World, client: DynamoDBClient, *, seed: int) -> None:
+        self.world = world
+        self.client = client
+        self.telemetry = Recorder()
+        self.parts = Parts(
+            store=Store(DynamoTable(client, world.names, sleep=_no_time)),
+            clock=world.clock,
+            chance=SeededChance(seed),
+            telemetry=self.telemetry,
+        )
+        self.queue = Queue(self.parts)
+        self.operator = Operator(self.parts, by="ada")
+        # As long as a Lambda's log stream name: tokens must not be cut off within it.
+        self.name = f"2026/01/01/[$LATEST]{seed:032x}"
+        self.worker = Worker(
+            self.parts, dict.fromkeys([*TYPES, "new"], handler_in(world)), worker_id=self.name, limit_time=False
+        )
+
+    def poller(self, deliver: Callable[[Handover], object] | None = None, *, poll_limit: int = 25) -> Poller:
+        """By default hand-overs go to a healthy handler elsewhere, by a call that counts like every other."""
+        settings = PollSettings(poll_limit=poll_limit)
+        return Poller(self.parts, _Dispatcher(self, deliver), worker_id=self.name, settings=settings)
+
+
+class _Dispatcher:
+    def __init__(self, process: Process, deliver: Callable[[Handover], object] | None) -> None:
+        self._process = process
+        self._deliver = deliver or process.world.run
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        world = self._process.world
+        if self._process.client is world.site.faulty:
+            world.site.wire.invoke(lambda: self._deliver(handover))
+        else:
+            self._deliver(handover)
+
+
+def _no_time(_seconds: float) -> None:
+    """Retries take no time, so that a run with a fault can be compared with one without."""
+
+
+def unreachable(handover: Handover) -> None:
+    raise DispatchError("no handler is there")

@@ -1,0 +1,74 @@
+"""A queue on a pair of fresh tables of a real engine, seen by as many processes as a test wants."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.control import Registry
+from leasehold.domain.ids import key_of
+from leasehold.engine.parts import Parts
+from leasehold.store.dynamodb.creation import create_tables
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+from leasehold.store.store import Store
+from leasehold.testing import FakeClock, Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+
+
+@dataclass
+class RealQueue:
+    """Time stands still unless the test moves it, so no lease and no cache depends on how fast the machine is."""
+
+    client: DynamoDBClient
+    types: Iterable[JobType]
+    ended_index: bool = True
+    name: str = field(default_factory=lambda: f"q{uuid.uuid4().hex[:10]}")
+    clock: FakeClock = field(default_factory=FakeClock)
+    names: TableNames = field(init=False)
+    telemetry: Recorder = field(default_factory=Recorder)
+
+    def __post_init__(self) -> None:
+        self.names = TableNames(jobs=f"{self.name}-jobs", dead_letters=f"{self.name}-dead-letters")
+        create_tables(self.client, self.names)
+        self.parts = self.process()
+        self.queue = Queue(self.parts)
+        self.operator = Operator(self.parts, by="ada")
+        self.operator.publish(Registry(types={each.name: each for each in self.types}, ended_index=self.ended_index))
+
+    def process(self) -> Parts:
+        """The parts of one more process: it shares the tables and the time with the others, and nothing else."""
+        return Parts(store=Store(DynamoTable(self.client, self.names)), clock=self.clock, telemetry=self.telemetry)
+
+    def job(self, job_id: JobId) -> Job:
+        job = self.parts.store.jobs.get(job_id)
+        assert job is not None
+        return job
+
+    def item(self, job_id: JobId) -> dict[str, Any]:
+        """The whole stored item, as DynamoDB has it."""
+        pk, sk = key_of(job_id)
+        key = {"PK": {"S": pk}, "SK": {"S": sk}}
+        return dict(self.client.get_item(TableName=self.names.jobs, Key=key, ConsistentRead=True)["Item"])
+
+
+@dataclass
+class Inbox:
+    """A dispatcher that keeps every hand-over for the test to deliver."""
+
+    handovers: list[Handover] = field(default_factory=list)
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self.handovers.append(handover)

@@ -1,0 +1,74 @@
+"""The registry item says all that is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leasehold.domain.control import Registry
+from leasehold.domain.due import Priority
+from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.retry import MAX_DELAY, Delays, Exponential, Fixed
+from leasehold.store.dynamodb.items import from_item, to_item
+from leasehold.store.registries import registry_of, registry_record
+from tests.unit.strategies import names
+
+seconds = st.integers(1, 10_000).map(lambda value: timedelta(seconds=value))
+delays = st.integers(0, 100_000).map(lambda value: timedelta(milliseconds=value))
+policies = (
+    st.builds(Exponential, base=seconds, cap=st.just(MAX_DELAY), jitter=st.floats(0, 1))
+    | st.builds(Fixed, delays)
+    | st.builds(Delays, st.lists(delays, min_size=1, max_size=4).map(tuple))
+)
+TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
+    "name": st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True),
+    "timeout": seconds,
+    "max_event_age": seconds,
+    "lease": st.none() | st.integers(15, 900).map(lambda value: timedelta(seconds=value)),
+    "heartbeat": st.just(True),
+    "concurrency": st.none() | st.integers(1, 100),
+    "priority": st.sampled_from(Priority),
+    "max_attempts": st.integers(1, 1000),
+    "retry": policies,
+    "retention": st.builds(Retention, completed=seconds, cancelled=seconds, dead_letter=seconds),
+    "function": st.none() | names,
+    "reported_fields": st.lists(names, max_size=3).map(tuple),
+}
+job_types = st.fixed_dictionaries(TYPE_FIELDS).map(lambda values: JobType(**values))  # type: ignore[arg-type]
+
+
+def test_the_strategy_draws_every_setting():
+    assert set(TYPE_FIELDS) == {field.name for field in fields(JobType)}
+
+
+@given(st.lists(job_types, max_size=4), st.integers(1, 4096), st.booleans())
+def test_a_registry_survives_its_record_and_its_item(types, shards, ended_index):
+    registry = Registry(types={each.name: each for each in types}, shards=shards, ended_index=ended_index)
+
+    assert registry_of(from_item(to_item(registry_record(registry)))) == registry
+
+
+def test_a_type_without_a_heartbeat_keeps_its_defaults():
+    registry = Registry(types={"user_sync": JobType(name="user_sync")})
+
+    assert registry_of(registry_record(registry)) == registry
+
+
+def test_a_hundred_types_fit_into_one_item():
+    types = {f"type_{number:03d}": JobType(name=f"type_{number:03d}", function="f" * 64) for number in range(100)}
+    record = registry_record(Registry(types=types))
+
+    assert isinstance(record["types"], str)
+    assert len(record["types"]) < 100 * 400
+
+
+def test_a_policy_of_a_newer_version_is_not_guessed():
+    registry = {"types": '{"x": {"timeout":1,"max_event_age":1,"priority":1,"max_attempts":1,"retry":{"moon":1},'}
+    document = registry["types"] + '"retention":[1,1,1]}}'
+
+    with pytest.raises(ValueError, match="unknown retry policy"):
+        registry_of({"shards": 1, "ended_index": True, "types": document})

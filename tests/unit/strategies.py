@@ -1,0 +1,146 @@
+"""What property tests draw from: times, ids and values as callers bring them, jobs and letters as tables hold them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+from hypothesis import strategies as st
+
+from leasehold.domain.dead_letter import DeadLetter, Resolution
+from leasehold.domain.dedup import DedupRef
+from leasehold.domain.due import Due, Priority, position_at
+from leasehold.domain.effects import Effect, EffectKind
+from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, make_job_id
+from leasehold.domain.instants import LATEST, from_millis, to_millis
+from leasehold.domain.job import Job
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run import Outcome, Run
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+names = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#"), min_size=1, max_size=20)
+instants = st.integers(0, to_millis(LATEST)).map(from_millis)
+shards = st.integers(0, MAX_SHARDS - 1)
+random_bits = st.integers(0, (1 << RANDOM_BITS) - 1)
+job_ids = st.builds(make_job_id, instants, shards, random_bits)
+
+_NAIVE_FIRST, _NAIVE_LAST = datetime(1, 1, 3), datetime(9999, 12, 29)  # noqa: DTZ001  the strategy adds an offset
+offsets = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+aware_datetimes = st.datetimes(_NAIVE_FIRST, _NAIVE_LAST, timezones=offsets)
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+    | aware_datetimes
+    | st.decimals(allow_nan=False, allow_infinity=False)
+)
+reserved_names = st.sampled_from(["$datetime", "$decimal", "$escaped"])
+json_values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(texts, inner, max_size=4)
+        | st.dictionaries(reserved_names, inner, min_size=1, max_size=2)
+    ),
+    max_leaves=12,
+)
+
+runs = st.builds(
+    Run,
+    number=st.integers(1, 10_000),
+    worker=names,
+    started_at=instants,
+    ended_at=instants,
+    outcome=st.sampled_from(Outcome),
+    error=st.none() | texts,
+    error_code=st.none() | names,
+    reason=st.none() | texts,
+    artifacts=st.lists(texts, max_size=3).map(tuple),
+)
+histories = st.lists(runs, max_size=3).map(tuple)
+dues = st.builds(Due, at=instants, position=instants.map(position_at), item_id=job_ids)
+effects = st.builds(
+    Effect,
+    kind=st.sampled_from(EffectKind),
+    data=texts,
+    statuses=st.lists(st.sampled_from(JobStatus).map(str), max_size=2).map(tuple),
+)
+
+
+JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
+    "job_id": job_ids,
+    "job_type": st.just("user_sync"),
+    "payload_text": texts,
+    "scheduled_for": instants,
+    "status": st.sampled_from(JobStatus),
+    "priority": st.sampled_from(Priority),
+    "max_attempts": st.integers(1, 1000),
+    "created_at": instants,
+    "created_by": names,
+    "attempts": st.integers(0, 1000),
+    "dispatches": st.integers(0, 1000),
+    "due": st.none() | dues,
+    "due_lane": st.none() | names,
+    "wake": st.booleans(),
+    "locked_by": st.none() | names,
+    "locked_at": st.none() | instants,
+    "lock_expires_at": st.none() | instants,
+    "started_at": st.none() | instants,
+    "last_attempt_at": st.none() | instants,
+    "completed_at": st.none() | instants,
+    "last_error": st.none() | texts,
+    "last_error_code": st.none() | names,
+    "result_text": st.none() | texts,
+    "artifacts": st.lists(texts, max_size=3).map(tuple),
+    "runs": histories,
+    "cancel_requested": st.none() | names,
+    "cancel_reason": st.none() | texts,
+    "start_by": st.none() | instants,
+    "retry_of": st.none() | job_ids,
+    "dedup": st.none() | st.builds(DedupRef, st.just("user_sync"), names, st.sampled_from(["-", "2026-11-15"])),
+    "concurrency_key": st.none() | names,
+    "seat": st.none() | names,
+    "trace": st.none() | names,
+    "effects": st.lists(effects, max_size=2).map(tuple),
+    "expires_at": st.none() | st.integers(0, 2**40),
+    "ended_lane": st.none() | names,
+    "ended_key": st.none() | names,
+}
+jobs = st.fixed_dictionaries(JOB_FIELDS).map(lambda values: Job(**values))  # type: ignore[arg-type]
+
+LETTER_FIELDS: dict[str, st.SearchStrategy[object]] = {
+    "id": job_ids,
+    "original_job_id": job_ids,
+    "job_type": names,
+    "payload_text": texts,
+    "failure_reason": texts,
+    "error_code": names,
+    "failed_at": instants,
+    "attempts": st.integers(0, 1000),
+    "max_attempts": st.none() | st.integers(1, 1000),
+    "runs": histories,
+    "trace": st.none() | names,
+    "resolution": st.none() | st.sampled_from(Resolution),
+    "resolved_by": st.none() | names,
+    "resolved_at": st.none() | instants,
+    "resolved_reason": st.none() | texts,
+    "redriven_as": st.none() | job_ids,
+    "reported_at": st.none() | instants,
+}
+letters = st.fixed_dictionaries(LETTER_FIELDS).map(lambda values: DeadLetter(**values))  # type: ignore[arg-type]
+
+
+def same(left: object, right: object) -> bool:
+    """Equal and of the same type all the way down: 1, 1.0, True and Decimal(1) are not the same."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return left.as_tuple() == right.as_tuple()
+    return left == right

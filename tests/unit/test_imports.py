@@ -1,0 +1,113 @@
+"""What importing Leasehold costs and offers. Imports are cold starts, so each path is held to what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import leasehold
+
+HEAVY = (
+    "boto3",
+    "botocore",
+    "pydantic",
+    "sentry_sdk",
+    "typer",
+    "rich",
+    "aws_lambda_powertools",
+    "pytest",
+    "hypothesis",
+)
+EXPORTED = [
+    "BaseJobHandler",
+    "Cancel",
+    "Day",
+    "DeadLetter",
+    "Delays",
+    "Enqueued",
+    "Exponential",
+    "Fixed",
+    "Job",
+    "JobContext",
+    "JobScheduler",
+    "JobSchedulerProtocol",
+    "JobStatus",
+    "JobType",
+    "LeaseholdError",
+    "NewJob",
+    "NonRetryableError",
+    "OnDuplicate",
+    "Operator",
+    "Outcome",
+    "Priority",
+    "Queue",
+    "Registry",
+    "Rejected",
+    "Retention",
+    "Run",
+    "Skip",
+    "Snooze",
+    "TransactEnqueue",
+    "UntilEnded",
+    "Within",
+    "Worker",
+    "current_trace",
+    "trace_context",
+]
+
+
+def imported_by(*modules: str, also: str = "") -> set[str]:
+    """Which heavy libraries a fresh interpreter has loaded after these imports."""
+    script = f"import sys, {', '.join(modules)}\n{also}\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=50)
+    return set(done.stdout.split())
+
+
+def test_the_package_itself_loads_nothing():
+    assert imported_by("leasehold") == set()
+
+
+def test_the_poller_s_path_loads_the_aws_client_and_nothing_of_the_handlers():
+    path = (
+        "leasehold.engine.poll",
+        "leasehold.store.dynamodb.table",
+        "leasehold.aws.dispatcher",
+        "leasehold.client.queue",
+    )
+
+    assert imported_by(*path) <= {"boto3", "botocore"}
+
+
+def test_enqueueing_loads_the_aws_client_only_when_it_connects():
+    assert (
+        imported_by("leasehold", also="leasehold.Queue, leasehold.Day, leasehold.NewJob, leasehold.Operator") == set()
+    )
+
+
+def test_a_handler_brings_pydantic_and_no_more():
+    assert imported_by("leasehold", also="leasehold.BaseJobHandler, leasehold.Worker") == {"pydantic"}
+
+
+def test_the_pytest_plug_in_costs_a_test_run_nothing():
+    assert imported_by("leasehold.testing.plugin") <= {"pytest"}
+
+
+def test_the_exported_names_are_these():
+    assert leasehold.__all__ == EXPORTED
+    assert dir(leasehold) == EXPORTED
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_every_exported_name_resolves_to_what_its_home_calls_so(name):
+    value = getattr(leasehold, name)
+
+    assert value.__name__ == name
+    assert value.__module__.startswith("leasehold.")
+
+
+def test_another_name_is_an_attribute_error_like_that_of_any_module():
+    with pytest.raises(AttributeError, match="module 'leasehold' has no attribute 'Quue'"):
+        leasehold.Quue  # noqa: B018
+    assert not hasattr(leasehold, "pydantic")
