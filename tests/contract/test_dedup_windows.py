@@ -86,3 +86,14 @@ def test_a_day_holds_its_key_to_the_end_also_after_the_job_has_ended(world: Worl
     world.clock.advance(timedelta(hours=1))
 
     assert enqueue(world, Day()).created
+
+
+def test_a_job_is_kept_until_its_window_is_over(world: World) -> None:
+    """Else the key would be free as soon as retention removed the job, in the middle of its window."""
+    job_id = enqueue(world, Within(timedelta(days=90))).job_id
+    window_until = world.clock.now() + timedelta(days=90)
+    world.work()
+
+    expires_at = world.job(job_id).expires_at
+    assert expires_at is not None
+    assert expires_at >= window_until.timestamp()

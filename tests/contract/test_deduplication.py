@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError
+from leasehold.domain.dedup import DedupRef
 from leasehold.domain.errors import DuplicateJobError
 from leasehold.store import keys
 from leasehold.store.table import Delete
 
 if TYPE_CHECKING:
     from leasehold import Enqueued
-    from leasehold.domain.dedup import DedupRef, DedupWindow
+    from leasehold.domain.dedup import DedupWindow
     from leasehold.store.table import Record
     from tests.contract.world import World
 
@@ -155,3 +156,14 @@ def test_a_dead_job_whose_key_another_job_holds_by_now_is_not_redriven(world: Wo
 
     assert refused.value.existing == second
     assert world.operator.dead_letter(first).is_open
+
+
+def test_a_redrive_takes_its_key_back_also_when_the_record_is_gone(world: World) -> None:
+    dead = world.queue.enqueue("once", dedup_key="u1").job_id
+    world.script.then(ValueError("no"))
+    world.work()
+    world.table.write(Delete(key=keys.dedup(DedupRef("once", "u1", "-")), conditions=()))
+
+    redriven = world.operator.redrive(dead, reason="fixed").job_id
+
+    assert world.queue.enqueue("once", dedup_key="u1").job_id == redriven

@@ -128,3 +128,15 @@ def test_many_hand_overs_that_were_taken_but_never_started_dead_letter_a_job_aft
         JobStatus.DEAD_LETTER,
         "undeliverable",
     )
+
+
+def test_the_day_counts_from_the_first_hand_over_that_failed(world: World) -> None:
+    """A job that waited for days before, paused or rescheduled, has its day like any other."""
+    job_id = world.queue.enqueue("report").job_id
+    world.clock.advance(timedelta(days=3))
+    world.dispatches.failure = "throttled"
+
+    for _ in range(MANY + 5):
+        fail_hand_over(world, job_id)
+
+    assert world.status(job_id) is JobStatus.PENDING

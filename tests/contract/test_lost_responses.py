@@ -23,6 +23,8 @@ RIVALS: dict[str, object] = {
     "locked_by": "nonce-of-another-write",
     "due_key": due_of(LATER.replace(second=1)),
     "runs": (RUN, RUN),
+    "last_error": "another reaper's words",
+    "completed_at": LATER.replace(second=1),
 }
 
 each_signed = pytest.mark.parametrize("transition", SIGNED, ids=lambda each: each.name)
@@ -48,6 +50,11 @@ def test_every_transition_that_counts_something_recognises_its_own_write() -> No
         "dead_letter",
         "snooze",
         "abort",
+        "expire",
+        "reap_unstarted",
+        "reap_failed",
+        "reap_dead",
+        "reap_cancelled",
     }
 
 

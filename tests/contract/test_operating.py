@@ -125,14 +125,15 @@ def test_a_rescheduled_job_runs_at_its_new_time_under_its_old_id(world: World) -
 
 
 def test_a_job_that_is_moved_away_and_back_does_not_get_its_old_due_key_again(world: World) -> None:
-    job_id = world.queue.enqueue("report").job_id
+    job_id = world.queue.enqueue("report", run_in=timedelta(hours=1)).job_id
+    before = world.job(job_id)
     world.clock.advance(timedelta(seconds=1))
-    before = world.job(job_id).due
 
-    world.queue.reschedule(job_id, run_in=timedelta(hours=1))
-    after = world.queue.reschedule(job_id, run_at=before.at if before else None)
+    world.queue.reschedule(job_id, run_in=timedelta(hours=2))
+    after = world.queue.reschedule(job_id, run_at=before.due_at)
 
-    assert after.due != before
+    assert after.due_at == before.due_at
+    assert after.due != before.due
 
 
 def test_a_waiting_job_is_edited(world: World) -> None:

@@ -12,7 +12,7 @@ from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -49,6 +49,17 @@ class Fault(StrEnum):
         """What botocore alone deals with needs no run per call."""
         return self in {Fault.THROTTLE, Fault.SERVER_ERROR}
 
+    def points(self, calls: Sequence[str]) -> list[int]:
+        """Which of these calls, counted from 1, are worth a strike.
+
+        A read leaves nothing behind. To die after it is to die before the next call, and to die before it is to die
+        before the first of the reads that it stands among.
+        """
+        hit = [at for at, operation in enumerate(calls, start=1) if self.can_hit(operation)]
+        if self is not Fault.KILL_BEFORE:
+            return hit
+        return [at for at in hit if at == 1 or not {calls[at - 1], calls[at - 2]} <= _READS]
+
     def can_hit(self, operation: str) -> bool:
         match self:
             case Fault.KILL_BEFORE:
@@ -58,7 +69,6 @@ class Fault(StrEnum):
             case Fault.CONFLICT:
                 return operation not in _READS | {INVOKE}
             case _:
-                # A read leaves nothing behind: to die after it is to die before the next call.
                 return operation not in _READS
 
 

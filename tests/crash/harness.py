@@ -39,21 +39,16 @@ def rehearse(site: Site, scenario: Scenario) -> Course:
     return course
 
 
-def strike_everywhere(
-    site: Site, scenario: Scenario, fault: Fault, *, try_again: bool = False, compare: bool = True
-) -> int:
-    """Strike at each call in turn; returns how many there were.
-
-    try_again: the caller of a process that died asks again. compare: one that lived must have told the same as ever.
-    """
+def strike_everywhere(site: Site, scenario: Scenario, fault: Fault, *, try_again: bool = False) -> int:
+    """Strike at each call in turn; returns how many there were. `try_again`: a caller who got no answer asks again."""
     course = rehearsed(site, scenario)
-    points = [at for at, operation in enumerate(course.calls, start=1) if fault.can_hit(operation)]
+    points = fault.points(course.calls)
     for at in [None] if fault.strikes_every_call_at_once else points:
         try:
             if fault.kills:
                 _kill(site, scenario, fault, at, try_again=try_again)
             else:
-                _trouble(site, scenario, fault, at, course if compare else None)
+                _trouble(site, scenario, fault, at, course)
         except BaseException as error:
             where = f"call {at}, {course.calls[at - 1]}," if at else "every call"
             error.add_note(f"{scenario.name}: {fault} at {where} of {', '.join(course.calls)}")

@@ -17,13 +17,13 @@ def recover(world: World) -> None:
     """Poll with a new, healthy process, the clock jumping to whatever is due next, until every job is at rest."""
     poller = world.process().poller()
     for _ in range(_LONG_ENOUGH):
-        poller.poll()
         due = [job for job in stored_jobs(world) if job.due is not None]
         if not due:
             return
         # Held jobs are due with their scope, which looks again within a minute.
         upcoming = [job.due.at for job in due if job.due is not None and not job.is_held]
-        soonest = min(upcoming, default=world.clock.now() + timedelta(minutes=1))
-        world.clock.move_to(max(soonest, world.clock.now() + timedelta(seconds=1)))
+        world.clock.move_to(min(upcoming, default=world.clock.now() + timedelta(minutes=1)))
+        poller.poll()
+        world.clock.advance(timedelta(seconds=1))
     stuck = [f"{job.job_id} {job.status} {job.due_lane} {job.due}" for job in stored_jobs(world) if job.due]
     raise AssertionError(f"these jobs never come to rest: {stuck}")

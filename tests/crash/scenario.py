@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import LeaseholdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,3 +43,13 @@ class Scenario:
 
     def __str__(self) -> str:
         return self.name
+
+
+def insistently(act: Callable[[Process, Any], object]) -> Callable[[Process, Any], object]:
+    """Who got no answer asks again, and may be told that it was done already."""
+
+    def again(process: Process, prepared: object) -> None:
+        with suppress(LeaseholdError):
+            act(process, prepared)
+
+    return again

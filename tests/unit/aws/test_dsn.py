@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from leasehold.aws.dsn import CACHE_SECONDS, StoredDsn
+from leasehold.aws.dsn import CACHE_SECONDS, MISSING_CACHE_SECONDS, StoredDsn
 from leasehold.domain.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -81,6 +81,16 @@ def test_a_known_dsn_outlives_trouble_at_its_place() -> None:
     assert dsn() == DSN
 
 
+def test_a_dsn_that_is_stored_later_counts_soon() -> None:
+    place = Place(ClientError({"Error": {"Code": "ParameterNotFound", "Message": "none"}}, "GetParameter"))
+    dsn = place.dsn()
+    assert (dsn(), dsn(), place.reads) == (None, None, 1)
+    place.stored = DSN
+    place.now += MISSING_CACHE_SECONDS
+
+    assert dsn() == DSN
+
+
 @pytest.mark.parametrize("stored", [DSN, f"  {DSN}\n", json.dumps({"dsn": DSN})])
 def test_a_secret_may_hold_the_dsn_as_it_is_or_as_json(stored: str) -> None:
     assert Place(stored).dsn(secret="sentry")() == DSN
@@ -105,11 +115,13 @@ def test_it_is_read_from_a_real_endpoint(
 
 
 @pytest.mark.ministack
-def test_a_secret_that_is_not_there_is_named(ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", [{"secret": "nowhere"}, {"parameter": "/nowhere"}])
+def test_where_none_is_stored_yet_there_is_no_dsn(
+    place: dict[str, str], ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ministack_endpoint)
 
-    with pytest.raises(InvalidOptionError, match=r"ResourceNotFound.*'nowhere'.*secretsmanager:GetSecretValue"):
-        StoredDsn(secret="nowhere")()
+    assert StoredDsn(**place)() is None
 
 
 def _in_ssm() -> StoredDsn:

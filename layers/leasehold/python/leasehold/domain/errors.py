@@ -17,12 +17,16 @@ LeaseholdError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
 │   ├── JobNotFoundError
+│   ├── ScheduleNotFoundError
+│   ├── ScheduleExistsError
+│   ├── ScheduleDeployedError    its definition is a job.toml, not the table
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
+├── MirrorError                  EventBridge was not told of a schedule; the table knows, and tells it again
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
 ├── WaitTimeoutError
@@ -199,6 +203,33 @@ class JobNotFoundError(RefusedError):
         self.job_id = job_id
 
 
+class ScheduleNotFoundError(RefusedError):
+    code = "schedule_not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no schedule {name!r}. Look at the names with queue.schedules.list().")
+        self.name = name
+
+
+class ScheduleExistsError(RefusedError):
+    code = "schedule_exists"
+
+    def __init__(self, name: str, origin: str) -> None:
+        super().__init__(f"there is a schedule {name!r} already ({origin}). Update it, or choose another name.")
+        self.name = name
+
+
+class ScheduleDeployedError(RefusedError):
+    code = "schedule_deployed"
+
+    def __init__(self, name: str, wanted: str) -> None:
+        super().__init__(
+            f"cannot {wanted} schedule {name!r}: it comes from functions/jobs/{name}/job.toml, and the next deployment "
+            "would undo it. Change it there and deploy, or pause it."
+        )
+        self.name = name
+
+
 class WrongStateError(RefusedError):
     code = "wrong_state"
 
@@ -245,6 +276,10 @@ class TransactionRefusedError(StoreError):
 
 class DispatchError(LeaseholdError):
     code = "dispatch_failed"
+
+
+class MirrorError(LeaseholdError):
+    code = "mirror_failed"
 
 
 class ServerUnavailableError(LeaseholdError):

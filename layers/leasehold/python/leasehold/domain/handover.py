@@ -37,7 +37,7 @@ class Handover:
                 token=str(event["token"]),
                 lease=Due.parse(str(event["lease"])),
             )
-        except (KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(
                 event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
             ) from None

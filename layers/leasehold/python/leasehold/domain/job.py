@@ -41,6 +41,8 @@ class Job:
     created_by: str = SYSTEM
     attempts: int = 0
     dispatches: int = 0
+    # When hand-overs began to fail; a start ends it.
+    undelivered_since: datetime | None = None
     due: Due | None = None
     due_lane: str | None = None
     wake: bool = False
@@ -60,9 +62,12 @@ class Job:
     start_by: datetime | None = None
     retry_of: JobId | None = None
     dedup: DedupRef | None = None
+    # The end of the dedup window, where it outlasts the job's own time.
+    dedup_until: datetime | None = None
     concurrency_key: str | None = None
     seat: str | None = None
     trace: str | None = None
+    schedule: str | None = None
     effects: tuple[Effect, ...] = ()
     expires_at: int | None = None
     ended_lane: str | None = None

@@ -119,7 +119,7 @@ _LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
 _DUE = frozenset({"due_lane", "due_key"})
 _END = frozenset({"completed_at"})
 _END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", *_DUE})
-_END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches"})
+_END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches", "undelivered_since"})
 _BACK_REMOVES = frozenset({*_LEASE, "wake", "seat", "started_at"})
 _ERROR = frozenset({"last_error", "last_error_code"})
 
@@ -142,7 +142,7 @@ RELEASE = Transition(
     target=JobStatus.PENDING,
     guards=(_OWNER_IS_MINE, _NOT_STARTED),
     sets=_DUE,
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "undelivered_since"}),
     removes=_BACK_REMOVES,
     signature="due_key",
 )
@@ -154,6 +154,7 @@ START = Transition(
     sets=frozenset({"locked_by", "started_at", "dispatches"}),
     may_set=frozenset({"lock_expires_at", "due_key"}),
     adds=(("attempts", 1),),
+    removes=frozenset({"undelivered_since"}),
     signature="locked_by",
 )
 EXTEND = Transition(
@@ -247,6 +248,7 @@ EXPIRE = Transition(
     sets=_END | {"cancel_reason"},
     may_set=_END_MAY_SET,
     removes=_END_REMOVES,
+    signature="completed_at",
 )
 
 _ORPHANED = (_ENTRY_AS_READ, _OWNER_IS_MINE, _LEASE_HAS_EXPIRED)
@@ -258,8 +260,9 @@ REAP_UNSTARTED = Transition(
     target=JobStatus.PENDING,
     guards=(*_ORPHANED, _NOT_STARTED),
     sets=_DUE,
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "undelivered_since"}),
     removes=_BACK_REMOVES,
+    signature="due_key",
 )
 REAP_FAILED = Transition(
     name="reap_failed",
@@ -270,6 +273,7 @@ REAP_FAILED = Transition(
     sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
     may_set=frozenset({"wake"}),
     removes=_BACK_REMOVES,
+    signature="last_error",
 )
 REAP_DEAD = Transition(
     name="reap_dead",
@@ -280,6 +284,7 @@ REAP_DEAD = Transition(
     sets=_END | _ERROR,
     may_set=_END_MAY_SET | {"runs"},
     removes=_END_REMOVES,
+    signature="last_error",
 )
 REAP_CANCELLED = Transition(
     name="reap_cancelled",
@@ -290,6 +295,7 @@ REAP_CANCELLED = Transition(
     sets=_END | _ERROR | {"runs"},
     may_set=_END_MAY_SET,
     removes=_END_REMOVES,
+    signature="last_error",
 )
 HOLD = Transition(
     name="hold",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import hold_lane
 from leasehold.domain.job_type import type_scope
 from leasehold.domain.lifecycle import HOLD, JobStatus, Write
+from leasehold.engine.ports import make_stamp
 from leasehold.engine.telemetry import Event
 from leasehold.store.jobs import TransitionRefused
 
@@ -66,7 +67,7 @@ def expect_held(scope: str, parts: Parts) -> bool:
         if state.is_waiting and state.due_key is not None and state.empty_checks == 0:
             return True
         now = parts.clock.now()
-        if parts.store.holds.expect(state, now + LOOK_AGAIN_AFTER, now):
+        if parts.store.holds.expect(state, now + LOOK_AGAIN_AFTER, now, stamp=make_stamp(parts.chance)):
             return True
     return False
 

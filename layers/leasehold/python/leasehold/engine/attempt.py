@@ -24,13 +24,13 @@ from leasehold.engine.endings import (
     end_values,
     error_values,
     is_last_attempt,
-    request_token,
     retry_values,
     run_of,
     waiting_values,
 )
 from leasehold.engine.tidy import give_back_seat, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,10 +71,10 @@ class Attempt:
         now = self._parts.clock.now()
         until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
         assert self.job.due is not None
-        self._cancel_read_at = now
         self.job = self._advance(
             EXTEND, {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}, {"now": now}
         )
+        self._cancel_read_at = now
         self._lease_until = until
         return until
 

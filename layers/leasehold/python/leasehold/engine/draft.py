@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.dedup import DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
 from leasehold.domain.due import Due, Priority, position_at, run_lane
 from leasehold.domain.errors import InvalidInputError, InvalidOptionError
-from leasehold.domain.ids import RANDOM_BITS, make_job_id, parse_job_id, shard_of
+from leasehold.domain.ids import RANDOM_BITS, make_job_id, parse_job_id, scheduled_for_of, shard_of
 from leasehold.domain.instants import instant, later, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.job_type import parse_job_type
@@ -45,6 +45,7 @@ class JobRequest:
     retry_of: str | None = None
     concurrency_key: str | None = None
     trace: str | None = None
+    schedule: str | None = None
     effects: tuple[Effect, ...] = ()
 
 
@@ -60,7 +61,8 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     registry = parts.deployment.registry()
     job_type = registry.job_type(parse_job_type(request.job_type))
     now = parts.clock.now()
-    scheduled_for = due_time(request.run_at, request.run_in, now)
+    # A derived id carries its time already, and the key must agree with it, also when that time has passed.
+    scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
         shard = parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
         job_id = make_job_id(scheduled_for, shard, parts.chance.bits(RANDOM_BITS))
@@ -85,10 +87,12 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         start_by=_start_by(request.start_by, scheduled_for),
         retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),
         dedup=record.ref if record else None,
+        dedup_until=record.window_until if record and record.window_until > scheduled_for else None,
         concurrency_key=(
             None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
         ),
         trace=None if request.trace is None else _parse_name(request.trace, "trace"),
+        schedule=request.schedule,
         effects=request.effects,
     )
     return Draft(job, record)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
@@ -49,7 +48,8 @@ def end_values(
     values: dict[str, object] = {"completed_at": now}
     keep_for = _retention(status, job_type)
     if keep_for is not None:
-        values["expires_at"] = int((now + keep_for).timestamp())
+        # A dedup key is held by its job until the window is over, so the job must not go before that.
+        values["expires_at"] = int(max(now + keep_for, job.dedup_until or now).timestamp())
     if registry.ended_index:
         values["ended_lane"] = ended_lane(status, job.job_type)
         values["ended_key"] = f"{to_text(now)}#{job.job_id}"
@@ -122,13 +122,14 @@ def retry_values(
 
 
 def handed_back_values(job: Job, now: datetime, chance: Chance) -> dict[str, object]:
-    return waiting_values(job, now + hand_over_backoff(job.dispatches, chance.share()), now)
+    values = waiting_values(job, now + hand_over_backoff(job.dispatches, chance.share()), now)
+    return {**values, "undelivered_since": job.undelivered_since or now}
 
 
 def is_given_up(job: Job, now: datetime) -> bool:
     """Whether a job that reaches no handler is a dead letter by now."""
-    last_sign_of_life = max(job.scheduled_for, job.last_attempt_at or job.scheduled_for)
-    return job.dispatches >= MANY_DISPATCHES and now - last_sign_of_life >= A_DAY
+    since = job.undelivered_since
+    return since is not None and job.dispatches >= MANY_DISPATCHES and now - since >= A_DAY
 
 
 def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, ...]) -> DeadLetter:
@@ -145,11 +146,6 @@ def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, .
         runs=runs,
         trace=job.trace,
     )
-
-
-def request_token(*parts: str) -> str:
-    """A transaction's idempotency token: the same write gives the same token, in the 36 characters allowed."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:36]
 
 
 def _retention(status: JobStatus, job_type: JobType) -> timedelta | None:

@@ -17,6 +17,7 @@ from leasehold.engine.admit import (
     plan_seats,
 )
 from leasehold.engine.claim import claim, claim_seat, expire_if_too_late
+from leasehold.engine.ports import make_stamp
 from leasehold.engine.release import release
 from leasehold.store.jobs import DueJob, TransitionRefused
 
@@ -90,10 +91,12 @@ class Offers:
         if not found:
             self._doubt_empty_lane(entry, state.empty_checks, now)
         elif plan is None or not plan.is_full:
-            holds.postpone(scope, entry.due_key, now + LOOK_SHORTLY_AFTER, now)
+            holds.postpone(scope, entry.due_key, now + LOOK_SHORTLY_AFTER, now, stamp=self._stamp())
         else:
             soonest = min(plan.next_free_at or now + LOOK_AGAIN_AFTER, now + LOOK_AGAIN_AFTER)
-            holds.postpone(scope, entry.due_key, max(soonest, now + timedelta(milliseconds=1)), now)
+            holds.postpone(
+                scope, entry.due_key, max(soonest, now + timedelta(milliseconds=1)), now, stamp=self._stamp()
+            )
 
     def look_after_filled_scopes(self) -> None:
         """A seat that was freed while its scope was seen as full, and before a job was held, woke nobody: do it now."""
@@ -102,7 +105,7 @@ class Offers:
             self._plans.pop(scope, None)
             job_type = self._parts.deployment.registry().types[scope.removeprefix("type:")]
             if not plan_seats(job_type, self._parts.store.holds.state(scope), self._parts).is_full:
-                self._parts.store.holds.nudge(scope, self._parts.clock.now())
+                self._parts.store.holds.nudge(scope, self._parts.clock.now(), stamp=self._stamp())
 
     def _admit_pages(self, scope: str, job_type: JobType, plan: SeatPlan | None) -> bool:
         """Whether the lane had anything in it."""
@@ -128,7 +131,9 @@ class Offers:
             self._parts.store.holds.forget(entry.scope, entry.due_key)
         else:
             at = now + EMPTY_LANE_CHECKS[checks]
-            self._parts.store.holds.postpone(entry.scope, entry.due_key, at, now, empty_checks=checks + 1)
+            self._parts.store.holds.postpone(
+                entry.scope, entry.due_key, at, now, stamp=self._stamp(), empty_checks=checks + 1
+            )
 
     def _hold(self, entry: DueJob, why: str) -> None:
         scope = type_scope(entry.job_type)
@@ -176,3 +181,6 @@ class Offers:
             must_queue = state.is_waiting and state.empty_checks == 0
             self._plans[scope] = SeatPlan() if must_queue else plan_seats(job_type, state, self._parts)
         return self._plans[scope]
+
+    def _stamp(self) -> str:
+        return make_stamp(self._parts.chance)

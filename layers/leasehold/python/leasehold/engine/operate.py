@@ -144,7 +144,7 @@ def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | i
     held = parts.store.dedups.get(job.dedup)
     until = held.window_until if held else made.job.scheduled_for
     record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
-    return Draft(replace(made.job, dedup=job.dedup), record)
+    return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record)
 
 
 def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:

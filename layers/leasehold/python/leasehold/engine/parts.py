@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.engine.deployment import Deployment
-from leasehold.engine.ports import NoReporter, SystemChance, SystemClock
+from leasehold.engine.ports import NoMirror, NoReporter, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 
 if TYPE_CHECKING:
-    from leasehold.engine.ports import Chance, Clock, ErrorReporter
+    from leasehold.engine.ports import Chance, Clock, ErrorReporter, ScheduleMirror
     from leasehold.engine.telemetry import Telemetry
     from leasehold.store.store import Store
 
@@ -22,6 +22,7 @@ class Parts:
     chance: Chance = field(default_factory=SystemChance)
     telemetry: Telemetry = field(default_factory=Silence)
     reporter: ErrorReporter = field(default_factory=NoReporter)
+    mirror: ScheduleMirror = field(default_factory=NoMirror)
     deployment: Deployment = field(init=False)
 
     def __post_init__(self) -> None:

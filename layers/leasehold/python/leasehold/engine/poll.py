@@ -17,8 +17,9 @@ from leasehold.engine.reap import reap
 from leasehold.engine.report import HALT, PollReport
 from leasehold.engine.settle import settle
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.engine.trigger import trigger
 from leasehold.engine.watch import Watches
-from leasehold.store.jobs import DueJob, DueScope, DueUnreadable
+from leasehold.store.jobs import DueJob, DueSchedule, DueScope, DueUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,6 +189,8 @@ class _Run:
                     self._offers.admit(entry, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
+                case DueSchedule():
+                    self.report.triggered += len(trigger(entry.name, self._parts))
                 case DueUnreadable():
                     raise StoreError(f"this due entry cannot be read: {entry.problem}")
                 case _:

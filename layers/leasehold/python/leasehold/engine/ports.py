@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.failure_report import FailureReport
     from leasehold.domain.handover import Handover
+    from leasehold.domain.schedule import Schedule
 
 
 class Clock(Protocol):
@@ -53,6 +54,32 @@ class NoReporter:
         return False
 
 
+class ScheduleMirror(Protocol):
+    """Wakes us at the slots of schedules. It is told after the table, and may be told anything twice."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to tell."""
+
+    def put(self, schedule: Schedule) -> None:
+        """Wake at the slots of this schedule from now on, as far as that can be said; raise MirrorError if it fails."""
+
+    def delete(self, name: str) -> None:
+        """Wake no more; raise MirrorError if that fails. One that is not there is deleted already."""
+
+
+class NoMirror:
+    """For programs that nobody wakes: polls find what is due."""
+
+    is_on = False
+
+    def put(self, schedule: Schedule) -> None:
+        return
+
+    def delete(self, name: str) -> None:
+        return
+
+
 class SystemClock:
     def now(self) -> datetime:
         return instant(datetime.now(UTC))
@@ -69,6 +96,11 @@ class SystemChance:
 
     def share(self) -> float:
         return secrets.randbits(53) / (1 << 53)
+
+
+def make_stamp(chance: Chance) -> str:
+    """Tells apart two writes that would otherwise be the same."""
+    return f"{chance.bits(32):08x}"
 
 
 def make_nonce(chance: Chance, worker_id: str) -> str:

@@ -22,15 +22,16 @@ from leasehold.engine.endings import (
     handed_back_values,
     is_given_up,
     is_last_attempt,
-    request_token,
     retry_values,
     run_of,
 )
+from leasehold.engine.ports import make_stamp
 from leasehold.engine.release import tell_dead
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
-
-_LOST = Failure(error="worker lost: the lease expired before the handler reported an end", code="worker_lost")
-_UNREACHED = Failure(error="no handler was reached before the lease expired, again and again", code="undeliverable")
 
 
 def reap(entry: DueJob, parts: Parts) -> bool:
@@ -56,14 +54,14 @@ def reap(entry: DueJob, parts: Parts) -> bool:
             _reap_unstarted(job, parts)
         elif job.cancel_requested is not None:
             _reap_cancelled(job, parts)
-        elif is_last_attempt(job, _LOST):
-            _bury(job, _LOST, parts, runs=True)
+        elif is_last_attempt(job, lost := _lost(parts)):
+            _bury(job, lost, parts, runs=True)
         else:
-            values = retry_values(job, _LOST, now, parts.deployment.settings_of(job.job_type), parts.chance)
+            values = retry_values(job, lost, now, parts.deployment.settings_of(job.job_type), parts.chance)
             parts.store.jobs.advance(_write(job, REAP_FAILED, values, parts))
             parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
-            _tell(job, parts, will_retry=True)
-            report_failure(job, _LOST, parts)
+            _tell(job, lost, parts, will_retry=True)
+            report_failure(job, lost, parts)
     except TransitionRefused:
         return False
     # The seat is not given back: a handler that lost its lease may still be running, and the limit counts it until
@@ -74,7 +72,7 @@ def reap(entry: DueJob, parts: Parts) -> bool:
 def _reap_unstarted(job: Job, parts: Parts) -> None:
     now = parts.clock.now()
     if is_given_up(job, now):
-        _bury(job, _UNREACHED, parts, runs=False)
+        _bury(job, _unreached(parts), parts, runs=False)
         return
     parts.store.jobs.advance(_write(job, REAP_UNSTARTED, handed_back_values(job, now, parts.chance), parts))
     parts.telemetry.event(
@@ -83,12 +81,12 @@ def _reap_unstarted(job: Job, parts: Parts) -> None:
 
 
 def _reap_cancelled(job: Job, parts: Parts) -> None:
-    now = parts.clock.now()
+    now, lost = parts.clock.now(), _lost(parts)
     job_type = parts.deployment.settings_of(job.job_type)
     values = {
         **end_values(job, REAP_CANCELLED, now, job_type, parts.deployment.registry()),
-        **error_values(_LOST),
-        "runs": run_of(job, now, Outcome.FAILED, failure=_LOST),
+        **error_values(lost),
+        "runs": run_of(job, now, Outcome.FAILED, failure=lost),
     }
     parts.store.jobs.advance(_write(job, REAP_CANCELLED, values, parts))
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=job.cancel_reason)
@@ -112,8 +110,19 @@ def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
         token=request_token(job.job_id, REAP_DEAD.name, f"{parts.chance.bits(64):x}"),
     )
     if runs:
-        _tell(job, parts, will_retry=False)
+        _tell(job, failure, parts, will_retry=False)
     tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
+
+
+def _lost(parts: Parts) -> Failure:
+    """The stamp is this reaper's own: it tells its write from a rival's when the response is lost."""
+    text = f"worker lost: the lease expired before the handler reported an end (reap {make_stamp(parts.chance)})"
+    return Failure(error=text, code="worker_lost")
+
+
+def _unreached(parts: Parts) -> Failure:
+    text = f"no handler was reached before the lease expired, again and again (reap {make_stamp(parts.chance)})"
+    return Failure(error=text, code="undeliverable")
 
 
 def _write(job: Job, transition: Transition, values: Mapping[str, object], parts: Parts) -> Write:
@@ -121,7 +130,7 @@ def _write(job: Job, transition: Transition, values: Mapping[str, object], parts
     return Write(job_id=job.job_id, transition=transition, seen=seen, values=values)
 
 
-def _tell(job: Job, parts: Parts, *, will_retry: bool) -> None:
+def _tell(job: Job, failure: Failure, parts: Parts, *, will_retry: bool) -> None:
     parts.telemetry.event(
         Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by
     )
@@ -131,7 +140,7 @@ def _tell(job: Job, parts: Parts, *, will_retry: bool) -> None:
         job_type=job.job_type,
         attempt=job.attempts,
         worker_id=job.locked_by,
-        error_code=_LOST.code,
-        error=_LOST.error,
+        error_code=failure.code,
+        error=failure.error,
         will_retry=will_retry,
     )

@@ -18,7 +18,7 @@ from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
-from leasehold.store.dedups import repointed
+from leasehold.store.dedups import insertions, repointed
 from leasehold.store.jobs import TransitionRefused, insertion
 from leasehold.store.letters import AlreadyResolved, ResolvedBy
 from leasehold.store.table import TransactionCancelled
@@ -49,14 +49,14 @@ def redrive(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> Re
     parts.deployment.refuse_if_halted()
     letter = find_letter(dead_letter_id, parts)
     if not letter.is_open:
-        return _resolved_before(letter)
+        return _resolved_before(letter, parts)
     again, changes = _revival(letter, parts, by)
     try:
         parts.store.letters.redrive(letter.id, _resolution(letter, parts, by, reason), again.job.job_id, changes)
     except AlreadyResolved as resolved:
         if resolved.letter is None:
             raise JobNotFoundError("dead letter", letter.id) from None
-        return _resolved_before(resolved.letter)
+        return _resolved_before(resolved.letter, parts)
     except TransactionCancelled:
         # Only the dedup record's pointer can have failed: somebody enqueued this key anew.
         assert again.record is not None
@@ -100,6 +100,7 @@ def discard(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> De
     try:
         resolved = parts.store.letters.discard(letter.id, _resolution(letter, parts, by, reason))
     except AlreadyResolved as before:
+        _let_job_expire(letter, parts)
         how = before.letter.resolution if before.letter else None
         raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
     _let_job_expire(letter, parts)
@@ -151,10 +152,14 @@ def _revival(letter: DeadLetter, parts: Parts, by: str) -> tuple[Draft, list[Cha
             raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)
         if holder is not None:
             changes.append(repointed(again.record, holder))
+        else:
+            changes = insertions(again.job, again.record)
     return again, changes
 
 
-def _resolved_before(letter: DeadLetter) -> Redriven:
+def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:
+    # Whoever resolved it may have crashed right after.
+    _let_job_expire(letter, parts)
     if letter.redriven_as is None:
         raise WrongStateError(letter.id, "redrive", "discarded already")
     return Redriven(dead_letter_id=letter.id, job_id=letter.redriven_as)

@@ -12,12 +12,12 @@ from leasehold.engine.endings import (
     error_values,
     handed_back_values,
     is_given_up,
-    request_token,
     waiting_values,
 )
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import give_back_seat
 from leasehold.store.jobs import TransitionRefused
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -20,6 +20,7 @@ class PollReport:
     released: int = 0
     reaped: int = 0
     settled: int = 0
+    triggered: int = 0
     held: int = 0
     expired: int = 0
     lost_races: int = 0

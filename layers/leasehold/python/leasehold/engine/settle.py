@@ -60,9 +60,7 @@ def _do(effect: Effect, number: int, job: Job, parts: Parts) -> None:
             wanted = json.loads(effect.data)
             ended_at = job.completed_at
             assert ended_at is not None
-            request = JobRequest(
-                job_type=wanted["job_type"], payload_text=wanted["payload"], run_at=ended_at, trace=job.trace
-            )
+            request = JobRequest(job_type=wanted["job_type"], payload_text=wanted["payload"], trace=job.trace)
             # The same end gives the same id: a second try finds the job made. A halt does not stop it, since the
             # work it follows was accepted before.
             job_id = derive_job_id(ended_at, job.shard, job.job_id, str(number))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.control import Switch
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.job_type import parse_job_type
-from leasehold.engine.endings import request_token
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from leasehold.domain.control import Registry

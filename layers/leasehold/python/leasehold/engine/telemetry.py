@@ -29,6 +29,7 @@ class Event(StrEnum):
     POLL_FINISHED = "poll_finished"
     POLL_PAUSED = "poll_paused"
     ENTRY_FAILED = "entry_failed"
+    MIRROR_FAILED = "mirror_failed"
     EFFECT_FAILED = "effect_failed"
     TIDY_FAILED = "tidy_failed"
     DEAD_LETTER_ALERT = "dead_letter_alert"

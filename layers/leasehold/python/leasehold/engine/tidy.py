@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import StoreError
+from leasehold.engine.ports import make_stamp
 from leasehold.engine.telemetry import Event
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def give_back_seat(job: Job, parts: Parts) -> None:
     try:
         scope = parts.store.holds.free(job.seat)
         if scope is not None:
-            parts.store.holds.nudge(scope, parts.clock.now())
+            parts.store.holds.nudge(scope, parts.clock.now(), stamp=make_stamp(parts.chance))
     except StoreError as error:
         parts.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="seat", error=str(error))
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Time kept back before the platform's own timeout, so that the failure can still be written.
 RESERVE = timedelta(seconds=1)
+# An alarm of no time at all would be no alarm.
+_SHORTEST = timedelta(milliseconds=1)
 
 
 class Worker:
@@ -54,7 +56,7 @@ class Worker:
                     return call(handler, payload, context)
                 limit = attempt.job_type.timeout
                 if remaining is not None:
-                    limit = min(limit, max(remaining - RESERVE, remaining / 2))
+                    limit = min(limit, max(remaining - RESERVE, remaining / 2, _SHORTEST))
                 return run_within(limit, lambda: call(handler, payload, context))
 
         return work

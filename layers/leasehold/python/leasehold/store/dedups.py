@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals
@@ -12,6 +11,7 @@ from leasehold.store import keys
 from leasehold.store.jobs import insertion, transition
 from leasehold.store.records import dedup_record_of, dedup_record_record
 from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Update
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from leasehold.domain.dedup import DedupRecord, DedupRef
@@ -35,7 +35,7 @@ class Dedups:
     def insert(self, job: Job, record: DedupRecord) -> DedupRecord | None:
         """Put a job and its record where there is no record; else return the one that holds the key."""
         try:
-            self._table.transact(insertions(job, record), token=job.job_id)
+            self._table.transact(insertions(job, record), token=request_token(job.job_id, "insert"))
         except TransactionCancelled as cancelled:
             holder = cancelled.failed.get(0)
             if holder is None:
@@ -68,9 +68,8 @@ class Dedups:
 
     def _move(self, changes: list[Change], job: Job) -> None:
         # Not the insert's token: the same token with other changes is refused for ten minutes.
-        token = hashlib.sha256(repr(changes).encode()).hexdigest()[:36]
         try:
-            self._table.transact(changes, token=token)
+            self._table.transact(changes, token=request_token(repr(changes)))
         except TransactionCancelled as cancelled:
             holder = cancelled.failed.get(0) or {}
             if cast("str | None", holder.get("job_sk")) != key_of(job.job_id).sk:

@@ -7,7 +7,6 @@ and then the seats as full has not missed a seat that was freed in between, beca
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +18,7 @@ from leasehold.store.definition import JOBS
 from leasehold.store.jobs import TransitionRefused, is_own_write, transition
 from leasehold.store.records import job_of
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ class Holds:
                 )
         return state if state.is_waiting else ScopeState(scope=scope, seats=seats)
 
-    def expect(self, state: ScopeState, at: datetime, now: datetime) -> bool:
+    def expect(self, state: ScopeState, at: datetime, now: datetime, *, stamp: str) -> bool:
         """Give the scope a due entry before a job is held in it; False if the scope changed since it was read."""
         unchanged: tuple[Condition, ...]
         if not state.is_waiting:
@@ -99,14 +99,17 @@ class Holds:
             unchanged = (Exists("PK"), Missing("due_key"))
         else:
             unchanged = (Equals("due_key", state.due_key),)
-        return self._try(Update(key=keys.scope(state.scope), conditions=unchanged, sets=_due(state.scope, at, now, 0)))
+        due = _due(state.scope, at, now, stamp)
+        return self._try(Update(key=keys.scope(state.scope), conditions=unchanged, sets=due))
 
-    def postpone(self, scope: str, seen: str, at: datetime, now: datetime, *, empty_checks: int = 0) -> bool:
+    def postpone(
+        self, scope: str, seen: str, at: datetime, now: datetime, *, stamp: str, empty_checks: int = 0
+    ) -> bool:
         return self._try(
             Update(
                 key=keys.scope(scope),
                 conditions=(Equals("due_key", seen),),
-                sets=_due(scope, at, now, empty_checks),
+                sets=_due(scope, at, now, stamp, empty_checks),
             )
         )
 
@@ -123,9 +126,9 @@ class Holds:
     def forget(self, scope: str, seen: str) -> bool:
         return self._try(Delete(key=keys.scope(scope), conditions=(Equals("due_key", seen),)))
 
-    def nudge(self, scope: str, now: datetime) -> bool:
+    def nudge(self, scope: str, now: datetime, *, stamp: str) -> bool:
         """Have the scope looked at now, because a seat is free; not if it is parked or nobody waits."""
-        change = awakened(scope, now)
+        change = awakened(scope, now, stamp)
         return self._try(Update(key=change.key, conditions=(Exists("due_key"),), sets=change.sets))
 
     def claim(self, write: Write, seat: Seat, seen: Seat | None) -> None:
@@ -136,7 +139,7 @@ class Holds:
             conditions=None if seen is None else (Equals("taken_by", seen.taken_by),),
         )
         try:
-            self._table.transact([transition(write), take], token=_token(seat))
+            self._table.transact([transition(write), take], token=request_token(seat.reference))
         except TransactionCancelled as cancelled:
             current = cancelled.failed.get(0)
             if 0 in cancelled.failed and not is_own_write(write, current):
@@ -162,20 +165,16 @@ class Holds:
         return True
 
 
-def awakened(scope: str, now: datetime) -> Update:
+def awakened(scope: str, now: datetime, stamp: str) -> Update:
     """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
-    return Update(key=keys.scope(scope), conditions=(), sets=_due(scope, now, now, 0))
+    return Update(key=keys.scope(scope), conditions=(), sets=_due(scope, now, now, stamp))
 
 
-def _due(scope: str, at: datetime, now: datetime, empty_checks: int) -> dict[str, str | int | bool]:
+def _due(scope: str, at: datetime, now: datetime, stamp: str, empty_checks: int = 0) -> dict[str, str | int | bool]:
+    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
     return {
         "due_lane": SERVICE_LANE,
-        "due_key": Due(at, position_at(now), scope).key,
+        "due_key": Due(at, f"{position_at(now)}{stamp}", scope).key,
         "empty_checks": empty_checks,
         "wake": at <= now,
     }
-
-
-def _token(seat: Seat) -> str:
-    # A digest: the claim's own nonce stands at the end of a reference that may be longer than a token can be.
-    return hashlib.sha256(seat.reference.encode()).hexdigest()[:36]

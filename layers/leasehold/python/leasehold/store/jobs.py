@@ -62,7 +62,15 @@ class DueUnreadable:
     problem: str
 
 
-type DueEntry = DueJob | DueScope | DueUnreadable
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueSchedule:
+    """A schedule whose next slot has come."""
+
+    name: str
+    due_key: str
+
+
+type DueEntry = DueJob | DueScope | DueSchedule | DueUnreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +216,8 @@ def due_entry(record: Record) -> DueEntry:
     partition = cast("str", record["PK"])
     if partition.startswith("seat#"):
         return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
+    if partition == keys.SCHEDULE:
+        return DueSchedule(name=cast("str", record["SK"]), due_key=due_key)
     try:
         return DueJob(
             job_id=job_id_of_key(cast("str", record["SK"])),

@@ -16,6 +16,7 @@ HALT = "halt"
 PAUSE = "pause#"
 REGISTRY = "registry"
 WATCH = "watch"
+SCHEDULE = "schedule"
 # A scope sorts before its seats, so that one query reads the scope's state first: see holds.py.
 SCOPE = "-"
 
@@ -42,6 +43,14 @@ def watch(shard: int) -> Key:
 
 def residency() -> Key:
     return Key(JOBS, (WATCH, "resident"))
+
+
+def schedule(name: str) -> Key:
+    return Key(JOBS, (SCHEDULE, name))
+
+
+def audit(target: str, at: str, entry_id: str) -> Key:
+    return Key(JOBS, (f"audit#{target}", f"{at}#{entry_id}"))
 
 
 def scope_partition(scope: str) -> str:

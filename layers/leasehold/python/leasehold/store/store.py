@@ -8,6 +8,7 @@ from leasehold.store.dedups import Dedups
 from leasehold.store.holds import Holds
 from leasehold.store.jobs import Jobs
 from leasehold.store.letters import Letters
+from leasehold.store.schedules import Schedules
 from leasehold.store.switchboard import Switchboard
 
 if TYPE_CHECKING:
@@ -21,4 +22,5 @@ class Store:
         self.dedups = Dedups(table)
         self.holds = Holds(table)
         self.letters = Letters(table)
+        self.schedules = Schedules(table)
         self.switchboard = Switchboard(table)

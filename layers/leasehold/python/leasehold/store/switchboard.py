@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
@@ -13,6 +14,7 @@ from leasehold.store.definition import JOBS
 from leasehold.store.holds import awakened
 from leasehold.store.registries import registry_of, registry_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 # `$` follows `#`: the range covers the halt and every pause, and leaves the larger registry unread.
 _FIRST, _LAST = keys.HALT, "pause$"
 _PAGE = 1000
+_TYPES_AT_ONCE = 90
 
 
 class Switchboard:
@@ -61,7 +64,7 @@ class Switchboard:
         """Lift a pause and wake the type's held jobs in the same transaction, or one could wait for ever."""
         lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
         try:
-            self._table.transact([lift, awakened(type_scope(job_type), now)], token=token)
+            self._table.transact([lift, awakened(type_scope(job_type), now, token)], token=token)
         except TransactionCancelled:
             return False
         return True
@@ -74,12 +77,18 @@ class Switchboard:
         """Say what is deployed, and wake the held jobs of types that were not deployed before."""
         known = self.registry()
         new = [name for name in registry.types if known is not None and name not in known.types]
-        put = Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=())
+        for start in range(0, len(new), _TYPES_AT_ONCE):
+            # Together with its types' wake-ups, or a crash in between would leave jobs held whose type is deployed;
+            # in steps, because a transaction holds a hundred changes.
+            announced = {*registry.types} - {*new[start + _TYPES_AT_ONCE :]}
+            types = {name: job_type for name, job_type in registry.types.items() if name in announced}
+            step = Put(
+                key=keys.control(keys.REGISTRY), record=registry_record(replace(registry, types=types)), conditions=()
+            )
+            wakes = [awakened(type_scope(name), now, token) for name in new[start : start + _TYPES_AT_ONCE]]
+            self._table.transact([step, *wakes], token=request_token(token, str(start)))
         if not new:
-            self._table.write(put)
-            return
-        # Together, or a crash in between would leave jobs held whose type is deployed.
-        self._table.transact([put, *(awakened(type_scope(name), now) for name in new)], token=token)
+            self._table.write(Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=()))
 
     def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
@@ -93,7 +102,8 @@ class Switchboard:
 
     def take_residency(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
-        vacant = AnyOf((Missing("holder"), NotAfter("until", to_text(now))))
+        # Its own holder means that an earlier try succeeded, and only its response was lost.
+        vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         change = Update(
             key=keys.residency(),
             conditions=() if from_anyone else (vacant,),

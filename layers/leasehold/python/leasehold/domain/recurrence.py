@@ -1,0 +1,174 @@
+"""When a recurring job is planned: rates, and cron lines in a timezone, with a say in what a clock change means.
+
+A slot is a planned moment in UTC. The same expression gives the same slots whoever asks and whenever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, assert_never
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from leasehold.domain.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A Monday at midnight: rates count from here, so that hours, days and weeks begin where people expect them to.
+ANCHOR = datetime(1970, 1, 5, tzinfo=UTC)
+_DAY = timedelta(days=1)
+
+
+class InTheGap(StrEnum):
+    """What to do at a local time that a clock change leaves out."""
+
+    ONCE = "once"  # run at the first moment after the gap
+    SKIP = "skip"
+
+
+class WhenRepeated(StrEnum):
+    """What to do at a local time that a clock change brings twice."""
+
+    ONCE = "once"  # the first time
+    BOTH = "both"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A fixed interval: every 30 minutes, hourly, daily, weekly. Counted in UTC, so no clock change touches it."""
+
+    interval: timedelta
+
+    def __post_init__(self) -> None:
+        if self.interval < timedelta(minutes=1) or self.interval % timedelta(minutes=1):
+            raise InvalidOptionError(self.interval, "a rate is a number of whole minutes", "Use 1 minute or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """Five fields: minute, hour, day of month, month, day of week."""
+
+    line: str
+    timezone: str = "UTC"
+    in_the_gap: InTheGap = InTheGap.ONCE
+    when_repeated: WhenRepeated = WhenRepeated.ONCE
+
+    def __post_init__(self) -> None:
+        from cronsim import CronSim, CronSimError
+
+        try:
+            ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
+            raise InvalidOptionError(
+                self.timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
+            ) from None
+        fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
+        if len(self.line.split()) != 5:
+            raise InvalidOptionError(self.line, "a cron line has five fields", fix)
+        try:
+            next(CronSim(self.line, datetime(2026, 1, 1)))  # noqa: DTZ001  cron lines mean local time
+        except (CronSimError, StopIteration) as error:
+            raise InvalidOptionError(self.line, f"this cron line never comes due ({error})", fix) from None
+
+
+type Recurrence = Every | Cron
+
+
+def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
+    """The planned moments that come after a moment, in order, without end.
+
+    >>> nine = Cron("0 9 * * 1-5", "Europe/Berlin")
+    >>> next(slots_after(nine, datetime(2026, 11, 13, 12, tzinfo=UTC))).isoformat()
+    '2026-11-16T08:00:00+00:00'
+    """
+    match recurrence:
+        case Every(interval):
+            slot = ANCHOR + ((after - ANCHOR) // interval + 1) * interval
+            while True:
+                yield slot
+                slot += interval
+        case Cron():
+            yield from _cron_slots(recurrence, after)
+        case _:
+            assert_never(recurrence)
+
+
+def slots_between(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[datetime]:
+    """Slots later than `after`, up to and including `until`."""
+    for slot in slots_after(recurrence, after):
+        if slot > until:
+            return
+        yield slot
+
+
+def latest_slot(recurrence: Recurrence, after: datetime, until: datetime) -> datetime | None:
+    """The last slot in a stretch of time, found without walking through all of it."""
+    look_back = timedelta(hours=1)
+    while True:
+        start = max(after, until - look_back)
+        latest = max(slots_between(recurrence, start, until), default=None)
+        if latest is not None or start == after:
+            return latest
+        look_back *= 8
+
+
+def _cron_slots(cron: Cron, after: datetime) -> Iterator[datetime]:
+    from cronsim import CronSim
+
+    zone = ZoneInfo(cron.timezone)
+    last = after
+    # Second readings of a repeated hour wait here until the first readings have caught up with them.
+    waiting: list[datetime] = []
+    for local in CronSim(cron.line, _local_start(after, zone)):
+        moments = _moments(local, zone, cron)
+        for moment in moments:
+            heappush(waiting, moment)
+        while moments and waiting and waiting[0] <= moments[0]:
+            moment = heappop(waiting)
+            if moment > last:
+                yield moment
+                last = moment
+
+
+def _local_start(after: datetime, zone: ZoneInfo) -> datetime:
+    """Where to begin to look: earlier than now by as much as the clocks are about to be set back."""
+    here, soon = after.astimezone(zone), (after + _DAY).astimezone(zone)
+    set_back = (here.utcoffset() or timedelta(0)) - (soon.utcoffset() or timedelta(0))
+    return here.replace(tzinfo=None) - max(set_back, timedelta(0))
+
+
+def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
+    """The moments in UTC that a local time stands for: one, none or two."""
+    first = local.replace(tzinfo=zone, fold=0)
+    second = local.replace(tzinfo=zone, fold=1)
+    if first.utcoffset() == second.utcoffset():
+        return [first.astimezone(UTC)]
+    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
+        return [] if cron.in_the_gap is InTheGap.SKIP else [_end_of_gap(first, second, zone)]
+    match cron.when_repeated:
+        case WhenRepeated.ONCE:
+            return [first.astimezone(UTC)]
+        case WhenRepeated.BOTH:
+            return [first.astimezone(UTC), second.astimezone(UTC)]
+        case WhenRepeated.SKIP:
+            return []
+        case _:
+            assert_never(cron.when_repeated)
+
+
+def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
+    """The moment of the clock change, found between the two readings of a time that does not exist."""
+    before, after = sorted((first.astimezone(UTC), second.astimezone(UTC)))
+    offset_before = before.astimezone(zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        if middle.astimezone(zone).utcoffset() == offset_before:
+            before = middle
+        else:
+            after = middle
+    return after

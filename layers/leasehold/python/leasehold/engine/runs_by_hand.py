@@ -1,0 +1,64 @@
+"""Runs outside of a schedule's plan: one now, or those of past slots that have none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.instants import instant
+from leasehold.domain.recurrence import slots_after, slots_between
+from leasehold.engine.schedules import find
+from leasehold.engine.slot_job import job_of_slot, tell
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.ids import JobId
+    from leasehold.engine.parts import Parts
+
+MAX_BACKFILL = 10_000
+MAX_NEXT_RUNS = 1_000
+
+
+def run_now(name: str, parts: Parts, *, by: str) -> JobId:
+    """Make a job of a schedule outside of its plan, paused or not. Two calls within a minute make one."""
+    parts.deployment.refuse_if_halted()
+    slot = parts.clock.now().replace(second=0, microsecond=0)
+    job = job_of_slot(find(name, parts), slot, parts, kind="by-hand", created_by=by)
+    if parts.store.jobs.insert(job):
+        tell(job, parts)
+    return job.job_id
+
+
+def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, by: str) -> list[JobId]:
+    """Make the jobs of slots from `start` to `end` that have none, up to now; a slot that was run is not run again.
+
+    They are made at once, whatever the schedule says about overlaps: the job type's concurrency paces them.
+    """
+    parts.deployment.refuse_if_halted()
+    schedule = find(name, parts)
+    first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
+    after = first - timedelta(milliseconds=1)
+    slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
+    if len(slots) > MAX_BACKFILL:
+        raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    made = []
+    for slot in slots:
+        parts.deployment.refuse_if_halted()
+        job = job_of_slot(schedule, slot, parts, created_by=by)
+        if parts.store.jobs.insert(job):
+            tell(job, parts)
+            made.append(job.job_id)
+    return made
+
+
+def next_runs(name: str, count: object, parts: Parts) -> list[datetime]:
+    """The coming slots; none while it is disabled or paused."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_NEXT_RUNS:
+        raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+    schedule = find(name, parts)
+    if not schedule.is_active:
+        return []
+    return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, parts.clock.now())), count))

@@ -1,0 +1,229 @@
+"""Create, change, pause and delete schedules. Each change is committed with its audit record; EventBridge follows.
+
+What a change leaves to be told makes the schedule due at once: the next poll tells EventBridge, see converge.py.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import (
+    InvalidOptionError,
+    ScheduleDeployedError,
+    ScheduleExistsError,
+    ScheduleNotFoundError,
+    StoreUnavailableError,
+)
+from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.schedule import Origin, parse_schedule_name
+from leasehold.engine.plan import planned, replanned
+from leasehold.store.audits import Deed
+from leasehold.store.schedule_records import definition_record
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.schedule import Schedule
+    from leasehold.engine.parts import Parts
+    from leasehold.engine.plan import Plan
+
+_TRIES = 5
+_DEPLOYMENT = ("deployment", "deployed")
+
+
+def find(name: str, parts: Parts) -> Schedule:
+    schedule = parts.store.schedules.get(parse_schedule_name(name))
+    if schedule is None or schedule.retired:
+        raise ScheduleNotFoundError(name)
+    return schedule
+
+
+def all_schedules(parts: Parts) -> list[Schedule]:
+    return [schedule for schedule in parts.store.schedules.all() if not schedule.retired]
+
+
+def create(name: str, plan: Plan, parts: Parts, *, by: str, reason: str) -> Schedule:
+    """Make a schedule whose first slot is the next one from now."""
+    wanted = _checked(planned(name, plan), parts)
+
+    def new(old: Schedule | None) -> Schedule:
+        if old is not None and not old.retired:
+            raise ScheduleExistsError(name, old.origin)
+        return _made(wanted, old, parts.clock.now(), by)
+
+    return _change(wanted.name, "create", new, parts, by=by, reason=reason)
+
+
+def update(name: str, plan: Plan, parts: Parts, *, by: str, reason: str) -> Schedule:
+    """Change what a schedule does. Another plan counts from now on; missed slots of the old one are not run."""
+
+    def new(old: Schedule | None) -> Schedule:
+        found = _made_here(old, name, "update")
+        return _redefined(found, _checked(replanned(found, plan), parts), parts.clock.now())
+
+    return _change(parse_schedule_name(name), "update", new, parts, by=by, reason=reason)
+
+
+def pause(name: str, parts: Parts, *, by: str, reason: str) -> Schedule:
+    """Run no slots until it is resumed. A pause outlasts deployments."""
+
+    def new(old: Schedule | None) -> Schedule:
+        found = _found(old, name)
+        return found if found.paused else replace(found, paused=True, version=found.version + 1)
+
+    return _change(parse_schedule_name(name), "pause", new, parts, by=by, reason=reason)
+
+
+def resume(name: str, parts: Parts, *, by: str, reason: str) -> Schedule:
+    """Run its slots again, from the next one on. Those that passed meanwhile were not missed, but not wanted."""
+
+    def new(old: Schedule | None) -> Schedule:
+        found = _found(old, name)
+        if not found.paused:
+            return found
+        return replace(found, paused=False, cursor=parts.clock.now(), version=found.version + 1)
+
+    return _change(parse_schedule_name(name), "resume", new, parts, by=by, reason=reason)
+
+
+def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
+    """Remove a schedule; the jobs that it has made are left alone."""
+
+    def new(old: Schedule | None) -> Schedule:
+        found = _made_here(old, name, "delete")
+        return replace(found, retired=True, version=found.version + 1)
+
+    _change(parse_schedule_name(name), "delete", new, parts, by=by, reason=reason)
+
+
+def deploy(definitions: Sequence[Schedule], parts: Parts) -> None:
+    """Make the deployed schedules be these, and leave those alone that were made at run time."""
+    by, reason = _DEPLOYMENT
+    known = {schedule.name: schedule for schedule in parts.store.schedules.all()}
+    for wanted in definitions:
+        found = known.get(wanted.name)
+        if found is not None and found.origin is Origin.MADE and not found.retired:
+            # Said before anything is written.
+            raise ScheduleExistsError(wanted.name, found.origin)
+    for wanted in definitions:
+        _change(wanted.name, "deploy", _deployed(wanted, parts, by), parts, by=by, reason=reason)
+    names = {wanted.name for wanted in definitions}
+    for name in [each.name for each in known.values() if each.origin is Origin.DEPLOYED and each.name not in names]:
+        _remove(name, parts, by=by, reason=reason)
+
+
+def _deployed(wanted: Schedule, parts: Parts, by: str) -> Callable[[Schedule | None], Schedule]:
+    def new(old: Schedule | None) -> Schedule:
+        if old is None or old.retired:
+            return replace(_made(wanted, old, parts.clock.now(), by), origin=Origin.DEPLOYED)
+        return old if old.definition == wanted.definition else _redefined(old, wanted, parts.clock.now())
+
+    return new
+
+
+def _change(
+    name: str,
+    action: str,
+    new: Callable[[Schedule | None], Schedule],
+    parts: Parts,
+    *,
+    by: str,
+    reason: str,
+) -> Schedule:
+    """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
+    _check_deed(by, reason)
+    for _ in range(_TRIES):
+        old = parts.store.schedules.get(name)
+        changed = new(old)
+        if changed == old:
+            return changed
+        deed = _deed(changed, action, parts, by=by, reason=reason)
+        token = request_token("schedule", deed.deed_id)
+        if parts.store.schedules.commit(old, changed, deed, due_at=_due_at(changed, deed.at), token=token):
+            return changed
+    raise _contended(name)
+
+
+def _remove(name: str, parts: Parts, *, by: str, reason: str) -> None:
+    for _ in range(_TRIES):
+        old = parts.store.schedules.get(name)
+        if old is None or old.origin is not Origin.DEPLOYED:
+            return
+        deed = _deed(old, "delete", parts, by=by, reason=reason)
+        if parts.store.schedules.delete(old, deed, token=request_token("schedule", deed.deed_id)):
+            return
+    raise _contended(name)
+
+
+def _made(wanted: Schedule, old: Schedule | None, now: datetime, by: str) -> Schedule:
+    version = old.version + 1 if old else 1
+    return replace(wanted, cursor=now, version=version, created_by=by)
+
+
+def _redefined(old: Schedule, wanted: Schedule, now: datetime) -> Schedule:
+    if old.definition == wanted.definition:
+        return old
+    # Slots of a plan that did not exist then were not missed; the same plan goes on where it was.
+    is_same_plan = old.recurrence == wanted.recurrence and old.enabled
+    return replace(
+        wanted,
+        cursor=old.cursor if is_same_plan else now,
+        version=old.version + 1,
+        paused=old.paused,
+        origin=old.origin,
+        created_by=old.created_by,
+        last_triggered_at=old.last_triggered_at,
+        last_job_id=old.last_job_id,
+        mirrored_version=old.mirrored_version,
+    )
+
+
+def _due_at(schedule: Schedule, now: datetime) -> datetime | None:
+    if not schedule.is_mirrored:
+        return now
+    return schedule.next_slot() if schedule.is_active else None
+
+
+def _deed(schedule: Schedule, action: str, parts: Parts, *, by: str, reason: str) -> Deed:
+    return Deed(
+        target=f"schedule#{schedule.name}",
+        action=action,
+        by=by,
+        at=parts.clock.now(),
+        reason=reason,
+        details=json.dumps({"version": schedule.version, **definition_record(schedule)}, sort_keys=True),
+        deed_id=f"{parts.chance.bits(64):016x}",
+    )
+
+
+def _checked(schedule: Schedule, parts: Parts) -> Schedule:
+    parts.deployment.registry().job_type(parse_job_type(schedule.job_type))
+    return schedule
+
+
+def _check_deed(by: str, reason: str) -> None:
+    if not by or not reason:
+        raise InvalidOptionError(
+            (by, reason), "a change of a schedule needs a name and a reason", "Pass by and reason."
+        )
+
+
+def _found(schedule: Schedule | None, name: str) -> Schedule:
+    if schedule is None or schedule.retired:
+        raise ScheduleNotFoundError(name)
+    return schedule
+
+
+def _made_here(schedule: Schedule | None, name: str, wanted: str) -> Schedule:
+    found = _found(schedule, name)
+    if found.origin is Origin.DEPLOYED:
+        raise ScheduleDeployedError(name, wanted)
+    return found
+
+
+def _contended(name: str) -> StoreUnavailableError:
+    return StoreUnavailableError(f"schedule {name!r} was changed {_TRIES} times during one change of it; try again")

@@ -1,0 +1,128 @@
+"""Trigger: make the jobs of the slots that have come, exactly one for each that the policies ask for.
+
+EventBridge calls it, and so does every poll that finds a schedule due: whoever comes second finds the slot decided.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due
+from leasehold.domain.errors import InvalidInputError
+from leasehold.domain.instants import to_text
+from leasehold.domain.recurrence import slots_after
+from leasehold.domain.schedule import Decision, Missed, Overlap, decide
+from leasehold.engine.converge import TELL_AGAIN_AFTER, converge
+from leasehold.engine.slot_job import job_of_slot, tell
+from leasehold.store.schedules import ScheduleChanged
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.schedule import Schedule
+    from leasehold.engine.parts import Parts
+
+_TRIES = 5
+# How soon a slot that waits for the job before it is looked at again.
+_WAIT = timedelta(seconds=30)
+# How soon one is whose job cannot be made, because its type is not deployed.
+_BACK_OFF = timedelta(minutes=5)
+
+
+def trigger(name: str, parts: Parts) -> list[JobId]:
+    """Decide about the slots that have come by now; returns the jobs that this call made.
+
+    What is left after some rounds stays due, and the next poll goes on with it.
+    """
+    made: list[JobId] = []
+    existing: frozenset[str] = frozenset()
+    for _ in range(_TRIES):
+        # A slot that comes while all is halted is left undecided: after the halt it is a missed one.
+        if parts.deployment.switches().halt is not None:
+            return made
+        try:
+            schedule = _current(name, parts)
+            if schedule is None:
+                return made
+            jobs, is_done = _decide_once(schedule, existing, parts)
+        except ScheduleChanged as changed:
+            existing |= changed.existing
+            continue
+        made += jobs
+        if is_done:
+            return made
+    return made
+
+
+def _current(name: str, parts: Parts) -> Schedule | None:
+    """The schedule if it runs; one that does not is told to EventBridge and then left alone."""
+    schedule = parts.store.schedules.get(name)
+    if schedule is None:
+        return None
+    converged = converge(schedule, parts)
+    if converged is None or converged.is_active:
+        return converged
+    if converged.due_key is not None:
+        now = parts.clock.now()
+        is_told = converged.is_mirrored or not parts.mirror.is_on
+        parts.store.schedules.look_again(converged, None if is_told else now + TELL_AGAIN_AFTER, now)
+    return None
+
+
+def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> tuple[list[JobId], bool]:
+    """Decide about as many slots as fit into one transaction; the jobs made, and whether that was all."""
+    now = parts.clock.now()
+    if schedule.next_slot() > now:
+        if schedule.due_key is None or Due.parse(schedule.due_key).at <= now:
+            # It was due for EventBridge's sake only.
+            parts.store.schedules.look_again(schedule, _due_at(schedule, schedule.cursor, parts), now)
+        return [], True
+    decision = _decision(schedule, now, parts)
+    if decision is None:
+        parts.store.schedules.look_again(schedule, now + _WAIT, now)
+        return [], True
+    try:
+        jobs = [job_of_slot(schedule, slot, parts) for slot in decision.make]
+    except InvalidInputError:
+        # Due again at once, it would fail at once, in every poll.
+        parts.store.schedules.look_again(schedule, now + _BACK_OFF, now)
+        raise
+    jobs = [job for job in jobs if job.job_id not in existing]
+    token = request_token("trigger", schedule.name, to_text(schedule.cursor), f"{parts.chance.bits(64):x}")
+    due_at = _due_at(schedule, decision.cursor, parts)
+    parts.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)
+    for job in jobs:
+        tell(job, parts)
+    return [job.job_id for job in jobs], due_at > now or schedule.overlap is Overlap.QUEUE
+
+
+def _due_at(schedule: Schedule, cursor: datetime, parts: Parts) -> datetime:
+    """When the schedule needs a poll again: at its next slot, or sooner if EventBridge is to be told again."""
+    following = next(slots_after(schedule.recurrence, cursor))
+    if schedule.is_mirrored or not parts.mirror.is_on:
+        return following
+    return min(following, parts.clock.now() + TELL_AGAIN_AFTER)
+
+
+def _decision(schedule: Schedule, now: datetime, parts: Parts) -> Decision | None:
+    """What to do now; None if the slot has to wait for the job of the one before."""
+    decision = decide(schedule, now)
+    if not decision.make or schedule.overlap is Overlap.ALLOW:
+        return decision
+    is_running = _is_running(schedule, parts)
+    if schedule.overlap is Overlap.QUEUE:
+        return None if is_running else Decision(decision.make[:1], decision.make[0])
+    if is_running:
+        return Decision((), decision.cursor)
+    # Made together they would overlap each other: the first runs, the others are skipped like any that come meanwhile.
+    return Decision(decision.make[:1] if schedule.missed is Missed.ALL else decision.make[-1:], decision.cursor)
+
+
+def _is_running(schedule: Schedule, parts: Parts) -> bool:
+    if schedule.last_job_id is None:
+        return False
+    job = parts.store.jobs.get(schedule.last_job_id)
+    return job is not None and not job.has_ended

@@ -1,0 +1,142 @@
+"""Access patterns of schedules: each change commits with its audit record, each trigger with the jobs that it makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.conditions import Equals, Missing
+from leasehold.domain.due import SERVICE_LANE, Due, position_at
+from leasehold.domain.instants import to_text
+from leasehold.store import keys
+from leasehold.store.audits import audited
+from leasehold.store.definition import JOBS
+from leasehold.store.jobs import insertion
+from leasehold.store.schedule_records import schedule_of, schedule_record
+from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.domain.conditions import Condition
+    from leasehold.domain.job import Job
+    from leasehold.domain.schedule import Schedule
+    from leasehold.store.audits import Deed
+    from leasehold.store.table import Change, Record, Table
+
+_PAGE = 100
+_DUE = frozenset({"due_lane", "due_key"})
+
+
+class ScheduleChanged(Exception):  # noqa: N818  an answer: look again and decide anew
+    """The schedule is not what was read, or a slot's job exists already."""
+
+    def __init__(self, existing: frozenset[str] = frozenset()) -> None:
+        super().__init__("the schedule changed since it was read")
+        self.existing = existing
+
+
+class Schedules:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, name: str) -> Schedule | None:
+        record = self._table.get(keys.schedule(name))
+        return schedule_of(record) if record else None
+
+    def all(self) -> list[Schedule]:
+        schedules: list[Schedule] = []
+        cursor: Record | None = None
+        while True:
+            page = self._table.query(JOBS, keys.SCHEDULE, limit=_PAGE, after=cursor)
+            schedules += [schedule_of(record) for record in page.records]
+            cursor = page.cursor
+            if cursor is None:
+                return schedules
+
+    def commit(self, old: Schedule | None, new: Schedule, deed: Deed, *, due_at: datetime | None, token: str) -> bool:
+        """Put a schedule with its audit record; False if it is not, or no longer, what was read.
+
+        One that is due at once wakes a poller, which tells EventBridge.
+        """
+        record, head = audited(deed, old.audit_head if old else None)
+        due: Record = {} if due_at is None else _due(new.name, due_at, deed.at)
+        if due_at is not None and due_at <= deed.at:
+            due["wake"] = True
+        put = Put(
+            key=keys.schedule(new.name),
+            record={**schedule_record(new), **due, "audit_head": head},
+            conditions=_as_read(old) if old else None,
+        )
+        return self._together(put, record, token)
+
+    def delete(self, schedule: Schedule, deed: Deed, *, token: str) -> bool:
+        """Remove a schedule that EventBridge need not forget first."""
+        record, _ = audited(deed, schedule.audit_head)
+        return self._together(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)), record, token)
+
+    def remove(self, schedule: Schedule) -> bool:
+        """Remove one that was retired, with its record, before."""
+        return self._try(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)))
+
+    def advance(
+        self, seen: Schedule, jobs: Sequence[Job], cursor: datetime, now: datetime, *, due_at: datetime, token: str
+    ) -> None:
+        """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
+        sets: Record = {"cursor": to_text(cursor), **_due(seen.name, due_at, now)}
+        if jobs:
+            sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
+        move = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=frozenset({"wake"}))
+        if not jobs:
+            if not self._try(move):
+                raise ScheduleChanged
+            return
+        try:
+            self._table.transact([move, *(insertion(job) for job in jobs)], token=token)
+        except TransactionCancelled as cancelled:
+            raise ScheduleChanged(frozenset(jobs[at - 1].job_id for at in cancelled.failed if at > 0)) from None
+
+    def look_again(self, seen: Schedule, at: datetime | None, now: datetime) -> None:
+        """Have the schedule looked at later, or never, without deciding about its slots."""
+        sets = {} if at is None else _due(seen.name, at, now)
+        removes = frozenset({"wake"}) | (_DUE if at is None else frozenset())
+        if not self._try(Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
+            raise ScheduleChanged
+
+    def note_mirror(self, seen: Schedule, error: str | None) -> Schedule:
+        """Note what EventBridge said to this version of the schedule."""
+        change = Update(
+            key=keys.schedule(seen.name),
+            conditions=_as_read(seen),
+            sets={"mirror_error": error} if error else {"mirrored_version": seen.version},
+            removes=frozenset() if error else frozenset({"mirror_error"}),
+        )
+        try:
+            return schedule_of(self._table.write(change))
+        except ConditionFailed:
+            raise ScheduleChanged from None
+
+    def _together(self, change: Change, record: Put, token: str) -> bool:
+        try:
+            self._table.transact([change, record], token=token)
+        except TransactionCancelled as cancelled:
+            # Our own record stands there if an earlier try succeeded and its response was lost.
+            return cast("Record", cancelled.failed.get(1) or {}).get("head") == record.record["head"]
+        return True
+
+    def _try(self, change: Update | Delete) -> bool:
+        try:
+            self._table.write(change)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _due(name: str, at: datetime, now: datetime) -> Record:
+    return {"due_lane": SERVICE_LANE, "due_key": Due(at, position_at(now), name).key}
+
+
+def _as_read(schedule: Schedule) -> tuple[Condition, ...]:
+    """Slots are decided and definitions changed by those only who saw the latest of both."""
+    due = Missing("due_key") if schedule.due_key is None else Equals("due_key", schedule.due_key)
+    return (Equals("version", schedule.version), Equals("cursor", to_text(schedule.cursor)), due)
