@@ -32,7 +32,7 @@ PYTHON_READY := .venv/.project-ready
 MINISTACK_READY := .venv-ministack/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup lint types layers test test-fast format demo requirements clean
+.PHONY: help setup lint types layers test test-fast format demo policies requirements clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -43,7 +43,7 @@ setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that dev
 
 test: setup lint types layers  ## All that CI runs: style, types, layers and every test
 	@echo "==> running every test"
-	@$(PYTEST) -n 2 $(ARGS)
+	@$(PYTEST) -n 2 --dist loadgroup $(ARGS)
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
 	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)
@@ -65,19 +65,27 @@ format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-demo: $(PYTHON_READY) $(NODE_READY)  ## See Leasehold at work on this machine; no AWS account needed
+demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and at work on this machine; no account needed
 	@$(BIN)/leasehold demo
+
+policies: $(PYTHON_READY)  ## Write tests/infra/policies anew after rights were meant to change; review the difference
+	@$(BIN)/python -m tests.infra.policy_snapshot
+	@git --no-pager diff --stat -- tests/infra/policies
 
 COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.13 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements"
 UPGRADE ?=
 
-# In this order: the later files are held to the versions of the earlier ones.
+# In this order: the later files are held to the versions of the earlier ones. A file that stays the same keeps its
+# time, or every environment would be made anew.
 requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
 	@for name in requirements/uv layers/dependencies/requirements requirements/dev requirements/ministack; do \
-		echo "==> pinning $$name.txt"; $(COMPILE) $$name.in -o $$name.txt; done
+		echo "==> pinning $$name.txt"; cp -p $$name.txt $$name.before; $(COMPILE) $$name.in -o $$name.txt; \
+		if cmp -s $$name.before $$name.txt; then mv $$name.before $$name.txt; else rm $$name.before; fi; done
 
-clean:  ## Remove all that was installed or built
+clean:  ## Stop the local AWS and remove all that was installed or built
+	@if [ -x $(BIN)/leasehold ]; then $(BIN)/leasehold local down || true; fi
+	rm -rf .leasehold
 	rm -rf .venv .venv-ministack node_modules cdk.out dist build .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -108,7 +116,7 @@ $(PYTHON_READY): pyproject.toml $(PACKAGES_READY)
 $(MINISTACK_READY): requirements/ministack.txt $(UV_READY)
 	@echo "==> installing ministack, the local AWS, into .venv-ministack"
 	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
-	@$(UV) pip sync --quiet --python .venv-ministack --require-hashes requirements/ministack.txt
+	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes requirements/ministack.txt
 	@touch $@
 
 $(NODE_READY): package.json package-lock.json .npmrc

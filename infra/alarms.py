@@ -9,12 +9,13 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
-from infra.metrics import MINUTE, own_metric
+from infra.metrics import MINUTE, own_metric, table_metric
 from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_lambda as lambda_
     from aws_cdk import aws_sns as sns
     from aws_cdk import aws_sqs as sqs
@@ -35,6 +36,7 @@ class Alarms(Construct):
         *,
         stage: Stage,
         topic: sns.ITopic,
+        jobs: dynamodb.ITable,
         poller: lambda_.IFunction,
         reporter: lambda_.IFunction,
         handlers: Sequence[JobFunction],
@@ -52,6 +54,13 @@ class Alarms(Construct):
             "A dead letter was not reported within the stream's time; the hourly sweep will try again.",
             undelivered_reports.metric_approximate_number_of_messages_visible(period=MINUTE),
             above=0,
+        )
+        self._alarm(
+            "TableThrottles",
+            "The job table refuses writes: a partition is at its limit. Raise `shards` if it stays so.",
+            table_metric(jobs.table_name, "WriteThrottleEvents"),
+            above=10,
+            periods=5,
         )
         for handler in handlers:
             self._of_a_job_type(handler)

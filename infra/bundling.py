@@ -15,16 +15,15 @@ from aws_cdk import aws_lambda as lambda_
 from infra.paths import NOT_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 _PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
 
 
 def with_packages(
-    folder: Path, *, architecture: str, requirements: Path, into: str, copies: Sequence[str] = ()
+    folder: Path, *, architecture: str, requirements: str, into: str, copies: bool = False
 ) -> lambda_.Code:
-    """A folder's asset: some of its files, and the packages of a requirements file below `into`."""
+    """An asset with the packages of a requirements file below `into`; with `copies`, with the folder's own code too."""
     return lambda_.Code.from_asset(
         str(folder),
         exclude=NOT_CODE,
@@ -40,9 +39,7 @@ def with_packages(
 
 @jsii.implements(ILocalBundling)
 class UvBundling:
-    def __init__(
-        self, folder: Path, *, architecture: str, requirements: Path, into: str, copies: Sequence[str]
-    ) -> None:
+    def __init__(self, folder: Path, *, architecture: str, requirements: str, into: str, copies: bool) -> None:
         self._folder = folder
         self._architecture = architecture
         self._requirements = requirements
@@ -50,17 +47,18 @@ class UvBundling:
         self._copies = copies
 
     def try_bundle(self, output_dir: str, options: Any = None, **_: Any) -> bool:
-        for name in self._copies:
-            shutil.copy2(self._folder / name, output_dir)
-        are_hashed = "--hash=" in self._requirements.read_text()
+        if self._copies:
+            not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
+            shutil.copytree(self._folder, output_dir, ignore=not_code, dirs_exist_ok=True)
+        # Where hashes are listed, everything is: a package that nobody listed must not slip in.
+        checks = ["--require-hashes", "--no-deps"] if "--hash=" in self._requirements else []
         command = [
-            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", "--no-deps" if are_hashed else "--quiet"),
-            *(["--require-hashes"] if are_hashed else []),
+            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", *checks),
             *("--python-version", "3.13", "--python-platform", _PLATFORMS[self._architecture]),
             *("--target", os.path.join(output_dir, self._into)),
-            *("--requirement", str(self._requirements)),
+            *("--requirement", "-"),
         ]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True, input=self._requirements, text=True)
         return True
 
 

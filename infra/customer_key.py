@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import ArnFormat, Aws, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 if TYPE_CHECKING:
     from infra.stages import Stage
+
+
+_FOR_LOGS = (
+    *("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey"),
+    *("GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"),
+)
 
 
 class CustomerKey(Construct):
@@ -20,7 +26,7 @@ class CustomerKey(Construct):
             self,
             "Key",
             alias=f"alias/{stage.named('data')}",
-            description=f"Leasehold {stage.name}: tables, queues and the alert topic",
+            description=f"Leasehold {stage.name}: tables, queues, logs and the alert topic",
             enable_key_rotation=True,
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )
@@ -32,5 +38,24 @@ class CustomerKey(Construct):
                 actions=["kms:Decrypt", "kms:GenerateDataKey"],
                 # In a key's own policy `*` is the key itself.
                 resources=["*"],
+                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
             )
+        )
+        self.key.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="LetLogsEncrypt",
+                principals=[iam.ServicePrincipal(f"logs.{Aws.REGION}.amazonaws.com")],
+                actions=[f"kms:{action}" for action in _FOR_LOGS],
+                resources=["*"],
+                conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": self._log_groups(stage)}},
+            )
+        )
+
+    def _log_groups(self, stage: Stage) -> str:
+        """The groups of this stage's stacks: CloudFormation names them after the stack."""
+        return Stack.of(self).format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=f"leasehold-{stage.name}-*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )

@@ -10,6 +10,7 @@ from constructs import Construct
 
 from infra.metrics import own_metric, table_metric
 from leasehold.engine import telemetry
+from leasehold.store.definition import DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # On-demand prices of us-east-1 in dollars; an estimate that shows the trend, not the bill.
 WRITE_UNIT_PRICE = 0.625e-6
 READ_UNIT_PRICE = 0.125e-6
+MINUTES_A_MONTH = 43_200
 OUTCOMES = ("success", "failed", "dead_letter", "cancelled", "skipped")
 
 
@@ -97,15 +99,22 @@ class Dashboard(Construct):
     def _of_the_table(self, table: str) -> list[cloudwatch.IWidget]:
         written = table_metric(table, "ConsumedWriteCapacityUnits")
         read = table_metric(table, "ConsumedReadCapacityUnits")
-        due_written = table_metric(table, "ConsumedWriteCapacityUnits", GlobalSecondaryIndexName="due")
+        indexes = [DUE_INDEX, ENDED_INDEX] if self._stage.ended_index else [DUE_INDEX]
+        in_indexes = {
+            f"{index.name}_written": table_metric(
+                table, "ConsumedWriteCapacityUnits", GlobalSecondaryIndexName=index.name
+            )
+            for index in indexes
+        }
+        all_written = " + ".join(["written", *in_indexes])
         cost = cloudwatch.MathExpression(
-            expression=f"((written + due_written) * {WRITE_UNIT_PRICE:.9f} + read * {READ_UNIT_PRICE:.9f}) * 43200",
-            using_metrics={"written": written, "due_written": due_written, "read": read},
+            expression=f"(({all_written}) * {WRITE_UNIT_PRICE:.9f} + read * {READ_UNIT_PRICE:.9f}) * {MINUTES_A_MONTH}",
+            using_metrics={"written": written, "read": read, **in_indexes},
             label="dollars a month at this rate",
             period=Duration.minutes(1),
         )
         return [
-            cloudwatch.GraphWidget(title="Units a minute", left=[written, due_written, read], width=8),
+            cloudwatch.GraphWidget(title="Units a minute", left=[written, *in_indexes.values(), read], width=8),
             cloudwatch.GraphWidget(
                 title="Throttled requests",
                 left=[table_metric(table, "WriteThrottleEvents"), table_metric(table, "ReadThrottleEvents")],

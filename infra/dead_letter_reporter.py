@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from infra.acknowledgements import STREAM_LISTING, acknowledge
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.paths import FUNCTIONS
 from infra.rights import reporter_statements, stream_statements
+from infra.scheduled_start import ScheduledStart
 from infra.undelivered import Undelivered
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class DeadLetterReporter(Construct):
                 folder=FUNCTIONS / "dead_letter_reporter",
                 timeout=Duration.seconds(60),
                 memory_size=256,
+                max_event_age=Duration.minutes(5),
+                key=key,
                 environment=environment,
                 statements=[
                     *reporter_statements(jobs, dead_letters),
@@ -64,7 +67,16 @@ class DeadLetterReporter(Construct):
         )
         self.function = self.lambda_.function
         self._follow(dead_letters, stage, key)
-        self._sweep(stage)
+        ScheduledStart(
+            self,
+            "Sweep",
+            name=stage.named("dead-letter-sweep"),
+            description="Reports what outlived the stream",
+            expression="rate(1 hour)",
+            function=self.function,
+            event=SWEEP,
+            spread_minutes=15,
+        )
 
     def _follow(self, dead_letters: dynamodb.ITable, stage: Stage, key: kms.IKey | None) -> None:
         self.undelivered = Undelivered(self, "Undelivered", name="undelivered-reports", stage=stage, key=key)
@@ -91,31 +103,7 @@ class DeadLetterReporter(Construct):
             ),
         )
         mapping.node.add_dependency(self.lambda_.policy)
-
-    def _sweep(self, stage: Stage) -> None:
-        may_invoke = iam.PolicyStatement(
-            sid="Sweep", actions=["lambda:InvokeFunction"], resources=[self.function.function_arn]
-        )
-        role = iam.Role(
-            self,
-            "SweepRole",
-            assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"),
-            description="Lets EventBridge Scheduler start the sweep",
-            inline_policies={"sweep": iam.PolicyDocument(statements=[may_invoke])},
-        )
-        scheduler.CfnSchedule(
-            self,
-            "Sweep",
-            name=stage.named("dead-letter-sweep"),
-            description="Reports what outlived the stream",
-            schedule_expression="rate(1 hour)",
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(
-                mode="FLEXIBLE", maximum_window_in_minutes=15
-            ),
-            target=scheduler.CfnSchedule.TargetProperty(
-                arn=self.function.function_arn, role_arn=role.role_arn, input=json.dumps(SWEEP)
-            ),
-        )
+        acknowledge(self.lambda_.policy, *STREAM_LISTING)
 
 
 def dsn_statements(scope: Construct, stage: Stage) -> list[iam.PolicyStatement]:

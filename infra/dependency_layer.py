@@ -25,7 +25,7 @@ class DependencyLayer(Construct):
             code=with_packages(
                 DEPENDENCY_LAYER,
                 architecture=stage.architecture,
-                requirements=DEPENDENCY_LAYER / "requirements.txt",
+                requirements=(DEPENDENCY_LAYER / "requirements.txt").read_text(),
                 into="python",
             ),
             compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],

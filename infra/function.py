@@ -5,25 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aws_cdk import Duration, IgnoreMode, RemovalPolicy, Stack
+from aws_cdk import Duration, IgnoreMode, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.acknowledgements import (
+    NO_EVENT_DESTINATION,
+    NO_EVENT_QUEUE,
+    NO_XRAY,
+    OLDER_RUNTIME,
+    acknowledge,
+    acknowledge_log_streams,
+)
 from infra.dependency_layer import architecture_of
 from infra.paths import NOT_CODE
+from infra.retention import retention_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from aws_cdk import aws_kms as kms
+
     from infra.stages import Stage
+
+
+MAX_NAME = 64  # characters of a function's name, by Lambda
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionProps:
-    """name: of the function, its role and its log group. statements: all that its role allows besides logging."""
+    """name: of the function and its log group.
+    statements: all that its role allows besides logging.
+    max_event_age: how long an asynchronous event may wait; one that failed is never tried again.
+    key: a customer key for its logs.
+    """
 
     name: str
     description: str
@@ -32,9 +50,11 @@ class FunctionProps:
     memory_size: int
     environment: Mapping[str, str]
     statements: Sequence[iam.PolicyStatement]
+    max_event_age: Duration
     reserved_concurrent_executions: int | None = None
     log_retention_days: int | None = None
     code: lambda_.Code | None = None
+    key: kms.IKey | None = None
 
 
 class LeaseholdFunction(Construct):
@@ -48,18 +68,19 @@ class LeaseholdFunction(Construct):
         props: FunctionProps,
     ) -> None:
         super().__init__(scope, construct_id)
-        name = stage.named(props.name)
+        name = checked_name(stage.named(props.name))
         self.log_group = logs.LogGroup(
             self,
             "Logs",
-            log_group_name=f"/leasehold/{stage.name}/{props.name}",
-            retention=_retention(props.log_retention_days or stage.log_retention_days),
+            # Logs that are kept have no name of ours: it would be taken when a job type is removed and comes back.
+            log_group_name=None if stage.keeps_data else f"/leasehold/{stage.name}/{props.name}",
+            retention=retention_of(props.log_retention_days or stage.log_retention_days),
+            encryption_key=props.key,
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )
         self.role = iam.Role(
             self,
             "Role",
-            role_name=f"{name}-{Stack.of(self).region}",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             description=f"What {name} may do, and nothing else",
         )
@@ -89,7 +110,12 @@ class LeaseholdFunction(Construct):
             roles=[self.role],
             statements=[self._may_log(), *props.statements],
         )
-        self.function.node.add_dependency(self.role)
+        self.events = lambda_.EventInvokeConfig(
+            self, "Events", function=self.function, retry_attempts=0, max_event_age=props.max_event_age
+        )
+        acknowledge(self.function, *OLDER_RUNTIME, *NO_EVENT_QUEUE, *NO_XRAY)
+        acknowledge(self.events, *NO_EVENT_DESTINATION)
+        acknowledge_log_streams(self.policy, self.log_group)
 
     def _may_log(self) -> iam.PolicyStatement:
         return iam.PolicyStatement(
@@ -100,35 +126,10 @@ class LeaseholdFunction(Construct):
         )
 
 
-def _retention(days: int) -> logs.RetentionDays:
-    for name, retention in logs.RetentionDays.__members__.items():
-        if _DAYS.get(name) == days:
-            return retention
-    raise ValueError(f"log retention of {days} days: use one of {sorted(_DAYS.values())}.")
-
-
-# CDK names the numbers that CloudWatch accepts, and does not say them.
-_DAYS = {
-    "ONE_DAY": 1,
-    "THREE_DAYS": 3,
-    "FIVE_DAYS": 5,
-    "ONE_WEEK": 7,
-    "TWO_WEEKS": 14,
-    "ONE_MONTH": 30,
-    "TWO_MONTHS": 60,
-    "THREE_MONTHS": 90,
-    "FOUR_MONTHS": 120,
-    "FIVE_MONTHS": 150,
-    "SIX_MONTHS": 180,
-    "ONE_YEAR": 365,
-    "THIRTEEN_MONTHS": 400,
-    "EIGHTEEN_MONTHS": 545,
-    "TWO_YEARS": 731,
-    "THREE_YEARS": 1096,
-    "FIVE_YEARS": 1827,
-    "SIX_YEARS": 2192,
-    "SEVEN_YEARS": 2557,
-    "EIGHT_YEARS": 2922,
-    "NINE_YEARS": 3288,
-    "TEN_YEARS": 3653,
-}
+def checked_name(name: str) -> str:
+    if len(name) > MAX_NAME:
+        raise ValueError(
+            f"the function {name!r} would have a name of {len(name)} characters; Lambda takes {MAX_NAME}. "
+            "Shorten the name of the job type's folder, or of the stage."
+        )
+    return name

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Duration, Fn
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.acknowledgements import acknowledge_wildcard
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.handler_code import handler_code
-from infra.paths import ROOT
 from infra.rights import handler_statements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from aws_cdk import aws_dynamodb as dynamodb
+    from aws_cdk import aws_kms as kms
 
     from infra.stages import Stage
     from leasehold.settings.job_toml import JobFolder
@@ -31,11 +33,13 @@ class JobFunction(Construct):
         construct_id: str,
         *,
         stage: Stage,
+        root: Path,
         folder: JobFolder,
         layers: Sequence[lambda_.ILayerVersion],
         environment: Mapping[str, str],
         jobs: dynamodb.ITable,
         dead_letters: dynamodb.ITable,
+        key: kms.IKey | None,
         key_statements: Sequence[iam.PolicyStatement] = (),
     ) -> None:
         super().__init__(scope, construct_id)
@@ -49,29 +53,27 @@ class JobFunction(Construct):
             props=FunctionProps(
                 name=function_name(folder.name),
                 description=f"Handles {folder.name} jobs",
-                folder=ROOT / folder.path,
+                folder=root / folder.path,
                 timeout=Duration.seconds(job_type.timeout.total_seconds()),
                 memory_size=folder.memory_mb,
                 environment={**environment, **folder.environment},
                 statements=[
-                    *handler_statements(jobs, dead_letters),
+                    *handler_statements(folder.name, jobs, dead_letters),
                     *(_statement(number, each) for number, each in enumerate(folder.permissions)),
                     *key_statements,
                 ],
+                # Leasehold retries by itself; an event that is older than this is outside of its lease.
+                max_event_age=Duration.seconds(job_type.max_event_age.total_seconds()),
                 reserved_concurrent_executions=folder.reserved_concurrency,
                 log_retention_days=folder.log_retention_days,
-                code=handler_code(folder, stage),
+                code=handler_code(root, folder, stage),
+                key=key,
             ),
         )
         self.function = self.lambda_.function
-        # Leasehold retries by itself; an event that is older than the lease allows would only be refused.
-        lambda_.EventInvokeConfig(
-            self,
-            "Async",
-            function=self.function,
-            retry_attempts=0,
-            max_event_age=Duration.seconds(job_type.max_event_age.total_seconds()),
-        )
+        for permission in folder.permissions:
+            for resource in (each for each in permission.resources if "*" in each or "?" in each):
+                acknowledge_wildcard(self.lambda_.policy, resource, str(permission.reason))
 
 
 def function_name(job_type: str) -> str:
@@ -82,7 +84,14 @@ def _statement(number: int, permission: Permission) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         sid=f"Own{number}",
         actions=list(permission.actions),
-        # Account and region are filled in by CloudFormation: they are not known where a job.toml is written.
-        resources=[Fn.sub(each) if "${" in each else each for each in permission.resources],
+        resources=[_filled_in(each) for each in permission.resources],
         conditions=dict(permission.conditions) or None,
     )
+
+
+def _filled_in(resource: str) -> str:
+    """Account and region are filled in by CloudFormation: they are not known where a job.toml is written."""
+    known = {"${AWS::Partition}": Aws.PARTITION, "${AWS::Region}": Aws.REGION, "${AWS::AccountId}": Aws.ACCOUNT_ID}
+    for placeholder, value in known.items():
+        resource = resource.replace(placeholder, value)
+    return resource

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from infra.acknowledgements import STREAM_LISTING, acknowledge
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.paths import FUNCTIONS
 from infra.rights import poller_statements, stream_statements
+from infra.scheduled_start import ScheduledStart
 from infra.undelivered import Undelivered
 from leasehold.settings import variables
 
@@ -76,43 +77,24 @@ class Poller(Construct):
                     *(stream_statements(jobs) if stage.wake_by_stream else []),
                     *key_statements,
                 ],
+                # A resident that cannot start now is started by the next wake or tick.
+                max_event_age=Duration.seconds(60),
                 reserved_concurrent_executions=stage.poller_concurrency,
+                key=key,
             ),
         )
         self.function = self.lambda_.function
-        # A resident that cannot start now is started by the next wake or tick: no retry, and no old event.
-        lambda_.EventInvokeConfig(
-            self, "Async", function=self.function, retry_attempts=0, max_event_age=Duration.seconds(60)
-        )
-        self._tick()
-        if stage.wake_by_stream:
-            self._wake(jobs, key)
-
-    def _tick(self) -> None:
-        role = iam.Role(
-            self,
-            "TickRole",
-            assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com"),
-            description="Lets EventBridge Scheduler tick the poller",
-            inline_policies={"tick": iam.PolicyDocument(statements=[_may_invoke([self.function.function_arn])])},
-        )
-        scheduler.CfnSchedule(
+        ScheduledStart(
             self,
             "Tick",
-            name=self._stage.named("tick"),
+            name=stage.named("tick"),
             description="The safety net: everything due is found at the latest by this",
-            schedule_expression="rate(1 minute)",
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            target=scheduler.CfnSchedule.TargetProperty(
-                arn=self.function.function_arn,
-                role_arn=role.role_arn,
-                input=json.dumps(TICK),
-                # The next tick is a minute away and does the same.
-                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
-                    maximum_retry_attempts=0, maximum_event_age_in_seconds=60
-                ),
-            ),
+            expression="rate(1 minute)",
+            function=self.function,
+            event=TICK,
         )
+        if stage.wake_by_stream:
+            self._wake(jobs, key)
 
     def _wake(self, jobs: dynamodb.ITable, key: kms.IKey | None) -> None:
         undelivered = Undelivered(self, "Undelivered", name="undelivered-wakes", stage=self._stage, key=key)
@@ -138,6 +120,7 @@ class Poller(Construct):
             ),
         )
         mapping.node.add_dependency(self.lambda_.policy)
+        acknowledge(self.lambda_.policy, *STREAM_LISTING)
 
 
 def _interval(stage: Stage) -> dict[str, str]:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import Aws, CfnOutput, Stack
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 
 from infra.alarms import Alarms
 from infra.code_layer import CodeLayer
 from infra.dashboard import Dashboard
+from infra.data_stack import boundary_of
 from infra.dead_letter_reporter import DeadLetterReporter, dsn_statements
 from infra.dependency_layer import DependencyLayer
 from infra.job_function import JobFunction
+from infra.paths import ROOT
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
-from infra.rights import enqueue_statements, key_statements
+from infra.rights import enqueue_statements, key_statements, manage_schedules_statements, schedule_statements
+from infra.schedules import ScheduleTrigger, ScheduleWakes
 from leasehold.settings import variables
-from leasehold.settings.job_folder import registry_of
+from leasehold.settings.job_folder import registry_of, schedules_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from aws_cdk import aws_iam as iam
     from constructs import Construct
 
     from infra.data_stack import DataStack
@@ -32,10 +36,24 @@ if TYPE_CHECKING:
 
 
 class QueueStack(Stack):
+    """`folders` are the job types, with paths below `root`."""
+
     def __init__(
-        self, scope: Construct, construct_id: str, *, stage: Stage, data: DataStack, folders: Sequence[JobFolder]
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Stage,
+        data: DataStack,
+        folders: Sequence[JobFolder],
+        root: Path = ROOT,
     ) -> None:
-        super().__init__(scope, construct_id, description=f"Leasehold {stage.name}: what works on the jobs")
+        super().__init__(
+            scope,
+            construct_id,
+            description=f"Leasehold {stage.name}: what works on the jobs",
+            permissions_boundary=boundary_of(stage),
+        )
         jobs, dead_letters = data.jobs.table, data.dead_letters.table
         self._jobs = jobs
         self._key = data.key
@@ -56,24 +74,46 @@ class QueueStack(Stack):
                 self,
                 f"Job-{folder.name}",
                 stage=stage,
+                root=root,
                 folder=folder,
                 layers=layers,
                 environment=environment,
                 jobs=jobs,
                 dead_letters=dead_letters,
+                key=data.key,
                 key_statements=[*dsn_statements(self, stage), *use_key],
             )
             for folder in folders
         ]
+        wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
+        schedules = schedules_of(folders)
         self.poller = Poller(
             self,
             "Poller",
             stage=stage,
             layers=layers,
-            environment=environment,
+            environment={**environment, **wakes.environment},
             jobs=jobs,
             dead_letters=dead_letters,
             handlers=[handler.function for handler in handlers],
+            key=data.key,
+            key_statements=[
+                *dsn_statements(self, stage),
+                *use_key,
+                *schedule_statements(jobs),
+                *wakes.statements,
+            ],
+        )
+        wakes.acknowledge(self.poller.lambda_)
+        trigger = ScheduleTrigger(
+            self,
+            "ScheduleTrigger",
+            stage=stage,
+            wakes=wakes,
+            schedules=schedules,
+            layers=layers,
+            environment=environment,
+            jobs=jobs,
             key=data.key,
             key_statements=[*dsn_statements(self, stage), *use_key],
         )
@@ -101,7 +141,9 @@ class QueueStack(Stack):
                 shards=stage.shards,
                 ended_index=stage.ended_index,
             ),
-            needs=[self.poller, *handlers],
+            schedules=schedules,
+            needs=[self.poller, trigger, *handlers],
+            key=data.key,
             key_statements=use_key,
         )
         self._watch(stage, reporter, handlers)
@@ -113,8 +155,26 @@ class QueueStack(Stack):
         for statement in key_statements(self._key) if self._key else []:
             grantee.grant_principal.add_to_principal_policy(statement)
 
+    def grant_manage_schedules(self, grantee: iam.IGrantable) -> None:
+        """Let a program of yours use `queue.schedules`, and nothing else."""
+        for statement in [
+            *manage_schedules_statements(self._jobs),
+            *(key_statements(self._key) if self._key else []),
+        ]:
+            grantee.grant_principal.add_to_principal_policy(statement)
+
     def _watch(self, stage: Stage, reporter: DeadLetterReporter, handlers: Sequence[JobFunction]) -> None:
         topic = sns.Topic(self, "Alerts", topic_name=stage.named("alerts"), master_key=self._key, enforce_ssl=True)
+        # A topic with a policy of its own has lost the default one, by which alarms could publish.
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="LetAlarmsPublish",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+            )
+        )
         if stage.alarm_email is not None:
             topic.add_subscription(subscriptions.EmailSubscription(stage.alarm_email))
         alarms = Alarms(
@@ -122,6 +182,7 @@ class QueueStack(Stack):
             "Alarms",
             stage=stage,
             topic=topic,
+            jobs=self._jobs,
             poller=self.poller.function,
             reporter=reporter.function,
             handlers=handlers,

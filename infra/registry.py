@@ -10,19 +10,22 @@ from constructs import Construct
 
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.paths import FUNCTIONS
-from infra.rights import registry_statements
+from infra.rights import deployed_schedule_statements, registry_statements
 from leasehold.store.registries import registry_record
+from leasehold.store.schedule_records import definition_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_iam as iam
+    from aws_cdk import aws_kms as kms
     from aws_cdk import aws_lambda as lambda_
     from constructs import IDependable
 
     from infra.stages import Stage
     from leasehold.domain.control import Registry
+    from leasehold.domain.schedule import Schedule
 
 
 class PublishedRegistry(Construct):
@@ -38,7 +41,9 @@ class PublishedRegistry(Construct):
         environment: Mapping[str, str],
         jobs: dynamodb.ITable,
         registry: Registry,
+        schedules: Sequence[Schedule],
         needs: Sequence[IDependable],
+        key: kms.IKey | None,
         key_statements: Sequence[iam.PolicyStatement] = (),
     ) -> None:
         super().__init__(scope, construct_id)
@@ -53,8 +58,11 @@ class PublishedRegistry(Construct):
                 folder=FUNCTIONS / "registry_publisher",
                 timeout=Duration.seconds(60),
                 memory_size=256,
+                # Never tried again: a second try could come after the rollback, and undo it.
+                max_event_age=Duration.minutes(2),
+                key=key,
                 environment=environment,
-                statements=[*registry_statements(jobs), *key_statements],
+                statements=[*registry_statements(jobs), *deployed_schedule_statements(jobs), *key_statements],
             ),
         )
         resource = CustomResource(
@@ -62,6 +70,11 @@ class PublishedRegistry(Construct):
             "Registry",
             resource_type="Custom::LeaseholdRegistry",
             service_token=self.publisher.function.function_arn,
-            properties={"Registry": json.dumps(registry_record(registry), sort_keys=True)},
+            # A publisher that dies without an answer fails the deployment soon, not after the default of an hour.
+            service_timeout=Duration.minutes(5),
+            properties={
+                "Registry": json.dumps(registry_record(registry), sort_keys=True),
+                "Schedules": json.dumps({each.name: definition_record(each) for each in schedules}, sort_keys=True),
+            },
         )
-        resource.node.add_dependency(self.publisher.policy, *needs)
+        resource.node.add_dependency(self.publisher.policy, self.publisher.events, *needs)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
+from leasehold.domain.job_type import type_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
+from leasehold.store.keys import scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,8 @@ DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
 CONTROL_PARTITIONS = ("control",)
 WATCH_PARTITIONS = ("watch",)
+SCHEDULE_PARTITIONS = ("schedule",)
+SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
 
 
 def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -32,7 +36,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
             JOB_PARTITIONS,
         ),
-        _on_keys("MoveDedupRecords", jobs, ["GetItem", "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
+        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("WorkOnScopes", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
@@ -42,11 +46,14 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
     ]
 
 
-def handler_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
+def handler_statements(
+    job_type: str, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
+    """Dedup records and seats of its own type only; a job's own partition does not say its type."""
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], JOB_PARTITIONS),
-        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
-        _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
+        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type}#*"]),
+        _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], [scope_partition(type_scope(job_type))]),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
     ]
@@ -60,6 +67,39 @@ def reporter_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) ->
     ]
 
 
+def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What triggering a schedule needs besides the right to put jobs."""
+    return [
+        _on_keys("WorkOnSchedules", jobs, ["GetItem", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+    ]
+
+
+def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    return [
+        _on_keys("MakeJobs", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        *schedule_statements(jobs),
+    ]
+
+
+def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs for `queue.schedules`: EventBridge is told by the poller, not by it."""
+    return [
+        _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem"], SCHEDULE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _on_keys("RunByHand", jobs, ["PutItem"], JOB_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+    ]
+
+
+def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a deployment needs to write its schedules, with their audit records."""
+    return [
+        _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+    ]
+
+
 def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
         _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
@@ -68,10 +108,14 @@ def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 
 
 def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
-    """What a program needs to enqueue, in bulk and deduplicated too; nothing that reads a payload of others."""
+    """What a program needs to enqueue, in bulk and deduplicated too.
+
+    It reads and updates jobs as well: whether the job that holds a dedup key has ended, and to cancel one that it
+    replaces. It cannot list jobs, claim seats, switch anything off, or see dead letters.
+    """
     return [
-        _on_keys("Enqueue", jobs, ["PutItem", "UpdateItem", "GetItem", "PartiQLInsert"], JOB_PARTITIONS),
-        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
+        _on_keys("Enqueue", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], JOB_PARTITIONS),
+        _on_keys("Deduplicate", jobs, ["PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
     ]
 

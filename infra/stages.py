@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from leasehold.settings.job_toml import LOG_RETENTION_DAYS
+
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from collections.abc import Iterator
+
+MAX_SHARDS = 4096  # a job's id has twelve bits for its shard
+_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +27,14 @@ class Stage:
     ended_index: list ended jobs by type and status, for one more write unit per job.
     wake_by_stream: start due jobs within a second; off, everything runs at the tick or at `poll_interval`.
     poll_interval: below a minute, the tick stays and polls at this interval; None for once a minute.
-    poller_concurrency: reserved for the poller: the tick, a resident, and the wakes of the stream's shards.
-    customer_key: encrypt tables, topic and queues with a key of this account instead of AWS's own.
+    poller_concurrency: reserved for the poller: two ticks, a resident, and the wakes of the stream's shards; None for
+        no reserve, e.g. in a new account whose whole limit is 10.
+    customer_key: encrypt tables, topic, queues and logs with a key of this account instead of AWS's own.
     permissions_boundary: name of a managed policy that bounds every role, where an organisation asks for one.
     sentry_dsn_secret, sentry_dsn_parameter: where the DSN is kept, in Secrets Manager or SSM; none for no Sentry.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
     alarm_email: who is told; None for a topic without a subscriber.
+    with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
     """
 
     name: str
@@ -35,13 +44,33 @@ class Stage:
     ended_index: bool = True
     wake_by_stream: bool = True
     poll_interval: timedelta | None = None
-    poller_concurrency: int = 5
+    poller_concurrency: int | None = 5
     customer_key: bool = False
     permissions_boundary: str | None = None
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
     log_retention_days: int = 30
     alarm_email: str | None = None
+    with_exercises: bool = False
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            raise ValueError(f"stage {self.name!r} in infra/stages.py: " + " ".join(problems))
+
+    def _problems(self) -> Iterator[str]:
+        if not _NAME.fullmatch(self.name):
+            yield f"name = {self.name!r}: it is part of every resource's name. Use 1 to 16 of a-z and 0-9."
+        if not 1 <= self.shards <= MAX_SHARDS:
+            yield f"shards = {self.shards}: a job's id holds 1 to {MAX_SHARDS}. Use one of these."
+        if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
+            yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
+        if self.poller_concurrency is not None and self.poller_concurrency < 4:
+            yield f"poller_concurrency = {self.poller_concurrency}: ticks, a resident and wakes run at once. Use 4."
+        if self.log_retention_days not in LOG_RETENTION_DAYS:
+            yield f"log_retention_days = {self.log_retention_days}: CloudWatch takes one of {LOG_RETENTION_DAYS}."
+        if self.sentry_dsn_secret and self.sentry_dsn_parameter:
+            yield "sentry_dsn_secret and sentry_dsn_parameter: the DSN has one place. Remove one of them."
 
     def named(self, name: str) -> str:
         """The physical name of a resource: programs outside of the stacks find tables and functions by it."""
@@ -62,7 +91,14 @@ STAGES: tuple[Stage, ...] = (
         sentry_dsn_secret="leasehold/prod/sentry-dsn",
     ),
     # What `leasehold local deploy` puts onto the local AWS of this machine.
-    Stage(name="local", architecture="x86_64", log_retention_days=1),
+    Stage(
+        name="local",
+        architecture="x86_64",
+        log_retention_days=1,
+        # Nothing is stored there unless somebody wants to see the reports: put a DSN there, and they are sent.
+        sentry_dsn_parameter="/leasehold/local/sentry-dsn",
+        with_exercises=True,
+    ),
 )
 
 

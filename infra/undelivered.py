@@ -9,6 +9,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.acknowledgements import LAST_QUEUE, acknowledge
+
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
@@ -28,6 +30,7 @@ class Undelivered(Construct):
             encryption_master_key=key,
             enforce_ssl=True,
         )
+        acknowledge(self.queue, *LAST_QUEUE)
 
     def allow_from(self, source: LeaseholdFunction) -> None:
         """Lambda writes to the destination with the rights of the function whose records they are."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 from botocore.config import Config
 
 from leasehold.local import servers
+from leasehold.local.aws import inspection
+from leasehold.local.aws.instance import LocalAws
+from tests.local_project import LocalProject
+from tests.local_stack import DSN_PARAMETER, LocalStack
+from tests.sentry_server import SentryServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +25,22 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 REGION = "us-east-1"
+# What is slow to set up is set up once: all tests of these folders go to the same process, with `--dist loadgroup`.
+GROUPS = {"tests/infra/": "infra", "tests/e2e/": "local-aws", "tests/acceptance/": "local-aws"}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Group by folder: with pytest 9.2, xdist 3.8 does not see the marker xdist_group."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
+
+    class ByFolder(LoadGroupScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return next((group for folder, group in GROUPS.items() if nodeid.startswith(folder)), nodeid)
+
+    return ByFolder(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -72,3 +94,35 @@ def make_client(aws_environment: None) -> Iterator[Callable[[str], DynamoDBClien
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture(scope="session")
+def sentry() -> Iterator[SentryServer]:
+    """A Sentry that the deployed functions report to."""
+    with SentryServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def local_project(tmp_path_factory: pytest.TempPathFactory, sentry: SentryServer) -> Iterator[LocalProject]:
+    """A copy of this project, and its local AWS started and empty but for the DSN of a Sentry."""
+    project = LocalProject.make(tmp_path_factory.mktemp("local-aws") / "project")
+    try:
+        answer = project.leasehold("local", "up", "--port", str(servers.free_port()))
+        assert answer.returncode == 0, answer.stderr
+        running = LocalAws(project.root).running()
+        assert running is not None
+        parameters = inspection.client(running, "ssm")
+        parameters.put_parameter(Name=DSN_PARAMETER, Value=sentry.dsn, Type="SecureString")
+        yield project
+    finally:
+        LocalAws(project.root).down()
+        shutil.rmtree(project.root, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def local_stack(local_project: LocalProject, sentry: SentryServer) -> LocalStack:
+    """The stacks, deployed there; up to date already where the demo has deployed them."""
+    stack = LocalStack(local_project, sentry)
+    stack.deploy()
+    return stack

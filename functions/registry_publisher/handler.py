@@ -1,4 +1,4 @@
-"""Writes the registry of job types at every deployment, as a custom resource of the stack."""
+"""Writes the registry of job types, and their schedules, at every deployment, as a custom resource of the stack."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.container import open_container
 from leasehold.aws.custom_resource import answered
+from leasehold.engine.schedules import deploy
 from leasehold.engine.switch import publish
 from leasehold.store.registries import registry_of
+from leasehold.store.schedule_records import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,4 +21,7 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
         # A deleted stack leaves the registry: jobs that wait keep their settings until it is deployed again.
         if event["RequestType"] != "Delete":
             registry = registry_of(json.loads(event["ResourceProperties"]["Registry"]))
-            publish(registry, open_container("registry_publisher").parts)
+            schedules = json.loads(event["ResourceProperties"]["Schedules"])
+            parts = open_container("registry_publisher").parts
+            publish(registry, parts)
+            deploy([definition_of(name, record) for name, record in schedules.items()], parts)

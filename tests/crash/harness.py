@@ -82,7 +82,7 @@ def _kill(site: Site, scenario: Scenario, fault: Fault, at: int | None, *, try_a
     _bring_to_rest(world, scenario, prepared)
 
 
-def _trouble(site: Site, scenario: Scenario, fault: Fault, at: int | None, course: Course | None) -> None:
+def _trouble(site: Site, scenario: Scenario, fault: Fault, at: int | None, course: Course) -> None:
     world = site.world()
     prepared = scenario.prepare(world)
     subject = world.subject()
@@ -90,10 +90,9 @@ def _trouble(site: Site, scenario: Scenario, fault: Fault, at: int | None, cours
     report = scenario.act(subject, prepared)
     survived = _course(site, subject, report)
     assert_untroubled(subject)
-    if course is not None:
-        assert _contains(survived.calls, course.calls), f"something was left out: {survived.calls}"
-        assert survived.report == course.report, "the caller was told something else than without the fault"
-        assert survived.events == course.events, "the logs say something else than without the fault"
+    assert _contains(survived.calls, course.calls), f"something was left out: {survived.calls}"
+    assert survived.report == course.report, "the caller was told something else than without the fault"
+    assert survived.events == course.events, "the logs say something else than without the fault"
     _bring_to_rest(world, scenario, prepared)
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -71,8 +72,15 @@ def test_the_scheduler_ports_example_completes_its_job(deployed: LeaseholdTest, 
     assert deployed.queue.get(str(shown["job_id"])).status is JobStatus.COMPLETED
 
 
+def test_the_recurring_job_of_the_readme_is_at_nine_on_weekdays(shown: dict[str, Any]) -> None:
+    exec(code_blocks("README.md", "python")[3], shown)
+
+    local = [slot.astimezone(ZoneInfo("Europe/Berlin")) for slot in shown["coming"]]
+    assert [(slot.hour, slot.weekday() < 5) for slot in local] == [(9, True)] * 3
+
+
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 3
+    assert len(code_blocks("README.md", "python")) == 4
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

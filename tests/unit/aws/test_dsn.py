@@ -115,13 +115,15 @@ def test_it_is_read_from_a_real_endpoint(
 
 
 @pytest.mark.ministack
-@pytest.mark.parametrize("place", [{"secret": "nowhere"}, {"parameter": "/nowhere"}])
+@pytest.mark.parametrize(
+    "stored", [StoredDsn(secret="nowhere"), StoredDsn(parameter="/nowhere")], ids=["secret", "ssm"]
+)
 def test_where_none_is_stored_yet_there_is_no_dsn(
-    place: dict[str, str], ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
+    stored: StoredDsn, ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ministack_endpoint)
 
-    assert StoredDsn(**place)() is None
+    assert stored() is None
 
 
 def _in_ssm() -> StoredDsn:

@@ -94,7 +94,7 @@ def test_a_place_that_was_reserved_and_never_taken_is_free_again_later(world, ar
 def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
     world.queue.enqueue("reminder", run_in=timedelta(seconds=70))
     old = resident(world, arrivals, "old")
-    took_over = []
+    took_over: list[bool] = []
 
     def take_over() -> None:
         if not took_over and world.clock.now().second >= 20:
@@ -121,7 +121,7 @@ def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
             late.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=3)).job_id)
         leave(holder)
 
-    world.parts.store.switchboard.leave_residency = enqueue_then_leave  # type: ignore[method-assign]
+    world.parts.store.switchboard.leave_residency = enqueue_then_leave
     resident(world, arrivals, settings=settings).stay()
     assert late[0] in arrivals.times
 

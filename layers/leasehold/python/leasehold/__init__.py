@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType, Retention
     from leasehold.domain.lifecycle import JobStatus
+    from leasehold.domain.recurrence import InTheGap, WhenRepeated
     from leasehold.domain.retry import Delays, Exponential, Fixed
     from leasehold.domain.run import Outcome, Run
+    from leasehold.domain.schedule import Missed, Overlap, Schedule
     from leasehold.domain.signals import Cancel, Skip, Snooze
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
     from leasehold.runtime.context import JobContext
@@ -42,8 +44,10 @@ _HOMES = {
     "leasehold.domain.job": ("Job",),
     "leasehold.domain.job_type": ("JobType", "Retention"),
     "leasehold.domain.lifecycle": ("JobStatus",),
+    "leasehold.domain.recurrence": ("InTheGap", "WhenRepeated"),
     "leasehold.domain.retry": ("Delays", "Exponential", "Fixed"),
     "leasehold.domain.run": ("Outcome", "Run"),
+    "leasehold.domain.schedule": ("Missed", "Overlap", "Schedule"),
     "leasehold.domain.signals": ("Cancel", "Skip", "Snooze"),
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
     "leasehold.runtime.context": ("JobContext",),
@@ -61,6 +65,7 @@ __all__ = [
     "Enqueued",
     "Exponential",
     "Fixed",
+    "InTheGap",
     "Job",
     "JobContext",
     "JobScheduler",
@@ -68,21 +73,25 @@ __all__ = [
     "JobStatus",
     "JobType",
     "LeaseholdError",
+    "Missed",
     "NewJob",
     "NonRetryableError",
     "OnDuplicate",
     "Operator",
     "Outcome",
+    "Overlap",
     "Priority",
     "Queue",
     "Registry",
     "Rejected",
     "Retention",
     "Run",
+    "Schedule",
     "Skip",
     "Snooze",
     "TransactEnqueue",
     "UntilEnded",
+    "WhenRepeated",
     "Within",
     "Worker",
     "current_trace",

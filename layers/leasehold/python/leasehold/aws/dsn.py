@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 # A rotated DSN is in use everywhere within this time.
 CACHE_SECONDS = 300.0
+# So soon is a first one in use.
+MISSING_CACHE_SECONDS = 30.0
+_NOT_THERE = frozenset({"ParameterNotFound", "ResourceNotFoundException"})
 _DSN = re.compile(r"https?://[^\s:@/]+(:[^\s@/]*)?@[^\s/]+/(\S+/)?\d+")
 
 
 class StoredDsn:
-    """Gives the DSN, or None where no place for it is set. A place that cannot be read is an error, once known a
-    value is kept through a place's trouble.
+    """Gives the DSN, or None where no place for it is set or nothing is stored there yet. A place that cannot be read
+    is an error; once known, a value is kept through a place's trouble.
 
     secret: name or ARN of a Secrets Manager secret that holds the DSN, as it is or as `{"dsn": "…"}`.
     parameter: name of an SSM parameter that holds it.
@@ -39,14 +42,14 @@ class StoredDsn:
         self._parameter = parameter
         self._seconds = seconds
         self._make_client = make_client or _client
-        self._known: tuple[float, str] | None = None
+        self._known: tuple[float, str | None] | None = None
 
     def __call__(self) -> str | None:
         place = self._secret or self._parameter
         if not place:
             return None
         now = self._seconds()
-        if self._known is None or now - self._known[0] >= CACHE_SECONDS:
+        if self._known is None or now - self._known[0] >= (CACHE_SECONDS if self._known[1] else MISSING_CACHE_SECONDS):
             try:
                 found = self._read()
             except InvalidOptionError:
@@ -56,12 +59,11 @@ class StoredDsn:
             self._known = (now, found)
         return self._known[1]
 
-    def _read(self) -> str:
+    def _read(self) -> str | None:
         if self._secret:
-            text = _read(self._secret, "secretsmanager:GetSecretValue", self._read_secret)
-            return _checked(self._secret, text)
+            return _read(self._secret, "secretsmanager:GetSecretValue", self._read_secret)
         assert self._parameter is not None
-        return _checked(self._parameter, _read(self._parameter, "ssm:GetParameter", self._read_parameter))
+        return _read(self._parameter, "ssm:GetParameter", self._read_parameter)
 
     def _read_secret(self) -> str:
         answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
@@ -72,12 +74,14 @@ class StoredDsn:
         return str(answer["Parameter"]["Value"])
 
 
-def _read(place: str, action: str, read: Callable[[], str]) -> str:
+def _read(place: str, action: str, read: Callable[[], str]) -> str | None:
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        return read().strip()
+        return _checked(place, read().strip())
     except (BotoCoreError, ClientError) as error:
+        if isinstance(error, ClientError) and error.response["Error"]["Code"] in _NOT_THERE:
+            return None
         raise InvalidOptionError(
             place, f"the Sentry DSN cannot be read ({error})", f"Create it, and allow this function {action} on it."
         ) from error

@@ -11,8 +11,8 @@ from leasehold.aws.wake import hints_of, is_stream_event
 from leasehold.engine.measure import measure
 from leasehold.engine.poll import Poller
 from leasehold.engine.reside import ResidenceSettings, Resident
-from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
 from leasehold.engine.stopping import Stopping
+from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -26,6 +26,10 @@ class Settings:
     # Where the Sentry DSN is kept; both unset means that there is no Sentry.
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
+    # What EventBridge is told of schedules: the group they live in, what they start, and as whom; unset for none.
+    schedule_group: str | None = None
+    schedule_function: str | None = None
+    schedule_role: str | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -38,6 +42,9 @@ class Settings:
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
+            schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
+            schedule_function=given.get(variables.SCHEDULE_FUNCTION) or None,
+            schedule_role=given.get(variables.SCHEDULE_ROLE) or None,
         )
 
 

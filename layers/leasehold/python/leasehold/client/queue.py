@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.client.payloads import TypedPayload
+    from leasehold.client.schedules import Schedules
     from leasehold.domain.dedup import DedupWindow
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
@@ -98,6 +99,16 @@ class Queue:
     def parts(self) -> Parts:
         """What the queue is made of, for those who build on it."""
         return self._parts
+
+    @property
+    def schedules(self) -> Schedules:
+        """Recurring jobs.
+
+        >>> queue.schedules.create("sync", "user_sync", every=timedelta(minutes=30))   # doctest: +SKIP
+        """
+        from leasehold.client.schedules import Schedules
+
+        return Schedules(self._parts)
 
     def enqueue(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -58,21 +59,27 @@ class Cron:
     when_repeated: WhenRepeated = WhenRepeated.ONCE
 
     def __post_init__(self) -> None:
-        from cronsim import CronSim, CronSimError
+        _check(self.line, self.timezone)
 
-        try:
-            ZoneInfo(self.timezone)
-        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
-            raise InvalidOptionError(
-                self.timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
-            ) from None
-        fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
-        if len(self.line.split()) != 5:
-            raise InvalidOptionError(self.line, "a cron line has five fields", fix)
-        try:
-            next(CronSim(self.line, datetime(2026, 1, 1)))  # noqa: DTZ001  cron lines mean local time
-        except (CronSimError, StopIteration) as error:
-            raise InvalidOptionError(self.line, f"this cron line never comes due ({error})", fix) from None
+
+# A schedule is read again at each of its slots, and its line says the same as before.
+@lru_cache(maxsize=256)
+def _check(line: object, timezone: str) -> None:
+    from cronsim import CronSim, CronSimError
+
+    try:
+        ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
+        raise InvalidOptionError(
+            timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
+        ) from None
+    fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
+    if not isinstance(line, str) or len(line.split()) != 5:
+        raise InvalidOptionError(line, "a cron line has five fields", fix)
+    try:
+        next(CronSim(line, datetime(2026, 1, 1)))  # noqa: DTZ001  cron lines mean local time
+    except (CronSimError, StopIteration) as error:
+        raise InvalidOptionError(line, f"this cron line never comes due ({error})", fix) from None
 
 
 type Recurrence = Every | Cron

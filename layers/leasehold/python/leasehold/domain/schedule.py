@@ -110,6 +110,11 @@ class Decision:
     cursor: datetime
 
 
+def default_overlap(missed: Missed) -> Overlap:
+    """Slots are skipped while their predecessor runs; where all missed ones are wanted, they queue instead."""
+    return Overlap.QUEUE if missed is Missed.ALL else Overlap.SKIP
+
+
 def parse_schedule_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidKeyError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
-from leasehold.domain.schedule import Missed, Overlap, Schedule, parse_schedule_name, parse_window
+from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap, parse_schedule_name, parse_window
 from leasehold.engine.draft import parse_priority
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ class Plan:
 
 
 def planned(name: str, plan: Plan) -> Schedule:
-    """A new schedule, with the default of everything that the plan leaves open.
-
-    Slots are skipped while their predecessor runs; where all missed ones are wanted, they queue instead.
-    """
+    """A new schedule, with the default of everything that the plan leaves open."""
     missed = _parse(Missed, "missed", plan.missed, Missed.LATEST)
     recurrence = _recurrence(plan, None)
     return Schedule(
@@ -50,7 +47,7 @@ def planned(name: str, plan: Plan) -> Schedule:
         recurrence=recurrence,
         missed=missed,
         missed_window=parse_window(timedelta(days=1) if plan.missed_window is None else plan.missed_window),
-        overlap=_parse(Overlap, "overlap", plan.overlap, Overlap.QUEUE if missed is Missed.ALL else Overlap.SKIP),
+        overlap=_parse(Overlap, "overlap", plan.overlap, default_overlap(missed)),
         priority=None if plan.priority is None else parse_priority(plan.priority),
         enabled=True if plan.enabled is None else plan.enabled,
     )

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 _TRIES = 5
-# How soon a slot that waits for the job before it is looked at again.
-_WAIT = timedelta(seconds=30)
+# How soon a slot that waits for the job before it is looked at again: after an eighth of that job's time so far.
+_SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(minutes=10)
 # How soon one is whose job cannot be made, because its type is not deployed.
 _BACK_OFF = timedelta(minutes=5)
 
@@ -82,7 +82,7 @@ def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> 
         return [], True
     decision = _decision(schedule, now, parts)
     if decision is None:
-        parts.store.schedules.look_again(schedule, now + _WAIT, now)
+        parts.store.schedules.look_again(schedule, now + _wait(schedule, now), now)
         return [], True
     try:
         jobs = [job_of_slot(schedule, slot, parts) for slot in decision.make]
@@ -119,6 +119,11 @@ def _decision(schedule: Schedule, now: datetime, parts: Parts) -> Decision | Non
         return Decision((), decision.cursor)
     # Made together they would overlap each other: the first runs, the others are skipped like any that come meanwhile.
     return Decision(decision.make[:1] if schedule.missed is Missed.ALL else decision.make[-1:], decision.cursor)
+
+
+def _wait(schedule: Schedule, now: datetime) -> timedelta:
+    so_far = now - (schedule.last_triggered_at or now)
+    return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, so_far / 8))
 
 
 def _is_running(schedule: Schedule, parts: Parts) -> bool:

@@ -17,28 +17,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from leasehold.domain.schedule import Schedule
+
 JOBS = PurePosixPath("functions/jobs")
+# Job types that go wrong on purpose: only the local stage deploys them, for the demo and the end-to-end tests.
+EXERCISES = PurePosixPath("functions/exercises")
 HANDLER = "handler.py"
 SETTINGS = "job.toml"
 
 
-def load_job_folders(root: Path) -> tuple[JobFolder, ...]:
+def load_job_folders(root: Path, place: PurePosixPath = JOBS) -> tuple[JobFolder, ...]:
     """Every job type of the project at `root`, by name; all problems of all folders are raised together."""
-    if not (root / JOBS).is_dir():
+    if not (root / place).is_dir():
         raise InvalidJobFolderError(
-            [FolderProblem(str(JOBS), "", None, "there is no such folder", "Run `leasehold new job <name>`.")]
+            [FolderProblem(str(place), "", None, "there is no such folder", "Run `leasehold new job <name>`.")]
         )
     problems: list[FolderProblem] = []
-    found = [_load(path, problems) for path in sorted((root / JOBS).iterdir()) if _is_job_folder(path)]
+    found = [
+        _load(root, place / path.name, problems) for path in sorted((root / place).iterdir()) if _is_job_folder(path)
+    ]
     if problems:
         raise InvalidJobFolderError(problems)
     return tuple(folder for folder in found if folder is not None)
 
 
-def load_job_folder(root: Path, name: str) -> JobFolder:
+def load_job_folder(root: Path, name: str, place: PurePosixPath = JOBS) -> JobFolder:
     """One job type of the project at `root`."""
     problems: list[FolderProblem] = []
-    folder = _load(root / JOBS / name, problems)
+    folder = _load(root, place / name, problems)
     if folder is None or problems:
         raise InvalidJobFolderError(problems)
     return folder
@@ -61,6 +67,11 @@ def registry_of(
     return Registry(types=types, shards=shards, ended_index=ended_index)
 
 
+def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:
+    """The schedules that a deployment of these folders makes."""
+    return [folder.schedule.definition(folder.name) for folder in folders if folder.schedule is not None]
+
+
 def _is_job_folder(path: Path) -> bool:
     """Leaves out what tools leave behind, such as a folder whose files git removed but whose cache stayed."""
     if not path.is_dir() or path.name.startswith((".", "_")):
@@ -68,8 +79,8 @@ def _is_job_folder(path: Path) -> bool:
     return any(each.name != "__pycache__" for each in path.iterdir())
 
 
-def _load(path: Path, problems: list[FolderProblem]) -> JobFolder | None:
-    place = JOBS / path.name
+def _load(root: Path, place: PurePosixPath, problems: list[FolderProblem]) -> JobFolder | None:
+    path = root / place
     try:
         parse_job_type(path.name)
     except InvalidJobTypeError as error:

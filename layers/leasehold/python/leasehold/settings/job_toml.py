@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 UNLIMITED = "unlimited"
 DEFAULT_MEMORY_MB = 256
-DEFAULT_LOG_RETENTION_DAYS = 30
 # What CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (
     *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731),
@@ -49,6 +48,7 @@ class JobFolder:
     environment: variables of the function, besides Leasehold's own.
     permissions: what its role may do besides its own job.
     requirements: pinned packages that the dependency layer lacks.
+    log_retention_days: of the function's logs; None takes the stage's.
     reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
     """
 
@@ -59,7 +59,7 @@ class JobFolder:
     permissions: tuple[Permission, ...] = ()
     requirements: tuple[str, ...] = ()
     schedule: JobSchedule | None = None
-    log_retention_days: int = DEFAULT_LOG_RETENTION_DAYS
+    log_retention_days: int | None = None
     reserved_concurrency: int | None = None
 
     @property
@@ -83,7 +83,7 @@ def read_job_toml(
         requirements=root.read_each("requirements", _requirement),
         schedule=read_schedule(schedule) if schedule else None,
         log_retention_days=root.read(
-            "log_retention_days", one_of("CloudWatch keeps logs for", LOG_RETENTION_DAYS), DEFAULT_LOG_RETENTION_DAYS
+            "log_retention_days", one_of("CloudWatch keeps logs for", LOG_RETENTION_DAYS), None
         ),
         reserved_concurrency=root.read("reserved_concurrency", whole_number("a reserve is", "", 1), None),
     )

@@ -11,10 +11,14 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from leasehold.domain.errors import InvalidInputError
 from leasehold.domain.payload import encode_payload
+from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
+from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap
 from leasehold.settings.section import Unfit
-from leasehold.settings.values import flag, text
+from leasehold.settings.values import choice, duration, flag, text
 
 if TYPE_CHECKING:
+    from enum import StrEnum
+
     from leasehold.domain.payload import Json
     from leasehold.settings.section import Section
 
@@ -29,6 +33,7 @@ _CRON: tuple[tuple[str, int, int, list[str]], ...] = (
     ("month", 1, 12, _MONTHS),
     ("day of week", 0, 7, _WEEKDAYS),
 )
+_WINDOW = duration("the window of missed runs is", timedelta(minutes=1), timedelta(days=400))
 _STEP = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>[1-9]\d*))?", re.ASCII)
 
 
@@ -39,8 +44,31 @@ class JobSchedule:
     rate: timedelta | None = None
     cron: str | None = None
     timezone: str = "UTC"
+    in_the_gap: InTheGap = InTheGap.ONCE
+    when_repeated: WhenRepeated = WhenRepeated.ONCE
+    missed: Missed = Missed.LATEST
+    missed_window: timedelta = timedelta(days=1)
+    overlap: Overlap | None = None
     payload: Json = None
     enabled: bool = True
+
+    def definition(self, job_type: str) -> Schedule:
+        """The schedule that a deployment makes of it. A type's own schedule has the type's name."""
+        recurrence = (
+            Every(self.rate)
+            if self.rate is not None
+            else Cron(self.cron or "", self.timezone, self.in_the_gap, self.when_repeated)
+        )
+        return Schedule(
+            name=job_type,
+            job_type=job_type,
+            payload_text=encode_payload({} if self.payload is None else self.payload),
+            recurrence=recurrence,
+            enabled=self.enabled,
+            missed=self.missed,
+            missed_window=self.missed_window,
+            overlap=self.overlap or default_overlap(self.missed),
+        )
 
 
 def read_schedule(schedule: Section) -> JobSchedule:
@@ -48,17 +76,27 @@ def read_schedule(schedule: Section) -> JobSchedule:
         schedule.note(
             "", "a schedule has either a rate or a cron", 'Write rate = "30 minutes", or cron = "0 9 * * 1-5".'
         )
-    if schedule.has("timezone") and not schedule.has("cron"):
-        schedule.note("timezone", "a rate is the same in every timezone", "Leave it out, or use cron.")
+    for key in ("timezone", "in_the_gap", "when_repeated"):
+        if schedule.has(key) and not schedule.has("cron"):
+            schedule.note(key, "a rate is the same in every timezone", "Leave it out, or use cron.")
     read = JobSchedule(
         rate=schedule.read("rate", _rate, None),
         cron=schedule.read("cron", _cron, None),
         timezone=schedule.read("timezone", _timezone, "UTC"),
+        in_the_gap=schedule.read("in_the_gap", choice(_choices(InTheGap)), InTheGap.ONCE),
+        when_repeated=schedule.read("when_repeated", choice(_choices(WhenRepeated)), WhenRepeated.ONCE),
+        missed=schedule.read("missed", choice(_choices(Missed)), Missed.LATEST),
+        missed_window=schedule.read("missed_window", _WINDOW, timedelta(days=1)),
+        overlap=schedule.read("overlap", choice(_choices(Overlap)), None),
         payload=schedule.read("payload", _payload, None),
         enabled=schedule.read("enabled", flag, True),
     )
     schedule.close("[schedule]")
     return read
+
+
+def _choices[Choice: StrEnum](kind: type[Choice]) -> dict[str, Choice]:
+    return {str(each): each for each in kind}
 
 
 def _rate(value: object) -> timedelta:
@@ -79,7 +117,12 @@ def _cron(value: object) -> str:
         for part in given.split(","):
             if not _is_cron_part(part, least, most, words):
                 raise Unfit(f"{part!r} is no {name}", f"Use *, or numbers from {least} to {most}, as in 1-5 or */2.")
-    return " ".join(fields)
+    line = " ".join(fields)
+    try:
+        Cron(line)
+    except InvalidInputError as error:
+        raise Unfit(error.reason, error.fix) from None
+    return line
 
 
 def _is_cron_part(part: str, least: int, most: int, words: list[str]) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
+from botocore.config import Config
 
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.local.aws.instance import ACCESS_KEY, REGION, STAGE
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _PREFIX = f"leasehold-{STAGE}-"
 _LOG_PREFIX = f"/leasehold/{STAGE}/"
+# A poller that waits for what falls due answers after more than a minute; asking twice would run it twice.
+_CONFIG = Config(read_timeout=180, retries={"total_max_attempts": 1})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,13 @@ class LogLine:
 def client(running: Running, service: str) -> Any:
     """A client of any service of this local AWS."""
     session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=ACCESS_KEY, region_name=REGION)
-    return session.client(service, endpoint_url=running.endpoint)  # type: ignore[call-overload]
+    return session.client(service, endpoint_url=running.endpoint, config=_CONFIG)  # type: ignore[call-overload]
 
 
 def functions(running: Running) -> list[str]:
     """The deployed functions by their short names."""
-    listed = client(running, "lambda").list_functions()["Functions"]
-    names = (function["FunctionName"] for function in listed)
+    pages = client(running, "lambda").get_paginator("list_functions").paginate()
+    names = (function["FunctionName"] for page in pages for function in page["Functions"])
     return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
 
 
@@ -48,24 +52,34 @@ def stacks(running: Running) -> dict[str, str]:
 def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> Iterator[LogLine]:
     """What the functions logged, in order of time."""
     logs = client(running, "logs")
-    groups = [group["logGroupName"] for group in logs.describe_log_groups(logGroupNamePrefix=_LOG_PREFIX)["logGroups"]]
+    names = functions(running) if function is None else [_known(running, function)]
     lines: list[LogLine] = []
-    for group in groups:
-        name = group.removeprefix(_LOG_PREFIX)
-        if function is not None and name != function:
-            continue
-        for stream in logs.describe_log_streams(logGroupName=group)["logStreams"]:
-            events = logs.get_log_events(
-                logGroupName=group, logStreamName=stream["logStreamName"], startTime=after_millis, startFromHead=True
-            )["events"]
+    for name in names:
+        with suppress(logs.exceptions.ResourceNotFoundException):
+            pages = logs.get_paginator("filter_log_events").paginate(
+                logGroupName=_LOG_PREFIX + name, startTime=after_millis
+            )
+            events = (event for page in pages for event in page["events"])
             lines += [LogLine(name, event["timestamp"], event["message"].rstrip()) for event in events]
     yield from sorted(lines, key=lambda line: line.at_millis)
 
 
-def invoke(running: Running, function: str, event: object) -> object:
-    """Call a function as AWS would and return its answer."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    value: object
+    is_error: bool
+
+
+def invoke(running: Running, function: str, event: object) -> Answer:
+    """Call a function as AWS would and wait for its answer."""
+    name = _PREFIX + _known(running, function)
+    answer = client(running, "lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
+    return Answer(json.loads(answer["Payload"].read() or b"null"), is_error="FunctionError" in answer)
+
+
+def _known(running: Running, function: str) -> str:
     known = functions(running)
     if function not in known:
-        raise InvalidOptionError(function, "no such function is deployed", f"Deployed are: {', '.join(known)}.")
-    answer = client(running, "lambda").invoke(FunctionName=_PREFIX + function, Payload=json.dumps(event).encode())
-    return json.loads(answer["Payload"].read() or b"null")
+        deployed = ", ".join(known) or "none; run `leasehold local deploy`"
+        raise InvalidOptionError(function, "no such function is deployed", f"Deployed are: {deployed}.")
+    return function

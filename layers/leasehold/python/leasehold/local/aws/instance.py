@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import time
 import urllib.error
@@ -14,8 +13,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import ServerUnavailableError
-from leasehold.local.servers import HOST, ministack_program, port_is_free
+from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
+from leasehold.local.aws.process import is_local_aws, stop
+from leasehold.local.servers import HOST, free_port, ministack_program, port_is_free
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ ACCOUNT = "000000000000"
 # The CDK command line keeps what it knows of an account per access key: this one is nobody else's.
 ACCESS_KEY = "leasehold-local"
 
-_START_SECONDS = 20.0
-_STOP_SECONDS = 5.0
+_START_SECONDS = 30.0
+_ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,15 @@ class Running:
 
 
 class LocalAws:
-    """`folder` holds everything of it: remove it, and it never was."""
+    """The one of the project at `root`. `folder` holds everything of it: remove it, and it never was."""
 
-    def __init__(self, root: Path, folder: Path | None = None) -> None:
+    def __init__(self, root: Path) -> None:
+        if not (root / "cdk.json").is_file():
+            raise InvalidOptionError(
+                str(root), "this folder has no cdk.json, so there is nothing to deploy", "Name the project with --root."
+            )
         self.root = root
-        self.folder = folder or root / ".leasehold" / "local"
+        self.folder = root / ".leasehold" / "local"
 
     @property
     def log(self) -> Path:
@@ -56,9 +60,9 @@ class LocalAws:
         """The instance that this folder knows, if it is alive and answers."""
         try:
             known = Running(**json.loads(self._record.read_text()))
-        except (FileNotFoundError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError):
             return None
-        return known if _is_alive(known.pid) and _answers(known.endpoint) else None
+        return known if is_local_aws(known.pid) and _answers(known.endpoint) else None
 
     def up(self, port: int = DEFAULT_PORT) -> Running:
         """Start it, or find it started."""
@@ -70,25 +74,31 @@ class LocalAws:
             raise ServerUnavailableError(
                 "the local AWS",
                 f"port {port} is taken by another program",
-                f"Stop that program, or choose another port: leasehold local up --port {port + 1}.",
+                f"Stop that program, or choose another port, e.g. --port {free_port()}.",
             )
         started = Running(pid=self._spawn(port), port=port)
         self._record.write_text(json.dumps(asdict(started)))
+        try:
+            self._wait_until_ready(started)
+        except BaseException:
+            self.down()
+            raise
+        return started
+
+    def _wait_until_ready(self, started: Running) -> None:
         deadline = time.monotonic() + _START_SECONDS
         while not _answers(started.endpoint):
-            if not _is_alive(started.pid) or time.monotonic() > deadline:
+            if not is_local_aws(started.pid) or time.monotonic() > deadline:
                 tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
-                self.down()
                 raise ServerUnavailableError("the local AWS", "it did not start", f"The end of its log:\n{tail}")
             time.sleep(0.05)
-        return started
 
     def down(self) -> bool:
         """Stop it with all its functions, and remove what it left behind; False if there was nothing to stop."""
         stopped = False
-        with suppress(FileNotFoundError, ValueError, KeyError):
+        with suppress(OSError, ValueError, KeyError, TypeError):
             pid = int(json.loads(self._record.read_text())["pid"])
-            stopped = _stop(pid)
+            stopped = stop(pid)
         shutil.rmtree(self.folder, ignore_errors=True)
         return stopped
 
@@ -116,7 +126,9 @@ class LocalAws:
         home = self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
         program = ministack_program(self.root)
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        # Without .pyc files every start of a function takes more than twice as long.
+        unwanted = ("AWS_", "PYTHONDONTWRITEBYTECODE")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         settings = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
         with self.log.open("wb") as log:
             process = subprocess.Popen(
@@ -133,32 +145,7 @@ class LocalAws:
 
 def _answers(endpoint: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:
+        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=_ANSWER_SECONDS) as answer:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError):
         return False
-
-
-def _is_alive(pid: int) -> bool:
-    with suppress(ChildProcessError):
-        # If it is our own child, a dead one stays a zombie until somebody asks.
-        os.waitpid(pid, os.WNOHANG)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _stop(pid: int) -> bool:
-    if not _is_alive(pid):
-        return False
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, number)
-        deadline = time.monotonic() + _STOP_SECONDS
-        while _is_alive(pid) and time.monotonic() < deadline:
-            time.sleep(0.05)
-    return True

@@ -1,1 +1,1 @@
-"""The demo: a realistic mix of jobs on a real DynamoDB engine, each read back and checked at the end."""
+"""The demo: a realistic mix of jobs on the deployed stacks, each read back and checked at the end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run import Outcome
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from leasehold.client.queue import Queue
     from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
+    from leasehold.domain.payload import Json
+    from leasehold.engine.enqueue import Enqueued
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,10 @@ class Desk:
 
     queue: Queue
     say: Callable[[str], None]
+    by: str = "demo"
+
+    def enqueue(self, job_type: str, payload: Json, **options: Any) -> Enqueued:
+        return self.queue.enqueue(job_type, payload, created_by=self.by, **options)
 
 
 @dataclass(slots=True)

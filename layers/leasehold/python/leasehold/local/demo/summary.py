@@ -38,7 +38,7 @@ def as_json(report: Report) -> str:
     )
 
 
-def tell(report: Report, console: Console) -> None:
+def tell(report: Report, console: Console, *, is_stopped: bool) -> None:
     table = Table(title="What happened", title_justify="left")
     for column in ("", "case", "asked", "expected", "came out"):
         table.add_column(column)
@@ -56,14 +56,20 @@ def tell(report: Report, console: Console) -> None:
     total = sum(report.by_status.values())
     if report.is_good:
         console.print(f"Every one of the {total} jobs ended as it should, in {report.seconds:g} s.")
-        console.print(_NEXT, markup=False, highlight=False)
+        console.print(_STOPPED if is_stopped else _NEXT, markup=False, highlight=False)
     else:
-        console.print(f"Not every one of the {total} jobs ended as it should. Please report this.", style="red")
+        console.print(
+            f"Not every one of the {total} jobs ended as it should. See why: leasehold local logs", style="red"
+        )
 
 
 _NEXT = """
-Look next at
-  layers/leasehold/python/leasehold/local/demo/   the handlers and the mix that you just saw
-  docs/state-machine.md                           the states of a job, and who may change them
-  docs/data-model.md                              what stood in the two tables
-  make test                                       everything above, proven"""
+The local AWS and what is deployed on it stay, so that the next run is quick. Look next at
+  leasehold local status          what is deployed
+  leasehold local logs poller     what the poller logged; without a name, what all functions did
+  leasehold local down            stop it, and remove everything that it kept
+  functions/jobs/                 the job types that you just saw; functions/exercises/ those that go wrong
+  docs/state-machine.md           the states of a job, and who may change them
+  make test                       everything above, proven"""
+
+_STOPPED = "The local AWS was stopped, and its files are gone."

@@ -1,0 +1,101 @@
+"""Schedules in EventBridge Scheduler: they wake the trigger function, which asks the table what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import MirrorError
+from leasehold.domain.event_bridge import expression_of
+from leasehold.engine.ports import NoMirror
+from leasehold.settings.schedule_names import event_schedule_name, wake_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
+
+    from leasehold.aws.settings import Settings
+    from leasehold.domain.schedule import Schedule
+    from leasehold.engine.ports import ScheduleMirror
+
+# A wake that comes later than this finds that a tick was there before it.
+_RETRY = {"MaximumRetryAttempts": 2, "MaximumEventAgeInSeconds": 120}
+_UNKNOWN, _EXISTS = "ResourceNotFoundException", "ConflictException"
+
+
+class EventSchedules:
+    is_on = True
+
+    def __init__(
+        self, connect: Callable[[], EventBridgeSchedulerClient], *, group: str, function_arn: str, role_arn: str
+    ) -> None:
+        self._connect = connect
+        self._group = group
+        self._target = {"Arn": function_arn, "RoleArn": role_arn, "RetryPolicy": _RETRY}
+
+    def put(self, schedule: Schedule) -> None:
+        expression = expression_of(schedule.recurrence)
+        if expression is None or not schedule.is_active:
+            # What EventBridge cannot say, the tick finds; an old expression would only wake for nothing.
+            self.delete(schedule.name)
+            return
+        request = {
+            **self._key(schedule.name),
+            "ScheduleExpression": expression[0],
+            "ScheduleExpressionTimezone": expression[1],
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "State": "ENABLED",
+            "Target": {**self._target, "Input": wake_event(schedule.name)},
+        }
+        # Most changes are to one that is there; one that appears meanwhile was put by another poller.
+        if not self._call("update_schedule", request, or_if=_UNKNOWN) and not self._call(
+            "create_schedule", request, or_if=_EXISTS
+        ):
+            self._call("update_schedule", request)
+
+    def delete(self, name: str) -> None:
+        self._call("delete_schedule", self._key(name), or_if=_UNKNOWN)
+
+    def _key(self, name: str) -> dict[str, str]:
+        return {"GroupName": self._group, "Name": event_schedule_name(self._group, name)}
+
+    def _call(self, operation: str, request: dict[str, Any], *, or_if: str | None = None) -> bool:
+        """False if EventBridge answered `or_if`."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            getattr(self._connect(), operation)(**request)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == or_if:
+                return False
+            raise MirrorError(f"EventBridge refused {operation} of {request['Name']}: {error}") from error
+        except BotoCoreError as error:
+            raise MirrorError(f"EventBridge was not reached for {operation} of {request['Name']}: {error}") from error
+        return True
+
+
+def mirror_of(settings: Settings) -> ScheduleMirror:
+    if not settings.schedule_group or not settings.schedule_function or not settings.schedule_role:
+        return NoMirror()
+    return EventSchedules(
+        _Connection(),
+        group=settings.schedule_group,
+        function_arn=settings.schedule_function,
+        role_arn=settings.schedule_role,
+    )
+
+
+class _Connection:
+    """Made when the first schedule is told, which most containers never see."""
+
+    def __init__(self) -> None:
+        self._client: EventBridgeSchedulerClient | None = None
+
+    def __call__(self) -> EventBridgeSchedulerClient:
+        if self._client is None:
+            import boto3
+            from botocore.config import Config
+
+            config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
+            self._client = boto3.client("scheduler", config=config)
+        return self._client

@@ -1,0 +1,15 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Root = Annotated[Path, typer.Option(help="The project's folder.")]
+Port = Annotated[
+    int,
+    typer.Option(min=1, max=65535, help="The port on loopback that the local AWS listens on, if it must be started."),
+]
+HERE = Path()

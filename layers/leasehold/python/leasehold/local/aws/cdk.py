@@ -1,0 +1,87 @@
+"""Run the CDK's command line, tell what it says while it works, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import DeploymentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from leasehold.local.aws.instance import LocalAws, Running
+
+_TAIL_LINES = 30
+_SILENCE_SECONDS = 5.0
+
+
+def run_cdk(aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Callable[[str], None]) -> None:
+    """`hear` gets each line as it comes, and an empty one now and then while there is none."""
+    program = aws.root / "node_modules" / ".bin" / "cdk"
+    if not program.exists():
+        raise DeploymentError(f"the CDK command line is not installed: there is no {program}. Run `make setup`.")
+    process = subprocess.Popen(
+        [str(program), *arguments, "--no-notices", "--ci"],
+        cwd=folder,
+        env=_environment(aws, running),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        # It starts node, Python and uv: in a group of their own they can be ended together.
+        start_new_session=True,
+    )
+    try:
+        said = _listen(process, hear)
+        code = process.wait()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if code != 0:
+        tail = "\n".join(said[-_TAIL_LINES:])
+        raise DeploymentError(f"`cdk {arguments[0]}` failed with code {code}. It said last:\n{tail}")
+
+
+def _listen(process: subprocess.Popen[str], hear: Callable[[str], None]) -> list[str]:
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                lines.put(line.rstrip())
+        lines.put(None)
+
+    threading.Thread(target=read, name="cdk-output", daemon=True).start()
+    said: list[str] = []
+    while True:
+        try:
+            line = lines.get(timeout=_SILENCE_SECONDS)
+        except queue.Empty:
+            hear("")
+            continue
+        if line is None:
+            return said
+        said.append(line)
+        hear(line)
+
+
+def _environment(aws: LocalAws, running: Running) -> dict[str, str]:
+    return {
+        **aws.environment(running.endpoint),
+        # Its cache of accounts and its own files stay in our folder.
+        "HOME": str(aws.folder / "home"),
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "1",
+        "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "1",
+    }

@@ -1,0 +1,23 @@
+"""The queue that is deployed on a local AWS, as a program of the user's would open it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.client.queue import Queue
+from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
+from leasehold.local.aws.instance import ACCESS_KEY, REGION
+from leasehold.store.dynamodb.connection import connect
+
+if TYPE_CHECKING:
+    from leasehold.local.aws.instance import Running
+
+
+def open_queue(running: Running) -> Queue:
+    client = connect(
+        endpoint_url=running.endpoint,
+        region_name=REGION,
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=ACCESS_KEY,
+    )
+    return Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=client)

@@ -1,0 +1,408 @@
+"""Recurring schedules on every store: slots become jobs once, changes are recorded, EventBridge follows the table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobStatus
+from leasehold.domain.errors import (
+    InvalidInputError,
+    InvalidKeyError,
+    InvalidOptionError,
+    MirrorError,
+    ScheduleDeployedError,
+    ScheduleExistsError,
+    ScheduleNotFoundError,
+    SystemHaltedError,
+    UnknownJobTypeError,
+)
+from leasehold.domain.ids import scheduled_for_of
+from leasehold.domain.recurrence import Every
+from leasehold.domain.schedule import Origin, Schedule
+from leasehold.engine.schedules import deploy
+from leasehold.engine.trigger import trigger
+from leasehold.store.definition import JOBS
+from tests.contract.world import TYPES
+
+if TYPE_CHECKING:
+    from leasehold.domain.ids import JobId
+    from leasehold.store.table import Record
+    from tests.contract.world import World
+
+HOUR = timedelta(hours=1)
+ONE, TWO, THREE = (datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (1, 2, 3))
+
+
+class Mirror:
+    """EventBridge, or what it would be told."""
+
+    is_on = True
+
+    def __init__(self) -> None:
+        self.known: dict[str, Schedule] = {}
+        self.failure: str | None = None
+
+    def put(self, schedule: Schedule) -> None:
+        self._fail()
+        if schedule.is_active:
+            self.known[schedule.name] = schedule
+        else:
+            self.known.pop(schedule.name, None)
+
+    def delete(self, name: str) -> None:
+        self._fail()
+        self.known.pop(name, None)
+
+    def _fail(self) -> None:
+        if self.failure is not None:
+            raise MirrorError(self.failure)
+
+
+@pytest.fixture
+def mirror(world: World) -> Mirror:
+    world.parts.mirror = mirror = Mirror()
+    return mirror
+
+
+def slots_of(job_ids: list[JobId]) -> list[datetime]:
+    return [scheduled_for_of(job_id) for job_id in job_ids]
+
+
+def all_jobs(world: World) -> list[datetime]:
+    page = world.store.jobs.by_date(0, datetime(2025, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC), limit=100)
+    return [job.scheduled_for for job in page.jobs]
+
+
+def audits(world: World, name: str) -> list[Record]:
+    return world.table.query(JOBS, f"audit#schedule#{name}", limit=100).records
+
+
+def test_a_poll_makes_the_job_of_a_slot_and_runs_it(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", {"n": 1}, every=HOUR, priority=2)
+    world.clock.move_to(ONE)
+
+    assert world.work() == ["completed"]
+
+    schedule = world.queue.schedules.get("hourly")
+    assert (schedule.last_triggered_at, schedule.cursor) == (ONE, ONE)
+    assert schedule.last_job_id is not None
+    job = world.job(schedule.last_job_id)
+    assert (job.schedule, job.scheduled_for, job.payload, job.priority) == ("hourly", ONE, {"n": 1}, 2)
+    assert job.created_by == "schedule:hourly"
+
+
+def test_nothing_is_made_before_its_slot_and_a_poll_then_reads_nothing(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.poll()
+    world.clock.move_to(ONE - timedelta(seconds=1))
+
+    assert trigger("hourly", world.parts) == []
+    assert world.poll().scanned == 0
+
+
+def test_a_slot_that_is_triggered_twice_makes_one_job(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.move_to(ONE)
+
+    assert slots_of(trigger("hourly", world.parts)) == [ONE]
+    assert trigger("hourly", world.parts) == []
+    world.poll()
+    assert all_jobs(world) == [ONE]
+
+
+def test_a_slot_whose_job_exists_already_is_not_run_again(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, missed="all")
+    world.clock.move_to(TWO)
+    assert slots_of(world.queue.schedules.backfill("hourly", ONE, TWO)) == [ONE, TWO]
+
+    trigger("hourly", world.parts)
+
+    assert all_jobs(world) == [ONE, TWO]
+    assert world.queue.schedules.backfill("hourly", ONE, TWO) == []
+
+
+@pytest.mark.parametrize(
+    ("missed", "window", "made"),
+    [("latest", HOUR, [THREE]), ("all", 24 * HOUR, [ONE, TWO, THREE]), ("all", HOUR, [THREE]), ("skip", HOUR, [])],
+)
+def test_slots_of_a_halt_are_made_up_for_as_the_policy_says(
+    missed: str, window: timedelta, made: list[datetime], world: World
+) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, missed=missed, missed_window=window, overlap="allow")
+    world.operator.halt(reason="bad deploy")
+    world.clock.move_to(ONE)
+    assert trigger("hourly", world.parts) == []
+    assert all_jobs(world) == []
+
+    world.clock.move_to(THREE + timedelta(minutes=10))
+    world.operator.resume()
+    world.poll()
+
+    assert all_jobs(world) == made
+
+
+def test_an_overlapping_slot_is_skipped_by_default(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.move_to(ONE)
+    trigger("hourly", world.parts)
+    world.clock.move_to(TWO)
+
+    assert trigger("hourly", world.parts) == []
+
+    world.work()
+    world.clock.move_to(THREE)
+    assert slots_of(trigger("hourly", world.parts)) == [THREE]
+
+
+def test_a_queued_slot_waits_for_the_job_before_it(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, missed="all")
+    assert world.queue.schedules.get("hourly").overlap == "queue"
+    world.clock.move_to(TWO)
+
+    assert slots_of(trigger("hourly", world.parts)) == [ONE]
+    assert trigger("hourly", world.parts) == []
+    assert world.work() == ["completed"]
+    world.clock.advance(timedelta(seconds=30))
+    world.work()
+
+    assert all_jobs(world) == [ONE, TWO]
+
+
+def test_a_type_that_is_not_deployed_any_more_is_not_asked_for_at_every_poll(world: World) -> None:
+    world.queue.schedules.create("hourly", "once", every=HOUR)
+    world.deploy(*(each for each in TYPES if each.name != "once"))
+    world.clock.move_to(ONE)
+
+    assert world.poll().failed == 1
+    assert world.poll().scanned == 0
+
+    world.deploy(*TYPES)
+    world.clock.advance(timedelta(minutes=5))
+    world.poll()
+    assert all_jobs(world) == [ONE]
+
+
+def test_a_pause_runs_nothing_and_what_passed_meanwhile_is_not_made_up_for(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, missed="all")
+    world.queue.schedules.pause("hourly", reason="noise", by="ada")
+    world.clock.move_to(TWO + timedelta(minutes=1))
+    assert world.poll().triggered == 0
+    assert world.queue.schedules.next_runs("hourly") == []
+
+    world.queue.schedules.resume("hourly", by="ada")
+
+    assert trigger("hourly", world.parts) == []
+    assert world.queue.schedules.next_runs("hourly", 1) == [THREE]
+    world.clock.move_to(THREE)
+    world.poll()
+    assert all_jobs(world) == [THREE]
+
+
+def test_a_new_plan_counts_from_its_change_and_the_same_plan_goes_on(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, overlap="allow")
+    world.clock.move_to(ONE + timedelta(minutes=7))
+
+    same = world.queue.schedules.update("hourly", payload={"n": 2})
+    assert same.cursor < ONE
+    other = world.queue.schedules.update("hourly", cron="*/5 * * * *", timezone="Europe/Berlin")
+
+    assert (other.cursor, other.version) == (world.clock.now(), 3)
+    assert world.queue.schedules.next_runs("hourly", 1) == [ONE + timedelta(minutes=10)]
+
+
+def test_every_change_leaves_a_record_and_the_records_are_a_chain(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, by="ada", reason="we need it")
+    world.clock.advance(timedelta(seconds=1))
+    world.queue.schedules.pause("hourly", reason="noise", by="bob")
+    world.clock.advance(timedelta(seconds=1))
+    world.queue.schedules.pause("hourly", reason="again", by="eve")
+    world.queue.schedules.delete("hourly", reason="no longer", by="ada")
+
+    records = audits(world, "hourly")
+
+    assert [(each["action"], each["by"], each["reason"]) for each in records] == [
+        ("create", "ada", "we need it"),
+        ("pause", "bob", "noise"),
+        ("delete", "ada", "no longer"),
+    ]
+    assert [each["previous"] for each in records] == ["", records[0]["head"], records[1]["head"]]
+
+
+def test_a_deleted_schedule_is_gone_and_its_name_is_free(world: World, mirror: Mirror) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.poll()
+    world.queue.schedules.delete("hourly")
+
+    with pytest.raises(ScheduleNotFoundError):
+        world.queue.schedules.get("hourly")
+    assert world.queue.schedules.list() == []
+    again = world.queue.schedules.create("hourly", "email", every=HOUR)
+    world.poll()
+
+    assert mirror.known["hourly"].version == again.version
+    world.queue.schedules.delete("hourly")
+    world.poll()
+    assert (world.store.schedules.get("hourly"), mirror.known) == (None, {})
+
+
+def test_eventbridge_is_told_after_the_table_and_again_until_it_listens(world: World, mirror: Mirror) -> None:
+    mirror.failure = "throttled"
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    world.poll()
+
+    (listed,) = world.queue.schedules.list()
+    assert (listed.mirror_error, listed.is_mirrored) == ("throttled", False)
+    assert world.poll().scanned == 0  # not at every poll
+    mirror.failure = None
+    world.clock.advance(timedelta(minutes=5))
+    world.poll()
+    (listed,) = world.queue.schedules.list()
+    assert (listed.mirror_error, listed.is_mirrored) == (None, True)
+    assert mirror.known["hourly"].version == listed.version
+    world.clock.advance(timedelta(minutes=5))
+    assert world.poll().scanned == 0
+
+
+def test_slots_run_on_time_while_eventbridge_refuses(world: World, mirror: Mirror) -> None:
+    mirror.failure = "throttled"
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.move_to(ONE)
+
+    world.poll()
+
+    assert all_jobs(world) == [ONE]
+
+
+def test_eventbridge_forgets_what_is_paused_and_learns_it_again(world: World, mirror: Mirror) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.poll()
+    assert list(mirror.known) == ["hourly"]
+
+    world.queue.schedules.pause("hourly", reason="noise")
+    world.poll()
+    assert mirror.known == {}
+    assert world.poll().scanned == 0
+
+    world.queue.schedules.resume("hourly")
+    world.poll()
+    assert list(mirror.known) == ["hourly"]
+
+
+def test_a_run_by_hand_is_one_a_minute_and_outside_of_the_plan(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    first = world.queue.schedules.trigger("hourly", by="ada")
+
+    assert world.queue.schedules.trigger("hourly") == first
+    assert (world.job(first).created_by, world.job(first).schedule) == ("ada", "hourly")
+    assert world.status(first) is JobStatus.PENDING
+    world.clock.move_to(ONE)
+    world.poll()
+    assert len(all_jobs(world)) == 2
+
+
+def test_a_halt_refuses_runs_by_hand_and_backfills(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.operator.halt(reason="bad deploy")
+
+    with pytest.raises(SystemHaltedError):
+        world.queue.schedules.trigger("hourly")
+    with pytest.raises(SystemHaltedError):
+        world.queue.schedules.backfill("hourly", ONE, TWO)
+
+
+def definition(name: str, interval: timedelta = HOUR, job_type: str = "report") -> Schedule:
+    return Schedule(name=name, job_type=job_type, payload_text="{}", recurrence=Every(interval))
+
+
+def test_a_deployment_replaces_its_own_schedules_and_leaves_the_others_alone(world: World, mirror: Mirror) -> None:
+    world.queue.schedules.create("mine", "report", every=HOUR)
+    deploy([definition("kept"), definition("changed"), definition("gone")], world.parts)
+    world.queue.schedules.pause("kept", reason="noise")
+    world.clock.move_to(ONE + timedelta(minutes=1))
+
+    deploy([definition("kept"), definition("changed", job_type="email"), definition("new")], world.parts)
+
+    listed = {each.name: each for each in world.queue.schedules.list()}
+    assert {name: str(each.origin) for name, each in listed.items()} == {
+        "changed": "deployed",
+        "kept": "deployed",
+        "mine": "made",
+        "new": "deployed",
+    }
+    assert listed["kept"].paused
+    assert (listed["changed"].job_type, listed["changed"].cursor < ONE) == ("email", True)
+    assert listed["new"].cursor == world.clock.now()
+    world.poll()
+    assert list(mirror.known) == ["mine"]  # the stacks tell EventBridge of theirs
+    assert all_jobs(world) == [ONE, ONE]  # of mine, and of the changed one
+
+
+def test_deploying_the_same_again_writes_nothing(world: World) -> None:
+    deploy([definition("kept")], world.parts)
+    world.clock.advance(timedelta(minutes=1))
+
+    deploy([definition("kept")], world.parts)
+
+    assert len(audits(world, "kept")) == 1
+
+
+def test_a_deployment_that_would_take_a_name_fails_before_it_writes(world: World) -> None:
+    world.queue.schedules.create("mine", "report", every=HOUR)
+
+    with pytest.raises(ScheduleExistsError, match="mine"):
+        deploy([definition("first"), definition("mine")], world.parts)
+
+    assert [each.name for each in world.queue.schedules.list()] == ["mine"]
+
+
+def test_a_deployed_schedule_is_changed_where_it_comes_from(world: World) -> None:
+    deploy([definition("report")], world.parts)
+
+    with pytest.raises(ScheduleDeployedError, match=r"job\.toml"):
+        world.queue.schedules.update("report", every=2 * HOUR)
+    with pytest.raises(ScheduleDeployedError):
+        world.queue.schedules.delete("report")
+    assert world.queue.schedules.get("report").origin is Origin.DEPLOYED
+
+
+BAD: dict[str, tuple[type[InvalidInputError], dict[str, object]]] = {
+    "no plan": (InvalidOptionError, {}),
+    "two plans": (InvalidOptionError, {"every": HOUR, "cron": "0 9 * * *"}),
+    "a rate in a zone": (InvalidOptionError, {"every": HOUR, "timezone": "Europe/Berlin"}),
+    "half a minute": (InvalidOptionError, {"every": timedelta(seconds=30)}),
+    "a number": (InvalidOptionError, {"every": 30}),
+    "a bad line": (InvalidOptionError, {"cron": "0 25 * * *"}),
+    "a bad zone": (InvalidOptionError, {"cron": "0 9 * * *", "timezone": "Mars/Olympus"}),
+    "a bad policy": (InvalidOptionError, {"every": HOUR, "missed": "some"}),
+    "a bad overlap": (InvalidOptionError, {"every": HOUR, "overlap": "maybe"}),
+    "a bad window": (InvalidOptionError, {"every": HOUR, "missed_window": timedelta(days=401)}),
+    "a bad priority": (InvalidOptionError, {"every": HOUR, "priority": 9}),
+    "a bad name": (InvalidKeyError, {"name": "a#b", "every": HOUR}),
+    "no reason": (InvalidOptionError, {"every": HOUR, "reason": ""}),
+    "a bad type": (UnknownJobTypeError, {"job": "nobody", "every": HOUR}),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_schedule_is_refused_by_name_and_nothing_is_written(case: str, world: World) -> None:
+    error, options = BAD[case]
+    given: dict[str, object] = {"name": "hourly", "job": "report", **options}
+
+    with pytest.raises(error):
+        world.queue.schedules.create(**given)  # type: ignore[arg-type]
+
+    assert world.queue.schedules.list() == []
+
+
+def test_a_second_schedule_of_one_name_is_refused(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    with pytest.raises(ScheduleExistsError, match="hourly"):
+        world.queue.schedules.create("hourly", "report", every=HOUR)
+    with pytest.raises(ScheduleNotFoundError, match="daily"):
+        world.queue.schedules.update("daily", every=HOUR)

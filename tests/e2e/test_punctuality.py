@@ -1,0 +1,96 @@
+"""Two promises in figures, on a function that is warm: a burst is worked off quickly, and jobs start on time.
+
+Each is measured once, from what the jobs themselves say (enqueued, started, completed), never from when this test
+looked. They hold on an otherwise idle machine with two cores; what else runs there is part of the figures.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.client.queue import NewJob
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.engine.enqueue import Enqueued
+from tests.local_stack import LOCAL_AWS, PATIENCE, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from tests.local_stack import LocalStack
+
+pytestmark = LOCAL_AWS
+
+BURST = 100
+SCHEDULED = 50
+AHEAD = timedelta(seconds=10)
+SPREAD = timedelta(seconds=4)
+
+
+def enqueue(stack: LocalStack, count: int) -> list[JobId]:
+    answers = stack.queue.enqueue_many(
+        [NewJob(job="daily_summary", payload={"user_id": f"u{n}"}) for n in range(count)]
+    )
+    return [answer.job_id for answer in answers if isinstance(answer, Enqueued)]
+
+
+def all_completed(stack: LocalStack, job_ids: Sequence[JobId]) -> list[Job]:
+    def look() -> list[Job]:
+        jobs = list(stack.queue.parts.store.jobs.get_many(job_ids).values())
+        return jobs if all(job.has_ended for job in jobs) else []
+
+    jobs = eventually(look, within=PATIENCE, every=0.5)
+    assert [job.status for job in jobs] == [JobStatus.COMPLETED] * len(job_ids)
+    assert {job.attempts for job in jobs} == {1}
+    return jobs
+
+
+@pytest.fixture(scope="module")
+def warm(local_stack: LocalStack) -> LocalStack:
+    """Bursts until one starts no new process: AWS, too, starts environments when many jobs come at once."""
+    for _ in range(3):
+        all_completed(local_stack, enqueue(local_stack, BURST))
+    return local_stack
+
+
+def test_a_hundred_jobs_enqueued_at_once_are_completed_within_five_seconds(
+    warm: LocalStack, record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
+):
+    began_at = datetime.now(UTC)
+    job_ids = enqueue(warm, BURST)
+
+    jobs = all_completed(warm, job_ids)
+
+    assert len(jobs) == BURST
+    took = max(job.completed_at for job in jobs if job.completed_at) - began_at
+    record_property("burst_seconds", took.total_seconds())
+    with capsys.disabled():
+        print(f"\n{BURST} jobs, from the first enqueue to the last completion: {took.total_seconds():.2f} s")
+    assert took < timedelta(seconds=5)
+
+
+def test_jobs_scheduled_ten_seconds_ahead_start_within_a_second_of_their_time(
+    warm: LocalStack, record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
+):
+    first = datetime.now(UTC) + AHEAD
+    answers = warm.queue.enqueue_many(
+        [
+            NewJob(job="daily_summary", payload={"user_id": f"u{n}"}, run_at=first + SPREAD * n / SCHEDULED)
+            for n in range(SCHEDULED)
+        ]
+    )
+
+    jobs = all_completed(warm, [answer.job_id for answer in answers if isinstance(answer, Enqueued)])
+
+    late = sorted((job.runs[0].started_at - job.scheduled_for).total_seconds() for job in jobs)
+    assert len(late) == SCHEDULED
+    p99 = late[-1]  # of fifty, the 99th percentile is the latest
+    record_property("lateness_p99_seconds", p99)
+    with capsys.disabled():
+        print(f"\n{SCHEDULED} jobs, start minus due: median {late[SCHEDULED // 2]:.2f} s, p99 {p99:.2f} s")
+    assert late[0] >= 0
+    assert p99 < 1

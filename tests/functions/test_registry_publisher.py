@@ -1,0 +1,72 @@
+"""The custom resource of a deployment: it writes the registry, and the schedules of the job.toml files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from functions.registry_publisher import handler
+from leasehold import JobType, Registry
+from leasehold.domain.errors import ScheduleExistsError
+from leasehold.store.registries import registry_record
+from tests.functions.conftest import FakeContext
+
+if TYPE_CHECKING:
+    from leasehold import Queue
+
+pytestmark = pytest.mark.dynoxide
+
+BACKUP = {
+    "job_type": "backup",
+    "payload": "{}",
+    "every": 1800,
+    "enabled": True,
+    "missed": "latest",
+    "missed_window": 86400,
+    "overlap": "skip",
+}
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    given: list[str] = []
+    monkeypatch.setattr("leasehold.aws.custom_resource._answer", lambda *answer: given.append(answer[2]))
+    return given
+
+
+def deployment(request_type: str, **schedules: dict[str, Any]) -> dict[str, Any]:
+    registry = Registry(types={"backup": JobType(name="backup")})
+    return {
+        "RequestType": request_type,
+        "ResourceProperties": {
+            "Registry": json.dumps(registry_record(registry)),
+            "Schedules": json.dumps(schedules),
+        },
+    }
+
+
+def test_a_deployment_makes_its_schedules_changes_them_and_takes_them_away(queue: Queue, answers: list[str]) -> None:
+    handler.lambda_handler(deployment("Create", backup=BACKUP), FakeContext())
+    first = queue.schedules.get("backup")
+    handler.lambda_handler(deployment("Update", backup={**BACKUP, "overlap": "allow"}), FakeContext())
+    second = queue.schedules.get("backup")
+
+    assert (first.overlap, second.overlap) == ("skip", "allow")
+    assert (first.origin, second.version, second.cursor) == ("deployed", 2, first.cursor)
+    handler.lambda_handler(deployment("Delete", backup=BACKUP), FakeContext())
+    assert [each.name for each in queue.schedules.list()] == ["backup"]
+    handler.lambda_handler(deployment("Update"), FakeContext())
+    assert queue.schedules.list() == []
+    assert answers == ["SUCCESS"] * 4
+
+
+def test_a_deployment_fails_if_a_name_is_taken_by_a_schedule_made_at_run_time(queue: Queue, answers: list[str]) -> None:
+    queue.schedules.create("backup", "daily_summary", cron="0 9 * * *")
+
+    with pytest.raises(ScheduleExistsError, match="backup"):
+        handler.lambda_handler(deployment("Update", backup=BACKUP), FakeContext())
+
+    assert answers == ["FAILED"]
+    assert queue.schedules.get("backup").job_type == "daily_summary"

@@ -1,0 +1,242 @@
+"""The deployed functions in this process: their own handlers and environment, on a real engine, by a clock of ours."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel
+
+from functions.dead_letter_reporter import handler as reporter
+from functions.poller import handler as poller
+from functions.registry_publisher import handler as publisher
+from functions.schedule_trigger import handler as trigger
+from infra.paths import ROOT
+from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
+from leasehold.aws import container, custom_resource
+from leasehold.engine.parts import Parts
+from leasehold.engine.ports import NoMirror
+from leasehold.settings import variables
+from leasehold.settings.job_folder import load_job_folders, registry_of, schedules_of
+from leasehold.store.dynamodb.creation import create_tables
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+from leasehold.store.registries import registry_record
+from leasehold.store.schedule_records import definition_record
+from leasehold.store.store import Store
+from leasehold.testing import FakeClock
+from tests.infra.recorded_calls import RecordedCalls
+
+if TYPE_CHECKING:
+    import pytest
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.domain.failure_report import FailureReport
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+
+entry = importlib.import_module("leasehold.runtime.entry")
+
+STAGE = "dev"
+POLLER, REPORTER, PUBLISHER, TRIGGER = (
+    f"leasehold-{STAGE}-{name}" for name in ("poller", "dead-letter-reporter", "registry-publisher", "schedule-trigger")
+)
+ENQUEUER = "a program that enqueues"
+TICK = {"source": "leasehold.tick"}
+
+
+class Died(BaseException):
+    """What no handler survives: the process is gone, and nothing more is written."""
+
+
+class Errand(BaseModel):
+    do: str = "complete"
+
+
+class ErrandHandler(BaseJobHandler):
+    """Ends as its payload asks for: what a handler's role must allow does not depend on whose handler it is."""
+
+    @classmethod
+    def payload_model(cls) -> type[Errand]:
+        return Errand
+
+    def handle(self, payload: Errand, context: JobContext) -> dict[str, str] | None:
+        match payload.do:
+            case "fail":
+                raise RuntimeError("not this time")
+            case "bury":
+                raise NonRetryableError("never")
+            case "snooze":
+                raise Snooze(30)
+            case "skip":
+                raise Skip("nothing to do")
+            case "cancel":
+                raise Cancel("no longer wanted")
+            case "die":
+                raise Died
+            case "look and extend":
+                assert not context.cancel_requested
+                context.extend()
+        return {"done": payload.do}
+
+
+@dataclass
+class Context:
+    function_name: str
+    aws_request_id: str = "request-0"
+    remaining_millis: int = 120_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.remaining_millis
+
+
+class TakingReporter:
+    """A Sentry that takes everything."""
+
+    is_on = True
+
+    def report(self, report: FailureReport) -> bool:
+        return True
+
+
+class Mirror(NoMirror):
+    """An EventBridge that takes everything."""
+
+    is_on = True
+
+
+@dataclass
+class LambdaService:
+    """Takes every asynchronous invoke, and keeps its event until the test delivers it."""
+
+    invoked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)
+    is_down: bool = False
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> dict[str, int]:  # noqa: N803
+        if self.is_down:
+            return {"StatusCode": 500}
+        self.invoked.append((FunctionName, json.loads(Payload)))
+        self.reached.add(FunctionName)
+        return {"StatusCode": 202}
+
+    def take(self) -> list[tuple[str, dict[str, Any]]]:
+        taken, self.invoked = self.invoked, []
+        return taken
+
+
+class DeployedFunctions:
+    def __init__(self, client: DynamoDBClient, patch: pytest.MonkeyPatch) -> None:
+        self.client = client
+        self.clock = FakeClock()
+        self.service = LambdaService()
+        self.folders = load_job_folders(ROOT)
+        self.names = TableNames(jobs=f"leasehold-{STAGE}-jobs", dead_letters=f"leasehold-{STAGE}-dead-letters")
+        create_tables(client, self.names)
+        self.calls = RecordedCalls(client)
+        self.queue = Queue(self._parts(client))
+        self.operator = Operator(self._parts(client), by="ada")
+        self._handle = entry.entry(ErrandHandler)
+        self._deploy(client, patch)
+
+    def _parts(self, client: DynamoDBClient) -> Parts:
+        return Parts(store=Store(DynamoTable(client, self.names)), clock=self.clock)
+
+    def _deploy(self, client: DynamoDBClient, patch: pytest.MonkeyPatch) -> None:
+        patch.setenv(variables.STAGE, STAGE)
+        patch.setenv(variables.JOBS_TABLE, self.names.jobs)
+        patch.setenv(variables.DEAD_LETTERS_TABLE, self.names.dead_letters)
+        patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")
+        patch.setattr(container, "connect", lambda: client)
+        patch.setattr(container, "Parts", partial(Parts, clock=self.clock))
+        patch.setattr(container, "reporter_of", lambda _: TakingReporter())
+        # Only these are told of EventBridge by their environment.
+        patch.setattr(
+            container, "mirror_of", lambda _: Mirror() if self.calls.actor in {POLLER, TRIGGER} else NoMirror()
+        )
+        patch.setattr(poller, "connect_lambda", lambda: self.service)
+        patch.setattr(custom_resource, "_answer", lambda *_: None)
+        self.forget()
+
+    def forget(self) -> None:
+        """New containers for all functions, and loggers that write to what is the output now."""
+        for cached in (
+            *(poller._container, poller._dispatcher),
+            *(reporter._container, trigger._container, entry._container),
+        ):
+            cached.cache_clear()
+        for name in ("poller", "handler", "dead_letter_reporter", "registry_publisher", "schedule_trigger"):
+            logging.Logger.manager.loggerDict.pop(name, None)
+
+    def publish(self, *, without: str | None = None, with_schedules: bool = False) -> Self:
+        """A deployment, as CloudFormation tells the publisher of it."""
+        folders = [folder for folder in self.folders if folder.name != without]
+        functions = {folder.name: f"leasehold-{STAGE}-job-{folder.name}" for folder in folders}
+        record = json.dumps(registry_record(registry_of(folders, functions)))
+        schedules = {each.name: definition_record(each) for each in schedules_of(folders) if with_schedules}
+        properties = {"Registry": record, "Schedules": json.dumps(schedules)}
+        with self.calls.acting_as(PUBLISHER):
+            publisher.lambda_handler({"RequestType": "Update", "ResourceProperties": properties}, None)
+        return self.later(seconds=6)
+
+    def enqueue(self, job_type: str, do: str = "complete", **options: Any) -> JobId:
+        """As a program of the user's does that has been granted to."""
+        with self.calls.acting_as(ENQUEUER):
+            return self.queue.enqueue(job_type, {"do": do}, **options).job_id
+
+    def later(self, **duration: float) -> Self:
+        self.clock.advance(timedelta(**duration))
+        return self
+
+    def tick(self) -> Self:
+        # Just enough time for a poll, and none to stay for what falls due soon.
+        return self.poll(TICK, remaining_millis=10_500)
+
+    def poll(self, event: dict[str, Any], *, remaining_millis: int = 120_000) -> Self:
+        with self.calls.acting_as(POLLER):
+            poller.lambda_handler(event, Context(POLLER, remaining_millis=remaining_millis))
+        return self
+
+    def wake(self, job: Job) -> Self:
+        """What the stream tells the poller when this job was written."""
+        assert job.due is not None
+        image = {
+            "PK": {"S": job.key.pk},
+            "SK": {"S": job.key.sk},
+            "due_key": {"S": job.due.key},
+            "job_type": {"S": job.job_type},
+            "status": {"S": str(job.status)},
+            "priority": {"N": str(int(job.priority))},
+        }
+        return self.poll({"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {"NewImage": image}}]})
+
+    def deliver(self, *, twice: bool = False) -> Self:
+        """Run what was handed over: jobs by their handlers, a resident by the poller."""
+        for function, event in self.service.take():
+            if function == POLLER:
+                self.poll(event)
+                continue
+            for _ in range(2 if twice else 1):
+                self._run(function, event)
+        return self
+
+    def _run(self, function: str, event: dict[str, Any]) -> None:
+        with self.calls.acting_as(function):
+            try:
+                self._handle(event, Context(function, remaining_millis=60_000))
+            except Died:
+                return
+
+    def trigger(self, schedule: str) -> Self:
+        with self.calls.acting_as(TRIGGER):
+            trigger.lambda_handler({"source": "leasehold.schedule", "schedule": schedule}, None)
+        return self
+
+    def report(self, event: dict[str, Any]) -> Self:
+        with self.calls.acting_as(REPORTER):
+            reporter.lambda_handler(event, Context(REPORTER))
+        return self

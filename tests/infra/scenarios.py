@@ -1,0 +1,224 @@
+"""What happens to jobs, in scenes that together take every path through the deployed functions.
+
+A path that is new needs a scene here; one that is missing shows as a right that nobody uses.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold import NewJob
+from leasehold.engine import enqueue as enqueueing
+from leasehold.engine import schedules, settle
+from leasehold.engine.draft import JobRequest, draft
+from leasehold.engine.enqueue import OnDuplicate
+from leasehold.engine.plan import Plan
+from tests.infra.deployed_functions import ENQUEUER
+
+if TYPE_CHECKING:
+    from leasehold.domain.ids import JobId
+    from tests.infra.deployed_functions import DeployedFunctions
+
+PLAIN, LIMITED = "daily_summary", "backup"
+LATER = timedelta(hours=1)
+
+
+def play_all(deployed: DeployedFunctions) -> None:
+    for scene in (
+        *(deploy, enqueue, enqueue_with_keys, complete, end_otherwise, fail_and_try_again, follow_up),
+        *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit, take_turns, take_over_a_seat),
+        *(halt, reside, report_letters, sweep_letters, run_schedules),
+    ):
+        scene(deployed)
+
+
+def deploy(deployed: DeployedFunctions) -> None:
+    """First without a type whose jobs wait then, and later with it."""
+    deployed.publish()
+    waiting = deployed.enqueue("user_sync")
+    deployed.publish(without="user_sync").tick()
+    assert deployed.service.take() == []
+    deployed.publish().tick().deliver()
+    assert deployed.queue.get(waiting).status == "completed"
+
+
+def enqueue(deployed: DeployedFunctions) -> None:
+    deployed.enqueue(PLAIN)
+    with deployed.calls.acting_as(ENQUEUER):
+        deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 3)
+        own = deployed.queue.transact_items(PLAIN, {"do": "complete"}, dedup_key="own transaction")
+        deployed.client.transact_write_items(TransactItems=own.items)  # type: ignore[arg-type]
+    deployed.tick().deliver()
+
+
+def enqueue_with_keys(deployed: DeployedFunctions) -> None:
+    """Insert, find the existing one, replace it, and take the key over once its job has ended."""
+    first = deployed.enqueue(PLAIN, dedup_key="k", run_in=LATER)
+    assert deployed.enqueue(PLAIN, dedup_key="k", run_in=LATER) == first
+    second = deployed.enqueue(PLAIN, dedup_key="k", on_duplicate="replace")
+    assert second != first
+    deployed.tick().deliver()
+    assert deployed.enqueue(PLAIN, dedup_key="k") not in {first, second}
+    with deployed.calls.acting_as(ENQUEUER):
+        deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"}, dedup_key="bulk")])
+    deployed.tick().deliver()
+
+
+def complete(deployed: DeployedFunctions) -> None:
+    deployed.enqueue(PLAIN, "look and extend")
+    deployed.tick().deliver(twice=True)
+
+
+def end_otherwise(deployed: DeployedFunctions) -> None:
+    for do in ("skip", "cancel", "bury", "snooze"):
+        deployed.enqueue(PLAIN, do, dedup_key=do)
+    deployed.tick().deliver()
+    running = deployed.enqueue(PLAIN, "fail")
+    deployed.tick()
+    handed_over = deployed.service.invoked[:]
+    deployed.service.invoked = []
+    deployed.queue.cancel(running, reason="not started yet")
+    deployed.service.invoked = handed_over
+    deployed.deliver()
+
+
+def fail_and_try_again(deployed: DeployedFunctions) -> None:
+    tried = deployed.enqueue(PLAIN, "fail", max_attempts=2, dedup_key="fails")
+    deployed.tick().deliver().later(minutes=3).tick().deliver()
+    assert deployed.queue.get(tried).status == "dead_letter"
+
+
+def follow_up(deployed: DeployedFunctions) -> None:
+    """An ended job that owes another one: the poller makes it."""
+    owed = settle.follow_up(PLAIN, json.dumps({"do": "complete"}))
+    request = JobRequest(job_type=PLAIN, payload_text=json.dumps({"do": "complete"}), effects=(owed,))
+    parts = deployed.queue.parts
+    enqueueing.write(draft(request, parts), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
+    deployed.tick().deliver().tick().deliver()
+
+
+def lose_a_worker(deployed: DeployedFunctions) -> None:
+    """A worker that dies is found by its lease: the job is tried again, or buried, or ends as it was asked to."""
+    again, last, cancelled = (
+        deployed.enqueue(LIMITED, "die", dedup_key="again"),
+        deployed.enqueue(PLAIN, "die", max_attempts=1, dedup_key="last"),
+        deployed.enqueue(PLAIN, "die", dedup_key="cancelled"),
+    )
+    deployed.tick().deliver()
+    deployed.queue.cancel(cancelled, reason="while it runs")
+    deployed.later(minutes=30).tick()
+    assert [deployed.queue.get(each).status for each in (again, last, cancelled)] == [
+        "failed",
+        "dead_letter",
+        "cancelled",
+    ]
+    deployed.operator.pause(LIMITED, reason="the next scene needs its seat")
+    deployed.queue.cancel(again, reason="the next scene needs its seat")
+    deployed.operator.unpause(LIMITED)
+
+
+def miss_the_start(deployed: DeployedFunctions) -> None:
+    """A job that was not started by then is ended by the poller, or by the handler that comes too late."""
+    start_by = deployed.clock.now() + timedelta(minutes=2)
+    deployed.enqueue(PLAIN, dedup_key="late poll", start_by=start_by)
+    deployed.later(minutes=3).tick()
+    start_by = deployed.clock.now() + timedelta(seconds=30)
+    late = deployed.enqueue(LIMITED, dedup_key="late start", start_by=start_by)
+    deployed.tick().later(seconds=40).deliver()
+    assert deployed.queue.get(late).status == "cancelled"
+
+
+def find_no_handler(deployed: DeployedFunctions) -> None:
+    """A hand-over that reaches nobody is taken back, with its seat."""
+    deployed.service.is_down = True
+    deployed.enqueue(PLAIN)
+    deployed.enqueue(LIMITED)
+    deployed.tick()
+    deployed.service.is_down = False
+    deployed.later(minutes=2).tick().deliver()
+
+
+def hold_and_admit(deployed: DeployedFunctions) -> None:
+    """A paused type's jobs wait in their lane; the scope is parked, woken, and forgotten once the lane is empty."""
+    deployed.operator.pause(PLAIN, reason="maintenance")
+    held = deployed.later(seconds=6).enqueue(PLAIN)
+    deployed.tick().later(minutes=2).tick()
+    assert deployed.queue.get(held).status == "pending"
+    deployed.operator.unpause(PLAIN)
+    deployed.later(seconds=6).tick().deliver()
+    for _ in range(4):
+        deployed.later(hours=2).tick()
+    assert deployed.queue.get(held).status == "completed"
+
+
+def take_turns(deployed: DeployedFunctions) -> None:
+    """One seat, three jobs: each end wakes the next."""
+    jobs = [deployed.enqueue(LIMITED, do) for do in ("complete", "bury", "complete")]
+    for _ in jobs:
+        deployed.tick().deliver().later(seconds=61)
+    deployed.tick().deliver()
+    assert all(deployed.queue.get(each).completed_at for each in jobs)
+
+
+def take_over_a_seat(deployed: DeployedFunctions) -> None:
+    """A seat whose holder is gone is taken over once its time is up."""
+    lost = deployed.enqueue(LIMITED, "die", max_attempts=1)
+    deployed.tick().deliver()
+    next_one = deployed.enqueue(LIMITED)
+    for _ in range(3):
+        deployed.later(minutes=20).tick().deliver()
+    assert (deployed.queue.get(lost).status, deployed.queue.get(next_one).status) == ("dead_letter", "completed")
+
+
+def halt(deployed: DeployedFunctions) -> None:
+    """A halt that comes between claim and start: the handler gives the job back, with its seat."""
+    jobs = [deployed.enqueue(PLAIN), deployed.enqueue(LIMITED)]
+    deployed.tick()
+    deployed.operator.halt(reason="bad deploy")
+    deployed.later(seconds=6).deliver().tick()
+    deployed.operator.resume()
+    deployed.later(minutes=2).tick().deliver()
+    assert [deployed.queue.get(each).status for each in jobs] == ["completed", "completed"]
+
+
+def reside(deployed: DeployedFunctions) -> None:
+    """A job that falls due within the minute: its wake starts a resident, which waits for it."""
+    soon = deployed.enqueue(PLAIN, run_in=timedelta(seconds=20))
+    deployed.wake(deployed.queue.get(soon)).deliver().deliver()
+    assert deployed.queue.get(soon).status == "completed"
+
+
+def report_letters(deployed: DeployedFunctions) -> None:
+    deployed.report({"Records": [_stream_record(number, each) for number, each in enumerate(_open_letters(deployed))]})
+
+
+def sweep_letters(deployed: DeployedFunctions) -> None:
+    left = deployed.enqueue(PLAIN, "bury")
+    deployed.tick().deliver().later(hours=2).report({"source": "leasehold.sweep"})
+    assert deployed.operator.dead_letter(left).reported_at is not None
+
+
+def run_schedules(deployed: DeployedFunctions) -> None:
+    """Slots are found by EventBridge's wake or by the tick, and schedules that a user deleted are removed by either."""
+    deployed.publish(with_schedules=True).tick()
+    for _ in range(2):
+        deployed.later(minutes=31).trigger(LIMITED).tick().deliver()
+        deployed.later(minutes=31).tick().tick().deliver()
+    deployed.publish()
+    for remove in (lambda: deployed.trigger("nightly"), deployed.tick):
+        parts = deployed.queue.parts
+        schedules.create("nightly", Plan(job_type=PLAIN, cron="0 3 * * *"), parts, by="ada", reason="reports")
+        schedules.delete("nightly", parts, by="ada", reason="no more reports")
+        remove()
+        assert parts.store.schedules.get("nightly") is None
+
+
+def _open_letters(deployed: DeployedFunctions) -> list[JobId]:
+    return [letter.id for letter in deployed.operator.dead_letters()]
+
+
+def _stream_record(number: int, job_id: JobId) -> dict[str, Any]:
+    change = {"Keys": {"id": {"S": job_id}}, "SequenceNumber": str(number)}
+    return {"eventName": "INSERT", "eventSource": "aws:dynamodb", "dynamodb": change}

@@ -1,0 +1,64 @@
+"""A customer key covers everything at rest, and whoever works with it may use it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk.assertions import Match, Template
+
+from infra.data_stack import DataStack
+from infra.queue_stack import QueueStack
+from infra.stages import Stage
+from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, stacks_of
+
+type Made = tuple[Template, Template, Template]
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
+    stage = Stage(name="vault", customer_key=True)
+    data = DataStack(app, "data", stage=stage)
+    queue = QueueStack(app, "queue", stage=stage, data=data, folders=[])
+    theirs = Stack(app, "theirs")
+    queue.grant_enqueue(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
+    return Template.from_stack(data), Template.from_stack(queue), Template.from_stack(theirs)
+
+
+def test_everything_at_rest_is_under_the_key(made: Made) -> None:
+    data, queue, _ = made
+    ours = {"Fn::ImportValue": Match.string_like_regexp("Key.*Arn")}
+
+    data.resource_properties_count_is(
+        "AWS::DynamoDB::Table", {"SSESpecification": {"SSEEnabled": True, "SSEType": "KMS"}}, 2
+    )
+    queue.all_resources_properties("AWS::SQS::Queue", {"KmsMasterKeyId": ours})
+    queue.all_resources_properties("AWS::Logs::LogGroup", {"KmsKeyId": ours})
+    queue.all_resources_properties("AWS::SNS::Topic", {"KmsMasterKeyId": ours})
+
+
+def test_the_key_rotates_and_lets_alarms_and_logs_use_it(made: Made) -> None:
+    (key,) = made[0].find_resources("AWS::KMS::Key").values()
+    sids = {each.get("Sid") for each in key["Properties"]["KeyPolicy"]["Statement"]}
+
+    assert key["Properties"]["EnableKeyRotation"] is True
+    assert {"LetAlarmsPublish", "LetLogsEncrypt"} <= sids
+
+
+def test_who_works_with_records_may_use_the_key(made: Made) -> None:
+    """Lambda too, for it reads the streams and writes to the queues with the function's rights."""
+    _, queue, theirs = made
+    for template in (queue, theirs):
+        policies = template.find_resources("AWS::IAM::Policy")
+        assert policies
+        assert all('"UseKey"' in json.dumps(each) for each in policies.values())
+
+
+def test_without_a_customer_key_nobody_needs_one() -> None:
+    data, queue = (Template.from_stack(each) for each in stacks_of(Stage(name="plain")))
+
+    data.resource_count_is("AWS::KMS::Key", 0)
+    assert '"UseKey"' not in json.dumps(queue.to_json())

@@ -1,0 +1,213 @@
+"""A job type is a folder: adding one is all it takes, and a bad one fails synth with what to do about it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.assertions import Match, Template
+
+from app import build
+from infra.bundling import UvBundling
+from infra.gates import add_gates
+from infra.paths import ROOT
+from leasehold.domain.errors import InvalidJobFolderError
+from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB_TOML = """
+timeout = "90s"
+memory = 1024
+max_event_age = "2m"
+reserved_concurrency = 3
+log_retention_days = 7
+
+[environment]
+BUCKET = "reports"
+
+[[permissions]]
+actions = ["s3:PutObject"]
+resources = ["arn:${AWS::Partition}:s3:::reports-${AWS::AccountId}/daily/*"]
+reason = "a report is named after its day, which is not known at deployment"
+"""
+
+
+def project(root: Path, **job_tomls: str) -> Path:
+    """A project with one of our own job types, and with those that the test adds."""
+    folders = root / "functions" / "jobs"
+    shutil.copytree(ROOT / "functions" / "jobs" / "user_sync", folders / "user_sync")
+    for name, text in job_tomls.items():
+        shutil.copytree(ROOT / "functions" / "jobs" / "user_sync", folders / name)
+        (folders / name / "job.toml").write_text(text)
+    return root
+
+
+def app_for(outdir: Path) -> App:
+    return App(context={**CONTEXT, **WITHOUT_BUNDLING, "stage": "dev"}, outdir=str(outdir))
+
+
+def synthesise(root: Path, outdir: Path) -> dict[str, Any]:
+    app = build(app_for(outdir), root=root)
+    add_gates(app)
+    app.synth()
+    made: dict[str, Any] = json.loads((outdir / "leasehold-dev-queue.template.json").read_text())
+    return made
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return synthesise(project(tmp_path_factory.mktemp("without")), tmp_path_factory.mktemp("out"))
+
+
+@pytest.fixture(scope="module")
+def with_report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same project with one more folder. Its wildcard passes the gates by the reason that job.toml gives."""
+    return synthesise(project(tmp_path_factory.mktemp("with"), report=JOB_TOML), tmp_path_factory.mktemp("out"))
+
+
+@pytest.fixture(scope="module")
+def template(with_report: dict[str, Any]) -> Template:
+    return Template.from_json(with_report)
+
+
+def test_a_folder_brings_a_function_with_role_logs_and_alarms(
+    without: dict[str, Any], with_report: dict[str, Any]
+) -> None:
+    added = with_report["Resources"].keys() - without["Resources"].keys()
+
+    kinds = sorted(with_report["Resources"][name]["Type"] for name in added)
+    assert kinds == sorted(
+        [
+            *("AWS::IAM::Policy", "AWS::IAM::Role", "AWS::Lambda::EventInvokeConfig"),
+            *("AWS::Lambda::Function", "AWS::Logs::LogGroup"),
+            *["AWS::CloudWatch::Alarm"] * 4,
+        ]
+    )
+    assert without["Resources"].keys() < with_report["Resources"].keys(), "the other types are left as they were"
+
+
+def test_its_function_is_what_the_folder_says(template: Template) -> None:
+    template.has_resource_properties(
+        "AWS::Lambda::Function",
+        {
+            "FunctionName": "leasehold-dev-job-report",
+            "Timeout": 90,
+            "MemorySize": 1024,
+            "ReservedConcurrentExecutions": 3,
+            "Environment": {"Variables": Match.object_like({"BUCKET": "reports"})},
+        },
+    )
+    template.has_resource_properties(
+        "AWS::Lambda::EventInvokeConfig",
+        {
+            "FunctionName": {"Ref": Match.string_like_regexp("Jobreport")},
+            "MaximumEventAgeInSeconds": 120,
+            "MaximumRetryAttempts": 0,
+        },
+    )
+    template.has_resource_properties(
+        "AWS::Logs::LogGroup", {"LogGroupName": "/leasehold/dev/job-report", "RetentionInDays": 7}
+    )
+
+
+def test_a_type_that_says_nothing_of_its_logs_keeps_them_as_long_as_the_stage_does(template: Template) -> None:
+    template.has_resource_properties(
+        "AWS::Logs::LogGroup", {"LogGroupName": "/leasehold/dev/job-user_sync", "RetentionInDays": 30}
+    )
+
+
+def test_its_role_may_do_what_the_folder_asks_for(template: Template) -> None:
+    own = {
+        "Sid": "Own0",
+        "Effect": "Allow",
+        "Action": "s3:PutObject",
+        "Resource": {
+            "Fn::Join": [
+                "",
+                ["arn:", {"Ref": "AWS::Partition"}, ":s3:::reports-", {"Ref": "AWS::AccountId"}, "/daily/*"],
+            ]
+        },
+    }
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {"Statement": Match.array_with([own])},
+            "Roles": [{"Ref": Match.string_like_regexp("Jobreport")}],
+        },
+    )
+
+
+def test_the_poller_may_invoke_it(template: Template) -> None:
+    hand_over = {
+        "Sid": "HandOver",
+        "Resource": Match.array_with([{"Fn::GetAtt": [Match.string_like_regexp("Jobreport"), "Arn"]}]),
+    }
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {"Statement": Match.array_with([Match.object_like(hand_over)])},
+            "Roles": [{"Ref": Match.string_like_regexp("Poller")}],
+        },
+    )
+
+
+def test_the_dashboard_and_the_registry_know_it(with_report: dict[str, Any], without: dict[str, Any]) -> None:
+    for kind in ("AWS::CloudWatch::Dashboard", "Custom::LeaseholdRegistry"):
+        before, after = (
+            json.dumps([each for each in made["Resources"].values() if each["Type"] == kind])
+            for made in (without, with_report)
+        )
+        assert "report" not in before.replace("reporter", "").replace("reported", "")
+        assert "report" in after.replace("reporter", "").replace("reported", "")
+
+
+def test_a_bad_job_toml_fails_synth_with_file_key_value_and_fix(tmp_path: Path) -> None:
+    root = project(tmp_path / "project", report='timeout = "20m"\nmemmory = 512\n')
+
+    with pytest.raises(InvalidJobFolderError) as failed:
+        build(app_for(tmp_path / "out"), root=root)
+
+    told = str(failed.value)
+    assert "functions/jobs/report/job.toml" in told
+    assert "timeout = '20m'" in told or 'timeout = "20m"' in told
+    assert "900" in told or "15" in told
+    assert "memmory" in told
+    assert "memory" in told.replace("memmory", "")
+
+
+def test_a_name_too_long_for_lambda_fails_synth(tmp_path: Path) -> None:
+    root = project(tmp_path / "project", **{"r" * 60: ""})
+
+    with pytest.raises(ValueError, match="Shorten the name of the job type's folder"):
+        build(app_for(tmp_path / "out"), root=root)
+
+
+def test_extra_requirements_are_installed_beside_the_whole_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Subfolders too; and what is listed with hashes is checked against them."""
+    ran: list[tuple[list[str], str]] = []
+    monkeypatch.setattr("infra.bundling.subprocess.run", lambda command, *, input, **_: ran.append((command, input)))
+    root = project(tmp_path / "project")
+    folder = root / "functions" / "jobs" / "user_sync"
+    (folder / "letters").mkdir()
+    (folder / "letters" / "welcome.txt").write_text("Welcome!")
+
+    def make(requirements: str) -> UvBundling:
+        return UvBundling(folder, architecture="arm64", requirements=requirements, into="", copies=True)
+
+    make("httpx==0.28.1\n").try_bundle(str(tmp_path / "plain"))
+    make("httpx==0.28.1 --hash=sha256:0\n").try_bundle(str(tmp_path / "hashed"))
+
+    copied = sorted(str(path.relative_to(tmp_path / "plain")) for path in (tmp_path / "plain").rglob("*.*"))
+    assert copied == ["handler.py", "letters/welcome.txt"]
+    (plain, requirements), (hashed, _) = ran
+    assert requirements == "httpx==0.28.1\n"
+    assert plain[plain.index("--python-platform") + 1] == "aarch64-manylinux2014"
+    assert "--require-hashes" in hashed
+    assert "--require-hashes" not in plain

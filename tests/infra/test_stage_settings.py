@@ -1,0 +1,145 @@
+"""Each setting of a stage changes what it says, and a setting that cannot work fails before anything is deployed."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aws_cdk.assertions import Template
+
+from infra.stages import Stage, stage_named
+from tests.infra.synthesised import stacks_of
+
+MAPPING = "AWS::Lambda::EventSourceMapping"
+
+
+def templates_of(stage: Stage) -> tuple[Template, Template]:
+    data, queue = stacks_of(stage)
+    return Template.from_stack(data), Template.from_stack(queue)
+
+
+def poller_of(queue: Template) -> dict[str, Any]:
+    (found,) = queue.find_resources(
+        "AWS::Lambda::Function", {"Properties": {"Handler": "handler.lambda_handler", "Timeout": 120}}
+    ).values()
+    return dict(found["Properties"])
+
+
+@pytest.fixture(scope="module")
+def quiet() -> tuple[Template, Template]:
+    return templates_of(Stage(name="quiet", wake_by_stream=False))
+
+
+def test_nothing_follows_the_job_table_and_nobody_may(quiet: tuple[Template, Template]) -> None:
+    data, queue = quiet
+    jobs_stream = next(name for name in data.to_json()["Outputs"] if "Jobs" in name and "StreamArn" in name)
+
+    queue.resource_count_is(MAPPING, 1)  # that of the dead letters
+    assert jobs_stream not in json.dumps(queue.to_json())
+
+
+def test_the_tick_is_still_there(quiet: tuple[Template, Template]) -> None:
+    quiet[1].has_resource_properties("AWS::Scheduler::Schedule", {"ScheduleExpression": "rate(1 minute)"})
+
+
+def test_the_switch_can_be_deployed_in_either_direction(quiet: tuple[Template, Template]) -> None:
+    """An export that went while the other stack still reads it would block the deployment."""
+    loud, _ = templates_of(Stage(name="quiet", wake_by_stream=True))
+
+    assert exports(quiet[0]) == exports(loud)
+
+
+def exports(template: Template) -> set[str]:
+    return {each["Export"]["Name"] for each in template.to_json()["Outputs"].values() if "Export" in each}
+
+
+@pytest.fixture(scope="module")
+def rare() -> Template:
+    """Settings that do not meet each other, in one stage: every synth takes a second."""
+    return templates_of(
+        Stage(
+            name="rare",
+            poll_interval=timedelta(seconds=10),
+            poller_concurrency=None,
+            permissions_boundary="developers-boundary",
+            sentry_dsn_parameter="/leasehold/rare/sentry-dsn",
+            alarm_email="ops@example.com",
+            ended_index=False,
+            shards=4,
+        )
+    )[1]
+
+
+def test_the_poller_is_told_its_interval(rare: Template) -> None:
+    assert poller_of(rare)["Environment"]["Variables"]["LEASEHOLD_POLL_INTERVAL_SECONDS"] == "10"
+
+
+def test_a_poller_without_a_reserve_has_none(rare: Template) -> None:
+    assert "ReservedConcurrentExecutions" not in poller_of(rare)
+
+
+def test_every_role_has_the_boundary(rare: Template) -> None:
+    roles = rare.find_resources("AWS::IAM::Role")
+
+    assert roles
+    for role in roles.values():
+        assert "policy/developers-boundary" in json.dumps(role["Properties"]["PermissionsBoundary"])
+
+
+def test_the_one_parameter_of_the_dsn_may_be_read(rare: Template) -> None:
+    statements = [
+        statement
+        for policy in rare.find_resources("AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Action"] == "ssm:GetParameter"
+    ]
+
+    assert len(statements) >= 3  # poller, reporter and the one handler
+    assert all("parameter/leasehold/rare/sentry-dsn" in json.dumps(each["Resource"]) for each in statements)
+
+
+def test_alarms_reach_somebody(rare: Template) -> None:
+    rare.has_resource_properties("AWS::SNS::Subscription", {"Protocol": "email", "Endpoint": "ops@example.com"})
+
+
+def test_the_registry_says_shards_and_indexes(rare: Template) -> None:
+    (registry,) = rare.find_resources("Custom::LeaseholdRegistry").values()
+    text = json.dumps(registry["Properties"]["Registry"])
+
+    assert r"\"shards\": 4" in text.replace("\\\\", "\\")
+    assert r"\"ended_index\": false" in text.replace("\\\\", "\\")
+
+
+def test_the_cost_estimate_counts_the_indexes_that_there_are(rare: Template) -> None:
+    (dashboard,) = rare.find_resources("AWS::CloudWatch::Dashboard").values()
+    body = json.dumps(dashboard["Properties"]["DashboardBody"])
+
+    assert "written + due_written)" in body
+    assert "ended_written" not in body
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"name": "Prod"}, r"name = 'Prod': it is part of every resource's name\. Use 1 to 16 of a-z and 0-9\."),
+        ({"name": "a-b"}, "name = 'a-b'"),
+        ({"shards": 0}, r"shards = 0: a job's id holds 1 to 4096\."),
+        ({"shards": 4097}, "shards = 4097"),
+        ({"poll_interval": timedelta(minutes=1)}, r"poll_interval = 0:01:00: .* Use 1 to 59 seconds, or None\."),
+        ({"poll_interval": timedelta(0)}, "poll_interval = 0:00:00"),
+        ({"poller_concurrency": 1}, r"poller_concurrency = 1: .* Use 4\."),
+        ({"log_retention_days": 10}, r"log_retention_days = 10: CloudWatch takes one of \(1, 3, 5"),
+        ({"sentry_dsn_secret": "a", "sentry_dsn_parameter": "b"}, r"the DSN has one place\. Remove one of them\."),
+    ],
+    ids=str,
+)
+def test_a_setting_that_cannot_work_says_what_to_do(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Stage(**{"name": "dev", **settings})
+
+
+def test_a_stage_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(ValueError, match=r"no stage 'staging'\. Use one of dev, prod, local, or add it"):
+        stage_named("staging")

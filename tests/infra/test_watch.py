@@ -1,0 +1,118 @@
+"""What watches: the alarms and whom they tell, a row of the dashboard for each type, and the registry."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app import job_folders
+from infra.stages import STAGES, Stage
+from leasehold.settings.job_folder import registry_of
+from leasehold.store import registries
+from tests.infra.cloudformation import ACCOUNT, Resolver
+from tests.infra.synthesised import synthesised
+
+everywhere = pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+
+
+def job_types(stage: Stage) -> list[str]:
+    return [folder.name for folder in job_folders(stage)]
+
+
+def alarms(stage: Stage) -> dict[str, dict[str, Any]]:
+    made = synthesised(stage.name)
+    found = [Resolver(made).resolve(each["Properties"]) for each in made.of_type("AWS::CloudWatch::Alarm").values()]
+    return {each["AlarmName"].removeprefix(f"leasehold-{stage.name}-"): each for each in found}
+
+
+@everywhere
+def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Stage) -> None:
+    per_type = {f"{what}-{name}" for what in ("Late", "LeasesLost", "Errors", "Throttles") for name in job_types(stage)}
+    of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles"}
+    of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
+
+    assert alarms(stage).keys() == of_all | of_functions | per_type
+
+
+@everywhere
+def test_one_dead_letter_is_enough_for_an_alarm(stage: Stage) -> None:
+    alarm = alarms(stage)["DeadLetters"]
+
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert (alarm["EvaluationPeriods"], alarm["Period"], alarm["Statistic"]) == (1, 60, "Maximum")
+
+
+@everywhere
+def test_silence_of_the_poller_is_an_alarm_and_silence_of_the_rest_is_not(stage: Stage) -> None:
+    missing = {name: each["TreatMissingData"] for name, each in alarms(stage).items()}
+
+    assert missing.pop("HeartbeatMissing") == "breaching"
+    assert set(missing.values()) == {"notBreaching"}
+
+
+@everywhere
+def test_every_alarm_says_what_is_wrong_and_tells_the_topic_of_it_and_of_its_end(stage: Stage) -> None:
+    for name, alarm in alarms(stage).items():
+        (topic,) = alarm["AlarmActions"]
+        assert topic.endswith(f":leasehold-{stage.name}-alerts")
+        assert alarm["OKActions"] == [topic]
+        assert len(alarm["AlarmDescription"]) > 15, name
+
+
+@everywhere
+def test_alarms_may_publish_to_the_topic(stage: Stage) -> None:
+    """A topic with a policy of its own has lost the default one: without this, no alarm would reach anybody."""
+    made = synthesised(stage.name)
+    (policy,) = made.of_type("AWS::SNS::TopicPolicy").values()
+    statements = Resolver(made).resolve(policy["Properties"]["PolicyDocument"]["Statement"])
+
+    (publish,) = [each for each in statements if each["Effect"] == "Allow"]
+    assert publish["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert publish["Action"] == "sns:Publish"
+    assert publish["Condition"] == {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
+
+
+@everywhere
+def test_the_dashboard_has_a_row_for_every_job_type(stage: Stage) -> None:
+    made = synthesised(stage.name)
+    (dashboard,) = made.of_type("AWS::CloudWatch::Dashboard").values()
+    body = json.loads(Resolver(made).resolve(dashboard["Properties"]["DashboardBody"]))
+    titles = {widget["properties"]["title"] for widget in body["widgets"]}
+
+    for name in job_types(stage):
+        assert {f"{name}: outcomes", f"{name}: function"} <= titles
+    assert {"Waiting (due and unclaimed)", "Oldest due, seconds", "Dead letters", "DynamoDB cost estimate"} <= titles
+
+
+@everywhere
+def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage: Stage) -> None:
+    made = synthesised(stage.name)
+    ((_, resource),) = made.of_type("Custom::LeaseholdRegistry").items()
+    published = registries.registry_of(json.loads(Resolver(made).resolve(resource["Properties"]["Registry"])))
+    functions = made.of_type("AWS::Lambda::Function")
+
+    names = {name: f"leasehold-{stage.name}-job-{name}" for name in job_types(stage)}
+    assert published == registry_of(job_folders(stage), names, shards=stage.shards, ended_index=stage.ended_index)
+    publisher = resource["Properties"]["ServiceToken"]["Fn::GetAtt"][0]
+    assert set(resource["DependsOn"]) >= functions.keys() - {publisher, reporter_of(functions)}
+    # A second try could come after the rollback and undo it: one that dies is given up soon instead.
+    assert int(resource["Properties"]["ServiceTimeout"]) <= 300
+
+
+def reporter_of(functions: dict[str, Any]) -> str:
+    (name,) = (
+        name for name, each in functions.items() if each["Properties"]["FunctionName"].endswith("dead-letter-reporter")
+    )
+    return name
+
+
+def test_the_undelivered_are_kept_for_two_weeks_and_encrypted() -> None:
+    for stage in STAGES:
+        queues = [each["Properties"] for each in synthesised(stage.name).of_type("AWS::SQS::Queue").values()]
+        assert len(queues) == 2
+        for queue in queues:
+            assert queue["MessageRetentionPeriod"] == 14 * 24 * 3600
+            assert ("KmsMasterKeyId" in queue) is stage.customer_key
+            assert queue.get("SqsManagedSseEnabled", False) is not stage.customer_key

@@ -1,0 +1,46 @@
+"""What a deployment makes of the `[schedule]` table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
+from leasehold.domain.schedule import Missed, Overlap
+from leasehold.settings.job_folder import schedules_of
+from leasehold.settings.schedule import JobSchedule
+from tests.unit.settings.reading import read_well
+
+
+def test_a_rate_becomes_a_schedule_that_has_the_type_s_name():
+    schedule = JobSchedule(rate=timedelta(minutes=30)).definition("backup")
+
+    assert (schedule.name, schedule.job_type, schedule.payload_text) == ("backup", "backup", "{}")
+    assert schedule.recurrence == Every(timedelta(minutes=30))
+    assert (schedule.missed, schedule.overlap, schedule.enabled) == (Missed.LATEST, Overlap.SKIP, True)
+
+
+def test_every_policy_can_be_written_down():
+    folder = read_well(
+        """
+        [schedule]
+        cron = "30 2 * * *"
+        timezone = "Europe/Berlin"
+        in_the_gap = "skip"
+        when_repeated = "both"
+        missed = "all"
+        missed_window = "2d"
+        enabled = false
+        payload = { user = "ada" }
+        """
+    )
+
+    (schedule,) = schedules_of([folder])
+
+    assert schedule.recurrence == Cron("30 2 * * *", "Europe/Berlin", InTheGap.SKIP, WhenRepeated.BOTH)
+    assert (schedule.missed, schedule.missed_window) == (Missed.ALL, timedelta(days=2))
+    assert (schedule.overlap, schedule.enabled) == (Overlap.QUEUE, False)
+    assert schedule.payload_text == '{"user":"ada"}'
+
+
+def test_a_folder_without_a_schedule_has_none():
+    assert schedules_of([read_well("")]) == []
