@@ -26,7 +26,7 @@ def test_the_demo_deploys_and_brings_every_job_to_the_end_that_it_should_have(lo
     assert [case for case in report["cases"] if not case["ok"]] == []
     assert (answer.returncode, report["ok"]) == (0, True)
     assert "synthesising and deploying the stacks" in answer.stderr
-    assert report["jobs"] == {"cancelled": 1, "completed": 116, "dead_letter": 1}
+    assert report["jobs"] == {"cancelled": 1, "completed": 117, "dead_letter": 1}
     came_out = {case["case"]: case["came_out"] for case in report["cases"]}
     assert came_out == {
         "snoozed": "1 completed",
@@ -40,7 +40,7 @@ def test_the_demo_deploys_and_brings_every_job_to_the_end_that_it_should_have(lo
         "skipped": "1 completed (SKIPPED)",
         "limited": "6 completed",
         "bulk": "100 completed",
-        "nothing else": "118 jobs, 1 dead letter",
+        "nothing else": "119 jobs, 1 dead letter",
     }
 
 
@@ -50,7 +50,7 @@ def test_a_second_run_deploys_nothing_and_says_where_to_look_next(local_project:
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "what is deployed is up to date" in answer.stdout
     assert "cdk" not in answer.stdout
-    assert "Every one of the 118 jobs ended as it should" in answer.stdout
+    assert "Every one of the 119 jobs ended as it should" in answer.stdout
     for command in ("leasehold local status", "leasehold local logs", "leasehold local down"):
         assert command in answer.stdout
 

@@ -24,7 +24,7 @@ pytestmark = LOCAL_AWS
 @pytest.fixture(scope="module")
 def redeployed(local_stack: LocalStack) -> Iterator[dict[str, JobId]]:
     """Jobs that waited while flaky's handler was changed and the type limited was removed."""
-    ahead = timedelta(seconds=45)
+    ahead = timedelta(hours=1)
     jobs = {
         "flaky": local_stack.queue.enqueue("flaky", {"failures": 0}, run_in=ahead).job_id,
         "limited": local_stack.queue.enqueue("limited", {"seconds": 0}, run_in=ahead).job_id,

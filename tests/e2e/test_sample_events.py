@@ -42,6 +42,12 @@ def test_a_handler_does_not_start_a_job_that_is_not_there(local_stack: LocalStac
     assert answer == {"job_id": "01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d", "execution": "not_started"}
 
 
+def test_the_schedule_trigger_says_what_it_made(local_stack: LocalStack):
+    answer = invoke(local_stack, "schedule-trigger", "events/schedule_trigger.json")
+
+    assert answer["schedule"] == "backup"
+
+
 def test_the_reporter_passes_by_letters_that_are_not_there(local_stack: LocalStack):
     assert invoke(local_stack, "dead-letter-reporter", "events/dead_letter_stream.json") == {"batchItemFailures": []}
 
@@ -65,12 +71,17 @@ def test_the_registry_publisher_tells_cloudformation_that_it_is_done(local_stack
             return
 
     registry = local_stack.queue.parts.deployment.registry(fresh=True)
+    template = local_stack.client("cloudformation").get_template(StackName="leasehold-local-queue")["TemplateBody"]
+    resources = (json.loads(template) if isinstance(template, str) else template)["Resources"].values()
+    (schedules,) = [
+        each["Properties"]["Schedules"] for each in resources if each["Type"] == "Custom::LeaseholdRegistry"
+    ]
     with HTTPServer(("127.0.0.1", 0), CloudFormation) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         event = json.loads((local_stack.project.root / "events" / "registry_publisher.json").read_text())
         event["ResponseURL"] = f"http://127.0.0.1:{server.server_port}/"
         # What is deployed stays deployed.
-        event["ResourceProperties"]["Registry"] = json.dumps(registry_record(registry))
+        event["ResourceProperties"] |= {"Registry": json.dumps(registry_record(registry)), "Schedules": schedules}
         changed = local_stack.project.root / "registry_publisher.json"
         changed.write_text(json.dumps(event))
         invoke(local_stack, "registry-publisher", changed)

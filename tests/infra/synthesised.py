@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import shutil
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -34,9 +32,8 @@ WITHOUT_BUNDLING: dict[str, Any] = {"aws:cdk:bundling-stacks": []}
 
 @dataclass(frozen=True)
 class Synthesised:
-    """A stage's two templates, where they were written, and what cdk-nag found in them."""
+    """A stage's two templates, and what cdk-nag found in them."""
 
-    folder: Path
     data: dict[str, Any]
     queue: dict[str, Any]
     report: dict[str, Any]
@@ -45,10 +42,6 @@ class Synthesised:
     def resources(self) -> Resources:
         return {**self.data["Resources"], **self.queue["Resources"]}
 
-    @property
-    def template_files(self) -> list[Path]:
-        return sorted(self.folder.glob("*.template.json"))
-
     def of_type(self, resource_type: str) -> Resources:
         return {name: each for name, each in self.resources.items() if each["Type"] == resource_type}
 
@@ -56,20 +49,18 @@ class Synthesised:
 @cache
 def synthesised(stage: str) -> Synthesised:
     """What `cdk synth -c stage=<stage> -c gates=true` makes of this repository."""
-    folder = Path(tempfile.mkdtemp(prefix=f"leasehold-synth-{stage}-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    app = App(context={**CONTEXT, **WITHOUT_BUNDLING, "stage": stage, "gates": True}, outdir=str(folder))
-    try:
-        build(app).synth()
-    except RuntimeError as error:  # findings fail synth; the report says which, and a test shows it
-        if "ValidationFailed" not in str(error):
-            raise
-    return Synthesised(
-        folder=folder,
-        data=_json(folder / f"leasehold-{stage}-data.template.json"),
-        queue=_json(folder / f"leasehold-{stage}-queue.template.json"),
-        report=_json(folder / "validation-report.json"),
-    )
+    with tempfile.TemporaryDirectory(prefix=f"leasehold-synth-{stage}-") as out:
+        app = App(context={**CONTEXT, **WITHOUT_BUNDLING, "stage": stage, "gates": True}, outdir=out)
+        try:
+            build(app).synth()
+        except RuntimeError as error:  # findings fail synth; the report says which, and a test shows it
+            if "ValidationFailed" not in str(error):
+                raise
+        return Synthesised(
+            data=_json(Path(out) / f"leasehold-{stage}-data.template.json"),
+            queue=_json(Path(out) / f"leasehold-{stage}-queue.template.json"),
+            report=_json(Path(out) / "validation-report.json"),
+        )
 
 
 @cache

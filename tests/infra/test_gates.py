@@ -67,9 +67,13 @@ def test_an_unacknowledged_finding_fails_synth(tmp_path: Path) -> None:
         app.synth()
 
 
-def test_cfn_lint_accepts_every_template() -> None:
-    templates = [str(path) for stage in STAGE_NAMES for path in synthesised(stage).template_files]
-    assert len(templates) == 2 * len(STAGE_NAMES)
+def test_cfn_lint_accepts_every_template(tmp_path: Path) -> None:
+    templates = []
+    for stage in STAGE_NAMES:
+        for name, template in (("data", synthesised(stage).data), ("queue", synthesised(stage).queue)):
+            path = tmp_path / f"{stage}-{name}.template.json"
+            path.write_text(json.dumps(template))
+            templates.append(str(path))
 
     # W3005 is about a DependsOn that a reference implies: CDK writes these by itself, and they do no harm.
     answer = linted("--ignore-checks", "W3005", "--", *templates)

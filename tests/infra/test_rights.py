@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,7 +41,7 @@ def enqueuer() -> Role:
     theirs = Stack(app, "theirs")
     queue.grant_enqueue(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
     ours, granted = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
-    (role,) = roles_of(Synthesised(folder=Path(), data=ours, queue=granted, report={})).values()
+    (role,) = roles_of(Synthesised(data=ours, queue=granted, report={})).values()
     return role
 
 

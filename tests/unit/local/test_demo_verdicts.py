@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold import JobType, Queue
+from leasehold import BaseJobHandler, JobType, Queue
 from leasehold.local.demo import mix
 from leasehold.local.demo.case import Asked, Desk, judge
-from leasehold.local.demo.handlers import HANDLERS, JOB_TYPES
+from leasehold.settings.job_folder import EXERCISES, load_job_folders
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.local.demo.case import Case, Verdict
+    from leasehold.settings.job_toml import JobFolder
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = (*load_job_folders(ROOT), *load_job_folders(ROOT, EXERCISES))
+
+
+def handler_of(folder: JobFolder) -> type[BaseJobHandler]:
+    module = importlib.import_module(f"{folder.path.replace('/', '.')}.handler")
+    (found,) = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, BaseJobHandler) and each is not BaseJobHandler
+    ]
+    return found
+
+
+HANDLERS = {folder.name: handler_of(folder) for folder in FOLDERS}
+JOB_TYPES = [folder.job_type for folder in FOLDERS]
 
 
 @pytest.fixture
@@ -78,12 +98,12 @@ def test_a_start_before_the_jobs_time_is_bad(test: LeaseholdTest) -> None:
 
 
 def test_more_at_once_than_the_limit_is_bad(test: LeaseholdTest) -> None:
-    test.register("cleanup", HANDLERS["cleanup"], JobType(name="cleanup"))
+    test.register("limited", HANDLERS["limited"], JobType(name="limited"))
     asked, jobs = run("limited", test)
     at, until = test.clock.now(), test.clock.now() + timedelta(seconds=1)
     together = [replace(job, runs=(replace(job.runs[0], started_at=at, ended_at=until),)) for job in jobs]
 
-    assert verdict("limited", asked, together).problems == ("8 cleanups ran at once, but the limit is 2",)
+    assert verdict("limited", asked, together).problems == ("6 ran at once, but the limit is 2",)
 
 
 def test_one_after_the_other_is_within_the_limit(test: LeaseholdTest) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Several times what the longest case takes: beyond it something is wrong, and the verdicts say what.
 PATIENCE_SECONDS = 120.0
+START_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.3
 _PAGE = 200
 
@@ -54,6 +55,8 @@ def run_demo(
         for case in cases:
             asked.append(case.ask(desk))
             view.show([], journal)
+            if case.goes_ahead:
+                _wait_for_starts(asked[-1].job_ids, queue)
         wanted = [job_id for each in asked for job_id in each.job_ids]
         jobs = _follow(wanted, queue, journal, view, patience_seconds)
     verdicts = [judge(case, each, jobs) for case, each in zip(cases, asked, strict=True)]
@@ -62,6 +65,15 @@ def run_demo(
         seconds=round(time.monotonic() - began, 1),
         by_status=dict(sorted(Counter(str(job.status) for job in jobs.values()).items())),
     )
+
+
+def _wait_for_starts(job_ids: Sequence[JobId], queue: Queue) -> None:
+    give_up_at = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up_at:
+        jobs = queue.parts.store.jobs.get_many(job_ids).values()
+        if all(job.attempts or job.last_attempt_at for job in jobs):
+            return
+        time.sleep(_LOOK_EVERY_SECONDS)
 
 
 def _follow(

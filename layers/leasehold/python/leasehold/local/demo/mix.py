@@ -129,6 +129,7 @@ CASES: tuple[Case, ...] = (
         asked="a referral whose deadline was extended",
         expected="snoozes till then; uses one attempt",
         ask=_snoozed,
+        goes_ahead=True,
         also=_not_before_the_deadline,
     ),
     Case(
