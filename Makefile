@@ -42,8 +42,10 @@ setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that dev
 	@echo "==> ready"
 
 test: setup lint types layers  ## All that CI runs: style, types, layers and every test
-	@echo "==> running every test"
-	@$(PYTEST) -n 2 --dist loadgroup $(ARGS)
+	@echo "==> running every test but those on the deployed stacks"
+	@$(PYTEST) -n 2 --dist loadgroup --ignore tests/acceptance --ignore tests/e2e $(ARGS)
+	@echo "==> deploying the stacks to the local AWS and running the tests on them, alone: some of them measure time"
+	@$(PYTEST) tests/acceptance tests/e2e $(ARGS)
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
 	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)

@@ -19,7 +19,7 @@ pytestmark = LOCAL_AWS
 
 def test_a_halt_lets_running_jobs_finish_starts_no_new_ones_and_a_resume_brings_them(local_stack: LocalStack):
     queue, operator = local_stack.queue, local_stack.operator
-    running = queue.enqueue("limited", {"seconds": 4}).job_id
+    running = queue.enqueue("crasher", {"lingers_seconds": 4}).job_id
     waiting = queue.enqueue("daily_summary", {"user_id": "ada"}, run_in=timedelta(seconds=8)).job_id
     assert eventually(lambda: queue.get(running).started_at)
 

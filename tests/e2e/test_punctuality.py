@@ -51,9 +51,9 @@ def all_completed(stack: LocalStack, job_ids: Sequence[JobId]) -> list[Job]:
 
 @pytest.fixture(scope="module")
 def warm(local_stack: LocalStack) -> LocalStack:
-    """Bursts until one starts no new process: AWS, too, starts environments when many jobs come at once."""
-    for _ in range(3):
-        all_completed(local_stack, enqueue(local_stack, BURST))
+    """Larger and larger bursts: a hundred at once on cold functions would start a hundred processes on two cores."""
+    for count in (5, 10, 20, 40, BURST, BURST):
+        all_completed(local_stack, enqueue(local_stack, count))
     return local_stack
 
 

@@ -3,7 +3,7 @@
     with dynoxide() as server:
         client = boto3.client("dynamodb", endpoint_url=server.endpoint)
 
-The tests and the demo start them through this module, so what the demo shows is what the tests prove.
+The tests start them; the demo and the end-to-end tests use a local AWS that stays, see local/aws.
 """
 
 from __future__ import annotations

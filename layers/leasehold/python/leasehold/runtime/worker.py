@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from leasehold.engine.execute import Execution
     from leasehold.engine.parts import Parts
 
-# Time kept back before the platform's own timeout, so that the failure can still be written.
-RESERVE = timedelta(seconds=1)
+# Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a
+# container that has not reported anything yet.
+RESERVE = timedelta(seconds=2)
 # An alarm of no time at all would be no alarm.
 _SHORTEST = timedelta(milliseconds=1)
 

@@ -70,13 +70,14 @@ class LocalAws:
         if found is not None:
             return found
         self.down()
+        program = ministack_program(self.root)
         if not port_is_free(port):
             raise ServerUnavailableError(
                 "the local AWS",
                 f"port {port} is taken by another program",
                 f"Stop that program, or choose another port, e.g. --port {free_port()}.",
             )
-        started = Running(pid=self._spawn(port), port=port)
+        started = Running(pid=self._spawn(program, port), port=port)
         self._record.write_text(json.dumps(asdict(started)))
         try:
             self._wait_until_ready(started)
@@ -122,17 +123,16 @@ class LocalAws:
     def _record(self) -> Path:
         return self.folder / "instance.json"
 
-    def _spawn(self, port: int) -> int:
+    def _spawn(self, program: str, port: int) -> int:
         home = self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
-        program = ministack_program(self.root)
         # Without .pyc files every start of a function takes more than twice as long.
         unwanted = ("AWS_", "PYTHONDONTWRITEBYTECODE")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         settings = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
         with self.log.open("wb") as log:
             process = subprocess.Popen(
-                [str(program)],
+                [program],
                 cwd=home,
                 env={**inherited, **settings, "HOME": str(home), "TMPDIR": str(home)},
                 stdin=subprocess.DEVNULL,
