@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,8 @@ def sentry() -> Iterator[SentryServer]:
 def local_project(tmp_path_factory: pytest.TempPathFactory, sentry: SentryServer) -> Iterator[LocalProject]:
     """A copy of this project, and its local AWS started and empty but for the DSN of a Sentry."""
     project = LocalProject.make(tmp_path_factory.mktemp("local-aws") / "project")
+    # It outlives the command that starts it: a session that is told to end must still get to the end of this fixture.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=128 + signal.SIGTERM))
     try:
         answer = project.leasehold("local", "up", "--port", str(servers.free_port()))
         assert answer.returncode == 0, answer.stderr

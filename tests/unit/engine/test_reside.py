@@ -91,6 +91,30 @@ def test_a_place_that_was_reserved_and_never_taken_is_free_again_later(world, ar
     assert resident(world, arrivals, "wake").reserve() is not None
 
 
+def test_a_resident_that_finds_nothing_to_wait_for_gives_its_place_back(world, arrivals):
+    """What it was started for may have been done in the meantime; the next wake must find the place free."""
+    job = world.queue.enqueue("reminder", run_in=timedelta(seconds=20))
+    first = resident(world, arrivals, "first")
+    holder = first.reserve()
+    world.queue.cancel(job.job_id, reason="done by hand")
+
+    assert first.stay(holder=holder) == 0
+
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=20))
+    assert resident(world, arrivals, "second").reserve() is not None
+
+
+def test_a_resident_that_comes_too_late_leaves_the_place_to_who_has_it(world, arrivals):
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=60))
+    late = resident(world, arrivals, "late")
+    holder = late.reserve()
+    world.clock.advance(timedelta(seconds=15))
+    assert resident(world, arrivals, "other").reserve() is not None
+
+    assert late.stay(holder=holder) == 0
+    assert not arrivals.times
+
+
 def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
     world.queue.enqueue("reminder", run_in=timedelta(seconds=70))
     old = resident(world, arrivals, "old")

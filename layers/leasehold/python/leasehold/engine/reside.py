@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SHORTEST_GAP = timedelta(milliseconds=100)
 _CHECK_EVERY = timedelta(seconds=5)
+_RESERVATION = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +69,17 @@ class Resident:
         if not self._is_near(self._next_due_at(), now + self._settings.stay):
             return None
         holder = make_nonce(self._parts.chance, self._worker_id)
-        until = now + self._settings.stay
+        # Only until the resident has moved in: one that never comes must not keep the place empty.
+        until = now + _RESERVATION
         reserved = self._parts.store.switchboard.take_residency(holder, now, until, from_anyone=False)
         return holder if reserved else None
 
     def stay(self, *, holder: str | None = None, should_stop: Callable[[], str | None] = lambda: None) -> int:
         """Wait for what is near and poll when it is due; returns the number of polls. A tick has no `holder` yet."""
         visit = _Visit(leave_at=self._parts.clock.now() + self._settings.stay, should_stop=should_stop)
-        while self._is_wanted(visit.leave_at):
+        if holder is not None and not self._moves_into(holder, visit.leave_at):
+            return 0
+        while holder is not None or self._is_wanted(visit.leave_at):
             holder = holder or self._move_in(visit.leave_at)
             why = self._wait_and_poll(holder, visit)
             if why is _Leaving.REPLACED:
@@ -130,6 +134,11 @@ class Resident:
 
     def _is_near(self, upcoming: datetime | None, horizon: datetime) -> bool:
         return upcoming is not None and upcoming <= horizon
+
+    def _moves_into(self, holder: str, leave_at: datetime) -> bool:
+        """Take the place that a wake reserved, unless it came too late and somebody else has it."""
+        now = self._parts.clock.now()
+        return self._parts.store.switchboard.take_residency(holder, now, leave_at, from_anyone=False)
 
     def _move_in(self, leave_at: datetime) -> str:
         holder = make_nonce(self._parts.chance, self._worker_id)
