@@ -55,6 +55,8 @@ def test_every_transition_that_counts_something_recognises_its_own_write() -> No
         "reap_failed",
         "reap_dead",
         "reap_cancelled",
+        "skip",
+        "turn_away",
     }
 
 

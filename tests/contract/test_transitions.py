@@ -44,6 +44,8 @@ SOURCES = {
     "reap_dead": "in_progress",
     "reap_cancelled": "in_progress",
     "hold": "pending failed",
+    "skip": "pending failed",
+    "turn_away": "pending failed",
     "reschedule": "pending failed",
     "edit": "pending failed",
     "settle": "completed cancelled dead_letter",
@@ -63,6 +65,8 @@ TARGETS = {
     "reap_failed": "failed",
     "reap_dead": "dead_letter",
     "reap_cancelled": "cancelled",
+    "skip": "completed",
+    "turn_away": "cancelled",
 }
 GUARDS = {
     "claim": ["due_key as seen", "no start_by or start_by is to come or has last_attempt_at"],
@@ -82,6 +86,8 @@ GUARDS = {
     "reap_dead": [*ORPHANED, "no cancel_requested"],
     "reap_cancelled": [*ORPHANED, "has cancel_requested"],
     "hold": ["due_key as seen"],
+    "skip": ["due_key as seen"],
+    "turn_away": ["due_key as seen"],
     "reschedule": ["due_key as seen"],
     "edit": ["due_key as seen", "payload as seen"],
     "settle": ["due_key as seen"],

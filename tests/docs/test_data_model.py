@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -15,6 +15,7 @@ from leasehold.domain.ids import MAX_SHARDS, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
 from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
+from leasehold.domain.retry import Fixed
 from leasehold.domain.run import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -80,6 +81,11 @@ FULL_JOB = Job(
     seat="s",
     trace="t",
     schedule="s",
+    template="t",
+    retry=Fixed(timedelta(seconds=1)),
+    webhook="w",
+    group_id="g",
+    member=1,
     effects=(Effect(kind=EffectKind.ENQUEUE, data="d", statuses=("completed",)),),
     expires_at=1,
     ended_lane="l",

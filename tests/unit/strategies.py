@@ -15,6 +15,7 @@ from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, make_job_id
 from leasehold.domain.instants import LATEST, from_millis, to_millis
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.retry import Delays, Exponential, Fixed
 from leasehold.domain.run import Outcome, Run
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -70,6 +71,13 @@ effects = st.builds(
 )
 
 
+seconds = st.integers(1, 86_400).map(lambda count: timedelta(seconds=count))
+retries = (
+    st.builds(Exponential, base=seconds, cap=st.just(timedelta(days=2)), jitter=st.sampled_from([0.0, 0.1, 0.5]))
+    | st.builds(Fixed, seconds)
+    | st.builds(Delays, st.lists(seconds, min_size=1, max_size=4).map(tuple))
+)
+
 JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "job_id": job_ids,
     "job_type": st.just("user_sync"),
@@ -107,6 +115,11 @@ JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "seat": st.none() | names,
     "trace": st.none() | names,
     "schedule": st.none() | names,
+    "template": st.none() | names,
+    "retry": st.none() | retries,
+    "webhook": st.none() | texts,
+    "group_id": st.none() | names,
+    "member": st.none() | st.integers(0, 100_000),
     "effects": st.lists(effects, max_size=2).map(tuple),
     "expires_at": st.none() | st.integers(0, 2**40),
     "ended_lane": st.none() | names,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from leasehold.domain.dead_letter import DeadLetter, Resolution
@@ -13,6 +13,7 @@ from leasehold.domain.ids import make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
+from leasehold.domain.retry import Delays
 from leasehold.domain.run import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -114,6 +115,11 @@ def largest_job() -> Job:
         seat=f"type:{'t' * 64}#000001#{WORKER}",
         trace=NAME,
         schedule="s" * 64,
+        template="t" * 64,
+        retry=Delays((timedelta(seconds=1234.567),) * 50),
+        webhook="w" * 2048,
+        group_id="g" * 64,
+        member=100_000,
         expires_at=2**33,
         ended_lane=f"dead_letter#{'t' * 64}",
         ended_key=f"2026-11-15T09:30:00.000Z#{JOB_ID}",

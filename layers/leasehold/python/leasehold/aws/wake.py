@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leasehold.domain.lifecycle import JobStatus
 from leasehold.store.dynamodb.items import from_item
 from leasehold.store.jobs import DueJob, due_entry
 
@@ -26,6 +27,6 @@ def hints_of(event: Mapping[str, Any]) -> list[DueJob]:
         if not image or "due_key" not in image:
             continue
         entry = due_entry(from_item({name: image[name] for name in _NEEDED if name in image}))
-        if isinstance(entry, DueJob) and entry.status.is_waiting:
+        if isinstance(entry, DueJob) and entry.status is not JobStatus.IN_PROGRESS:
             hints.append(entry)
     return hints

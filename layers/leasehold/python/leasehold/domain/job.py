@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
     from leasehold.domain.lifecycle import JobStatus
     from leasehold.domain.payload import Json
+    from leasehold.domain.retry import RetryPolicy
     from leasehold.domain.run import Run
 
 SYSTEM = "system"
@@ -68,6 +69,14 @@ class Job:
     seat: str | None = None
     trace: str | None = None
     schedule: str | None = None
+    # The named preset that it was made from; what it asked for is part of this job.
+    template: str | None = None
+    # Unlike its type's, where it asked for another.
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+    # The group that it belongs to, and its place in it.
+    group_id: str | None = None
+    member: int | None = None
     effects: tuple[Effect, ...] = ()
     expires_at: int | None = None
     ended_lane: str | None = None
@@ -105,3 +114,7 @@ class Job:
     @property
     def has_ended(self) -> bool:
         return self.status.has_ended
+
+    def owes_after(self, status: JobStatus) -> bool:
+        """Whether something is left to do once it has ended like this: its group counts every end."""
+        return self.group_id is not None or any(effect.is_owed_after(status) for effect in self.effects)

@@ -118,7 +118,8 @@ _START_IS_TOO_LATE = (NotAfter("start_by", Seen("now")), Missing("last_attempt_a
 _LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
 _DUE = frozenset({"due_lane", "due_key"})
 _END = frozenset({"completed_at"})
-_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", *_DUE})
+# An ended job that owes something stays in the due index, and wakes a poller.
+_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", "wake", *_DUE})
 _END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches", "undelivered_since"})
 _BACK_REMOVES = frozenset({*_LEASE, "wake", "seat", "started_at"})
 _ERROR = frozenset({"last_error", "last_error_code"})
@@ -306,13 +307,37 @@ HOLD = Transition(
     # The stream must not wake a poller for a job that may not run.
     removes=frozenset({"wake"}),
 )
+# A waiting job that need not run: its limit is full and its type says `skip`, or its group skips what is left.
+SKIP = Transition(
+    name="skip",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    target=JobStatus.COMPLETED,
+    guards=(_ENTRY_AS_READ,),
+    sets=_END | {"runs"},
+    may_set=_END_MAY_SET,
+    removes=_END_REMOVES,
+    signature="runs",
+)
+# A waiting job that may not run: its limit is full and its type says `cancel_new`, or its group was stopped.
+TURN_AWAY = Transition(
+    name="turn_away",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    target=JobStatus.CANCELLED,
+    guards=(_ENTRY_AS_READ,),
+    sets=_END | {"cancel_reason"},
+    may_set=_END_MAY_SET,
+    removes=_END_REMOVES,
+    signature="completed_at",
+)
 RESCHEDULE = Transition(
     name="reschedule",
     by=(Writer.OPERATOR,),
     sources=WAITING,
     guards=(_ENTRY_AS_READ,),
     sets=_DUE,
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "priority"}),
     removes=frozenset({"wake"}),
 )
 EDIT = Transition(
@@ -329,7 +354,7 @@ SETTLE = Transition(
     guards=(_ENTRY_AS_READ,),
     # An effect that could not be done yet keeps its job in the index, at a later time.
     may_set=_DUE,
-    removes=_DUE,
+    removes=_DUE | {"wake"},
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
 RESOLVE = Transition(
@@ -357,6 +382,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     REAP_DEAD,
     REAP_CANCELLED,
     HOLD,
+    SKIP,
+    TURN_AWAY,
     RESCHEDULE,
     EDIT,
     SETTLE,

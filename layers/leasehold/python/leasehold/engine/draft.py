@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.effects import Effect
     from leasehold.domain.ids import JobId
+    from leasehold.domain.retry import RetryPolicy
     from leasehold.engine.parts import Parts
 
 # A job that falls due within this time sets `wake`, and the stream starts a poller for it.
@@ -46,6 +47,9 @@ class JobRequest:
     concurrency_key: str | None = None
     trace: str | None = None
     schedule: str | None = None
+    template: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
     effects: tuple[Effect, ...] = ()
 
 
@@ -93,6 +97,9 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         ),
         trace=None if request.trace is None else _parse_name(request.trace, "trace"),
         schedule=request.schedule,
+        template=request.template,
+        retry=request.retry,
+        webhook=request.webhook,
         effects=request.effects,
     )
     return Draft(job, record)

@@ -53,8 +53,8 @@ def end_values(
     if registry.ended_index:
         values["ended_lane"] = ended_lane(status, job.job_type)
         values["ended_key"] = f"{to_text(now)}#{job.job_id}"
-    if any(effect.is_owed_after(status) for effect in job.effects):
-        values |= due_values(job, now, now)
+    if job.owes_after(status):
+        values |= {**due_values(job, now, now), "wake": True}
     return values
 
 
@@ -112,7 +112,7 @@ def retry_values(
     *,
     artifacts: tuple[str, ...] = (),
 ) -> dict[str, object]:
-    at = next_retry_at(job_type.retry, now, job.attempts, chance.share())
+    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, chance.share())
     return {
         **waiting_values(job, at, now),
         **error_values(failure),

@@ -136,6 +136,9 @@ def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | i
         retry_of=job.job_id,
         concurrency_key=job.concurrency_key,
         trace=job.trace,
+        template=job.template,
+        retry=job.retry,
+        webhook=job.webhook,
         effects=job.effects,
     )
     made = draft(request, parts)

@@ -15,6 +15,7 @@ from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run import Outcome, Run
+from leasehold.store.retries import retry_of_text, retry_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +82,11 @@ def job_record(job: Job) -> Record:
         "seat": job.seat,
         "trace": job.trace,
         "schedule": job.schedule,
+        "template": job.template,
+        "retry": retry_text(job.retry) if job.retry else None,
+        "webhook": job.webhook,
+        "group_id": job.group_id,
+        "member": job.member,
         "effects": job.effects or None,
         "expires_at": job.expires_at,
         "ended_lane": job.ended_lane,
@@ -140,6 +146,11 @@ def job_of(record: Record) -> Job:
         seat=read.maybe("seat"),
         trace=read.maybe("trace"),
         schedule=read.maybe("schedule"),
+        template=read.maybe("template"),
+        retry=retry_of_text(read.text("retry")) if "retry" in record else None,
+        webhook=read.maybe("webhook"),
+        group_id=read.maybe("group_id"),
+        member=read.number("member") if "member" in record else None,
         effects=tuple(_effect_of(each) for each in read.maps("effects")),
         expires_at=read.number("expires_at") if "expires_at" in record else None,
         ended_lane=read.maybe("ended_lane"),

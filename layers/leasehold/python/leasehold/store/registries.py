@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
-from leasehold.domain.retry import Delays, Exponential, Fixed
+from leasehold.store.retries import retry_document, retry_of
 
 if TYPE_CHECKING:
-    from leasehold.domain.retry import RetryPolicy
     from leasehold.store.table import Record
 
 
@@ -37,7 +36,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         "max_event_age": job_type.max_event_age.total_seconds(),
         "priority": int(job_type.priority),
         "max_attempts": job_type.max_attempts,
-        "retry": _retry_document(job_type.retry),
+        "retry": retry_document(job_type.retry),
         "retention": [
             job_type.retention.completed.total_seconds(),
             job_type.retention.cancelled.total_seconds(),
@@ -68,32 +67,8 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         concurrency=document.get("concurrency"),
         priority=Priority(document["priority"]),
         max_attempts=document["max_attempts"],
-        retry=_retry_of(document["retry"]),
+        retry=retry_of(document["retry"]),
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
-
-
-def _retry_document(policy: RetryPolicy) -> dict[str, object]:
-    match policy:
-        case Exponential(base, cap, jitter):
-            return {"exponential": [base.total_seconds(), cap.total_seconds(), jitter]}
-        case Fixed(delay):
-            return {"fixed": delay.total_seconds()}
-        case Delays(delays):
-            return {"delays": [delay.total_seconds() for delay in delays]}
-        case _:
-            assert_never(policy)
-
-
-def _retry_of(document: dict[str, Any]) -> RetryPolicy:
-    match document:
-        case {"exponential": [base, cap, jitter]}:
-            return Exponential(timedelta(seconds=base), timedelta(seconds=cap), jitter)
-        case {"fixed": delay}:
-            return Fixed(timedelta(seconds=delay))
-        case {"delays": delays}:
-            return Delays(tuple(timedelta(seconds=delay) for delay in delays))
-        case _:
-            raise ValueError(f"unknown retry policy {document!r}")
