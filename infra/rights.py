@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
-from leasehold.domain.job_type import type_scope
+from leasehold.domain.limits import type_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import scope_partition
 

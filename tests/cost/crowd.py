@@ -18,8 +18,8 @@ from leasehold.domain.due import Due, Priority, hold_lane, position_at, run_lane
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
-from leasehold.domain.job_type import type_scope
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.limits import type_scope
 from leasehold.domain.run import Outcome, Run
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
@@ -97,7 +97,7 @@ def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
 def held(job_type: str, count: int, now: datetime) -> Iterator[str]:
     """Due long ago, and moved to the hold lane by a poll that found the type paused."""
     job = waiting(job_type, now - timedelta(days=1), now)
-    return _stamped(replace(job, due_lane=hold_lane(type_scope(job_type))), count)
+    return _stamped(replace(job, due_lane=hold_lane(type_scope(job_type), Priority.NORMAL)), count)
 
 
 def _stamped(job: Job, count: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.domain.due import hold_lane, run_lane
 from leasehold.domain.ids import job_id_of_key
-from leasehold.domain.job_type import type_scope
+from leasehold.domain.limits import type_scope
 from leasehold.engine.poll import Poller
 from leasehold.local import servers
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
@@ -87,9 +87,9 @@ def assert_is_full(deployed: RealQueue) -> None:
     lane = run_lane(Priority.NORMAL, 0)
     assert table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == FUTURE + LEASED
     assert table.count(JOBS, ended_lane(JobStatus.COMPLETED, "report"), index=ENDED_INDEX, limit=10**6) == FINISHED
-    scope = type_scope("paused_report")
-    assert table.count(JOBS, hold_lane(scope), index=DUE_INDEX, limit=10**6) == PAUSED
-    ends = [table.query(JOBS, hold_lane(scope), index=DUE_INDEX, limit=1, newest_first=new) for new in (False, True)]
+    lane = hold_lane(type_scope("paused_report"), Priority.NORMAL)
+    assert table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == PAUSED
+    ends = [table.query(JOBS, lane, index=DUE_INDEX, limit=1, newest_first=new) for new in (False, True)]
     loaded, real = (deployed.item(job_id_of_key(str(page.records[0]["SK"]))) for page in ends)
     assert real.keys() - {"wake"} == loaded.keys()
     assert real["due_lane"] == loaded["due_lane"]

@@ -73,5 +73,5 @@ def test_scopes_wait_where_polls_look_first():
 
 
 def test_only_hold_lanes_are_hold_lanes():
-    assert is_hold_lane(hold_lane("type:x"))
+    assert is_hold_lane(hold_lane("type:x", 1))
     assert not any(is_hold_lane(lane) for level in lanes_by_priority(3) for lane in level)

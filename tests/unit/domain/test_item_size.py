@@ -12,6 +12,7 @@ from leasehold.domain.due import Due, Priority, position_at
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.limits import Places
 from leasehold.domain.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.domain.retry import Delays
 from leasehold.domain.run import (
@@ -112,7 +113,7 @@ def largest_job() -> Job:
         dedup_until=NOW,
         undelivered_since=NOW,
         concurrency_key="k" * MAX_KEY_BYTES,
-        seat=f"type:{'t' * 64}#000001#{WORKER}",
+        seat=Places(WORKER, ((f"key:{'t' * 64}:{'k' * MAX_KEY_BYTES}", 998),) * 9).text,
         trace=NAME,
         schedule="s" * 64,
         template="t" * 64,

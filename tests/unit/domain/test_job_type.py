@@ -52,7 +52,7 @@ def test_any_other_name_is_refused(name):
         ({"timeout": timedelta(0)}, "timeout and event age must be positive"),
         ({"max_event_age": timedelta(seconds=-1)}, "timeout and event age must be positive"),
         ({"max_attempts": 0}, "max_attempts is at least 1"),
-        ({"concurrency": 0}, "concurrency is at least 1"),
+        ({"concurrency": 0}, "concurrency is a whole number from 1 to 999"),
         ({"lease": timedelta(seconds=14), "heartbeat": True}, "a lease is at least 0:00:15"),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.limits import MAX_SEATS, OnFull, Rate
 from leasehold.domain.retry import MAX_DELAY, Delays, Exponential, Fixed
 from leasehold.store.dynamodb.items import from_item, to_item
 from leasehold.store.registries import registry_of, registry_record
@@ -24,6 +25,8 @@ policies = (
     | st.builds(Fixed, delays)
     | st.builds(Delays, st.lists(delays, min_size=1, max_size=4).map(tuple))
 )
+rates = st.builds(Rate, st.integers(1, MAX_SEATS), seconds)
+resources = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "name": st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True),
     "timeout": seconds,
@@ -31,6 +34,11 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "lease": st.none() | st.integers(15, 900).map(lambda value: timedelta(seconds=value)),
     "heartbeat": st.just(True),
     "concurrency": st.none() | st.integers(1, 100),
+    "concurrency_per_key": st.none() | st.integers(1, 100),
+    "rate": st.none() | rates,
+    "rate_per_key": st.none() | rates,
+    "resources": st.lists(resources, max_size=2).map(tuple),
+    "on_full": st.sampled_from(OnFull),
     "priority": st.sampled_from(Priority),
     "max_attempts": st.integers(1, 1000),
     "retry": policies,
@@ -45,9 +53,21 @@ def test_the_strategy_draws_every_setting():
     assert set(TYPE_FIELDS) == {field.name for field in fields(JobType)}
 
 
-@given(st.lists(job_types, max_size=4), st.integers(1, 4096), st.booleans())
-def test_a_registry_survives_its_record_and_its_item(types, shards, ended_index):
-    registry = Registry(types={each.name: each for each in types}, shards=shards, ended_index=ended_index)
+@given(
+    st.lists(job_types, max_size=4),
+    st.integers(1, 4096),
+    st.booleans(),
+    st.none() | st.integers(1, MAX_SEATS),
+    st.dictionaries(resources, st.integers(1, MAX_SEATS), max_size=3),
+)
+def test_a_registry_survives_its_record_and_its_item(types, shards, ended_index, concurrency, shared):
+    registry = Registry(
+        types={each.name: each for each in types},
+        shards=shards,
+        ended_index=ended_index,
+        concurrency=concurrency,
+        resources=shared,
+    )
 
     assert registry_of(from_item(to_item(registry_record(registry)))) == registry
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError, UnknownJobTypeError
 from leasehold.domain.ids import MAX_SHARDS
+from leasehold.domain.limits import check_resource, check_seats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +38,19 @@ class Registry:
     types: Mapping[str, JobType]
     shards: int = 1
     ended_index: bool = True
+    # How many jobs may run at once, of all types together; None is no limit.
+    concurrency: int | None = None
+    # How many jobs may use each shared resource at once.
+    resources: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:
             raise InvalidOptionError(self.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
+        if self.concurrency is not None:
+            check_seats(self.concurrency, "the concurrency of all types")
+        for name, seats in self.resources.items():
+            check_resource(name)
+            check_seats(seats, f"resource {name}")
 
     def job_type(self, name: str) -> JobType:
         try:

@@ -60,8 +60,14 @@ def run_lane(priority: int, shard: int) -> str:
     return f"{int(priority)}#{shard}"
 
 
-def hold_lane(scope: str) -> str:
-    return f"hold#{scope}"
+def hold_lane(scope: str, priority: int) -> str:
+    """Where jobs of a scope wait that may not run now; by priority, so that a limit does not undo it."""
+    return f"hold#{int(priority)}#{scope}"
+
+
+def scope_of_lane(lane: str) -> str | None:
+    """The scope of a hold lane; None for any other lane."""
+    return lane.split("#", 2)[2] if is_hold_lane(lane) else None
 
 
 def is_hold_lane(lane: str) -> bool:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from leasehold.domain.due import Priority
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.limits import OnFull, Rate, check_resource, check_seats, type_scope
 from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
 
 # How far apart the clocks of two machines may be before only fencing protects a job.
@@ -44,6 +45,10 @@ class JobType:
     lease: how long a claim lasts; by default as long as the platform could need.
     heartbeat: extend the lease from a background thread, for leases shorter than the timeout.
     concurrency: how many jobs of this type may be claimed at once; None is no limit.
+    concurrency_per_key: how many of them with the same `concurrency_key`; jobs without a key are not counted.
+    rate, rate_per_key: how many may start in a while, of the type and of one key.
+    resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
+    on_full: what becomes of a new job that finds one of these limits full.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -54,6 +59,11 @@ class JobType:
     lease: timedelta | None = None
     heartbeat: bool = False
     concurrency: int | None = None
+    concurrency_per_key: int | None = None
+    rate: Rate | None = None
+    rate_per_key: Rate | None = None
+    resources: tuple[str, ...] = ()
+    on_full: OnFull = OnFull.WAIT
     priority: Priority = Priority.NORMAL
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     retry: RetryPolicy = field(default_factory=Exponential)
@@ -71,12 +81,11 @@ class JobType:
             )
         if self.max_attempts < 1:
             raise InvalidOptionError(self.max_attempts, f"{self.name}: max_attempts is at least 1", "Use 1 or more.")
-        if self.concurrency is not None and self.concurrency < 1:
-            raise InvalidOptionError(
-                self.concurrency,
-                f"{self.name}: concurrency is at least 1",
-                "Leave it out, or pause the type.",
-            )
+        for limit in (self.concurrency, self.concurrency_per_key):
+            if limit is not None:
+                check_seats(limit, f"{self.name}: concurrency")
+        for resource in self.resources:
+            check_resource(resource)
         if self.lease is not None and self.lease < self.full_lease and not self.heartbeat:
             raise InvalidOptionError(
                 self.lease,
@@ -101,7 +110,3 @@ class JobType:
     def scope(self) -> str:
         """Where this type's jobs wait together when they may not run now."""
         return type_scope(self.name)
-
-
-def type_scope(job_type: str) -> str:
-    return f"type:{job_type}"

@@ -28,7 +28,7 @@ from leasehold.engine.endings import (
     run_of,
     waiting_values,
 )
-from leasehold.engine.tidy import give_back_seat, retire_dedup_record
+from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.tokens import request_token
 
@@ -231,5 +231,5 @@ class Attempt:
 
     def _after_end(self, values: Mapping[str, object]) -> None:
         self.has_ended = True
-        give_back_seat(self.job, self._parts)
+        give_back_seats(self.job, self._parts)
         retire_dedup_record(self.job, values.get("expires_at"), self._parts)

@@ -1,4 +1,4 @@
-"""Claim: take the lease on a due job, with a seat where its type has a limit."""
+"""Claim: take the lease on a due job, with a seat in each of its limits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from leasehold.domain.ids import shard_of
 from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
 from leasehold.engine.endings import end_values
 from leasehold.engine.ports import make_nonce
+from leasehold.engine.seating import places_of, takings_of
 from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
-from leasehold.engine.tidy import give_back_seat, retire_dedup_record
-from leasehold.store.holds import Seat, SeatTaken
+from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
-    from leasehold.engine.admit import SeatPlan
     from leasehold.engine.parts import Parts
+    from leasehold.engine.seating import Choice
     from leasehold.store.jobs import DueJob
 
 
@@ -32,33 +34,17 @@ def claim(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Han
     return handover
 
 
-def claim_seat(entry: DueJob, job_type: JobType, plan: SeatPlan, worker_id: str, parts: Parts) -> Handover | None:
-    """Take the lease together with a seat of the plan; None when the plan has none left."""
-    while not plan.is_full:
-        abandoned = None if plan.free else plan.abandoned.pop()
-        number = abandoned.number if abandoned else plan.free.pop(0)
-        handover = _handover(entry, job_type, worker_id, parts)
-        seat = Seat(
-            scope=job_type.scope,
-            number=number,
-            job_id=entry.job_id,
-            taken_by=handover.token,
-            # A heartbeat may give up its lease sooner; the handler behind it may still be running until then.
-            held_until=parts.clock.now() + max(job_type.full_lease, job_type.lease_length),
-        )
-        try:
-            parts.store.holds.claim(_write(entry, handover, parts, seat=seat.reference), seat, abandoned)
-        except SeatTaken:
-            continue
-        except TransitionRefused:
-            if abandoned:
-                plan.abandoned.append(abandoned)
-            else:
-                plan.free.insert(0, number)
-            raise
-        _tell(handover, worker_id, parts)
-        return handover
-    return None
+def claim_with_seats(
+    entry: DueJob, job_type: JobType, choices: Sequence[Choice], worker_id: str, parts: Parts
+) -> Handover:
+    """Take the lease together with these seats; SeatsTaken if another claim was faster to one of them."""
+    handover = _handover(entry, job_type, worker_id, parts)
+    takings = takings_of(choices, entry.job_id, job_type, handover.token, parts.clock.now())
+    write = _write(entry, handover, parts, seat=places_of(choices, handover.token))
+    numbers = "#".join(f"{each.seat.scope}#{each.seat.number}" for each in takings)
+    parts.store.holds.claim(write, takings, token=f"{handover.token}#{numbers}")
+    _tell(handover, worker_id, parts)
+    return handover
 
 
 def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
@@ -75,7 +61,7 @@ def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
         return False
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-    give_back_seat(job, parts)
+    give_back_seats(job, parts)
     retire_dedup_record(job, values.get("expires_at"), parts)
     return True
 

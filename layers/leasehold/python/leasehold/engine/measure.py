@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import lanes_by_priority
-from leasehold.domain.job_type import type_scope
+from leasehold.domain.due import SERVICE_LANE, Priority, lanes_by_priority
+from leasehold.domain.limits import type_scope
+from leasehold.engine.hold import LOOK_AGAIN_AFTER
 from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, OLDEST_DUE_AGE, QUEUE_DEPTH
-from leasehold.store.jobs import DueJob
+from leasehold.store.jobs import DueJob, DueScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,10 +56,10 @@ def backlog_of(parts: Parts) -> Backlog:
     registry = parts.deployment.registry()
     backlog = Backlog()
     for lane in (lane for level in lanes_by_priority(registry.shards) for lane in level):
-        for entry in _waiting(_due_pages(lane, parts)):
+        for entry in _waiting(_due_pages(lane, parts, parts.clock.now())):
             _count(entry, backlog)
-    for job_type in registry.types:
-        for entry in _waiting(_held_pages(type_scope(job_type), parts)):
+    for scope in _waiting_scopes(parts):
+        for entry in _waiting(_held_pages(scope, parts)):
             _count(entry, backlog)
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
@@ -85,22 +86,31 @@ def _waiting(pages: Iterator[DuePage]) -> Iterator[DueJob]:
             return
 
 
-def _due_pages(lane: str, parts: Parts) -> Iterator[DuePage]:
-    now = parts.clock.now()
+def _due_pages(lane: str, parts: Parts, until: datetime) -> Iterator[DuePage]:
     cursor: Record | None = None
     while True:
-        page = parts.store.jobs.due(lane, now, limit=_PAGE, after=cursor)
+        page = parts.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
         yield page
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def _waiting_scopes(parts: Parts) -> set[str]:
+    """Where jobs are held: a scope with waiting jobs is looked at each minute, unless its type is paused."""
+    soon = parts.clock.now() + LOOK_AGAIN_AFTER
+    scopes = {type_scope(job_type) for job_type in parts.deployment.switches().pauses}
+    for page in _due_pages(SERVICE_LANE, parts, soon):
+        scopes |= {entry.scope for entry in page.entries if isinstance(entry, DueScope)}
+    return scopes
 
 
 def _held_pages(scope: str, parts: Parts) -> Iterator[DuePage]:
-    cursor: Record | None = None
-    while True:
-        page = parts.store.jobs.held(scope, limit=_PAGE, after=cursor)
-        yield page
-        cursor = page.cursor
-        if cursor is None:
-            return
+    for priority in Priority:
+        cursor: Record | None = None
+        while True:
+            page = parts.store.jobs.held(scope, priority, limit=_PAGE, after=cursor)
+            yield page
+            cursor = page.cursor
+            if cursor is None:
+                break

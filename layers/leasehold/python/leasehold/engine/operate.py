@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.dedup import DedupRecord
-from leasehold.domain.due import Due, position_at, run_lane
+from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of_lane
 from leasehold.domain.errors import (
     InvalidOptionError,
     JobNotFoundError,
@@ -23,7 +23,7 @@ from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wak
 from leasehold.engine.endings import end_values
 from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
 from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import give_back_seat, retire_dedup_record
+from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
         # This very cancel was made by a try whose response was lost: what follows it is still to be done.
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-    give_back_seat(job, parts)
+    give_back_seats(job, parts)
     retire_dedup_record(job, values.get("expires_at"), parts)
 
 
@@ -136,7 +136,7 @@ def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | i
         retry_of=job.job_id,
         concurrency_key=job.concurrency_key,
         trace=job.trace,
-        template=job.template,
+        made_from=job.template,
         retry=job.retry,
         webhook=job.webhook,
         effects=job.effects,
@@ -191,8 +191,10 @@ def edit(
         if job.payload_text not in {before.payload_text, payload_text}:
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
-        if priority is not None and not job.is_held:
-            moved["due_lane"] = run_lane(parse_priority(priority), job.shard)
+        if priority is not None:
+            level = parse_priority(priority)
+            scope = scope_of_lane(job.due_lane or "")
+            moved["due_lane"] = run_lane(level, job.shard) if scope is None else hold_lane(scope, level)
         seen = {"due_key": job.due, "payload": job.payload_text}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 

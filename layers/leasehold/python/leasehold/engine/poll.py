@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.domain.due import lanes_by_priority
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.limits import DeployedLimits
+from leasehold.engine.admit import Admissions
 from leasehold.engine.offer import Offers
 from leasehold.engine.reap import reap
 from leasehold.engine.report import HALT, PollReport
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from leasehold.domain.control import Switches
+    from leasehold.domain.limits import ConcurrencyPolicy
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.store.jobs import DueEntry
@@ -43,12 +46,19 @@ class Poller:
     """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition."""
 
     def __init__(
-        self, parts: Parts, dispatcher: Dispatcher, *, worker_id: str, settings: PollSettings | None = None
+        self,
+        parts: Parts,
+        dispatcher: Dispatcher,
+        *,
+        worker_id: str,
+        settings: PollSettings | None = None,
+        policy: ConcurrencyPolicy | None = None,
     ) -> None:
         self._parts = parts
         self._dispatcher = dispatcher
         self._worker_id = worker_id
         self._settings = settings or PollSettings()
+        self._policy = policy or DeployedLimits()
 
     def poll(self, *, hints: Sequence[DueJob] = (), should_stop: Callable[[], str | None] = lambda: None) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
@@ -57,7 +67,9 @@ class Poller:
         shown before the index may show them; they are claimed by the same condition as all others.
         """
         self._parts.telemetry.measure(HEARTBEAT, 1)
-        run = _Run(self._parts, self._dispatcher, self._worker_id, self._settings, should_stop)
+        run = _Run(
+            self._parts, self._dispatcher, self._worker_id, self._settings, policy=self._policy, should_stop=should_stop
+        )
         run.to_the_end(hints)
         self._parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self._parts.telemetry.event(Event.POLL_FINISHED, worker_id=self._worker_id, **run.report.as_fields())
@@ -82,6 +94,8 @@ class _Run:
         dispatcher: Dispatcher,
         worker_id: str,
         settings: PollSettings,
+        *,
+        policy: ConcurrencyPolicy,
         should_stop: Callable[[], str | None],
     ) -> None:
         self.report = PollReport()
@@ -89,12 +103,13 @@ class _Run:
         self._settings = settings
         self._should_stop = should_stop
         self._watches = Watches(parts, worker_id)
-        self._offers = Offers(
+        self._offers = Offers(parts, dispatcher, worker_id, self.report, policy)
+        self._admissions = Admissions(
             parts,
-            dispatcher,
-            worker_id,
+            self._offers,
             self.report,
             page_limit=settings.poll_limit,
+            lower_share=settings.lower_share,
             may_go_on=self._may_go_on,
             is_halted=self._is_halted,
         )
@@ -186,7 +201,7 @@ class _Run:
         try:
             match entry:
                 case DueScope():
-                    self._offers.admit(entry, switches)
+                    self._admissions.admit(entry, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():

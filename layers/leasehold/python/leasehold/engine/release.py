@@ -15,7 +15,7 @@ from leasehold.engine.endings import (
     waiting_values,
 )
 from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import give_back_seat
+from leasehold.engine.tidy import give_back_seats
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.tokens import request_token
 
@@ -57,7 +57,7 @@ def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | 
             )
     except TransitionRefused:
         return False
-    give_back_seat(job, parts)
+    give_back_seats(job, parts)
     return True
 
 

@@ -23,6 +23,7 @@ class PollReport:
     triggered: int = 0
     held: int = 0
     expired: int = 0
+    turned_away: int = 0
     lost_races: int = 0
     failed: int = 0
     stopped_by: str = NOTHING_DUE

@@ -1,4 +1,4 @@
-"""After an end state is committed: give back the seat, let the dedup record expire.
+"""After an end state is committed: give back the seats, let the dedup record expire.
 
 Both may be lost in a crash without harm: a seat whose holder is gone is taken over, and a dedup record that does not
 expire only uses a little storage. That is why they are not worth a transaction at every end.
@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import StoreError
+from leasehold.domain.limits import Places
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.telemetry import Event
 
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 _OUTLIVES_BY = timedelta(days=7)
 
 
-def give_back_seat(job: Job, parts: Parts) -> None:
-    """Free the seat of a job that no longer runs, and have the scope's next job looked at now."""
+def give_back_seats(job: Job, parts: Parts) -> None:
+    """Free the seats of a job that no longer runs, and have the next job of each scope looked at now."""
     if job.seat is None:
         return
+    places = Places.parse(job.seat)
     try:
-        scope = parts.store.holds.free(job.seat)
-        if scope is not None:
-            parts.store.holds.nudge(scope, parts.clock.now(), stamp=make_stamp(parts.chance))
+        for scope, number in places.seats:
+            if parts.store.holds.free(scope, number, places.taken_by):
+                parts.store.holds.nudge(scope, parts.clock.now(), stamp=make_stamp(parts.chance))
     except StoreError as error:
         parts.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="seat", error=str(error))
 

@@ -1,4 +1,4 @@
-"""Access patterns of scopes: where jobs wait that may not run now, and the seats of a concurrency limit.
+"""Access patterns of scopes: where jobs wait that may not run now, and the seats of a limit.
 
 A scope is one record with one due entry of its own, however many jobs wait in its hold lane. A seat that has a record
 is taken; a free seat has none. Scope and seats share a partition, the scope first: who reads the scope as untouched
@@ -8,11 +8,13 @@ and then the seats as full has not missed a seat that was freed in between, beca
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals, Exists, Missing
 from leasehold.domain.due import SERVICE_LANE, Due, position_at
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.limits import MAX_SEATS
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
 from leasehold.store.jobs import TransitionRefused, is_own_write, transition
@@ -21,31 +23,52 @@ from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCance
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from leasehold.domain.conditions import Condition
     from leasehold.domain.ids import JobId
     from leasehold.domain.lifecycle import Write
-    from leasehold.store.table import Table
+    from leasehold.store.table import Record, Table
 
-_PAGE = 1000
+_PAGE = MAX_SEATS + 1
+_TIDIED_AFTER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A place in a concurrency limit, held by one claim of one job."""
+    """A place in a limit. Without a job it is free again once its time is over; with one, once that job is gone too."""
 
     scope: str
     number: int
-    job_id: JobId
     taken_by: str
     held_until: datetime
+    job_id: JobId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A seat to take: a free one, or in the place of one whose holder was `seen` to be gone."""
+
+    seat: Seat
+    seen: Seat | None = None
 
     @property
-    def reference(self) -> str:
-        """What the job keeps, so that its end can free exactly this claim's seat."""
-        return f"{self.scope}#{self.number}#{self.taken_by}"
+    def change(self) -> Put:
+        seat = self.seat
+        record: Record = {
+            "taken_by": seat.taken_by,
+            "held_until": to_text(seat.held_until),
+            # Scopes of keys come and go: a seat that nobody takes over shall not stay for ever.
+            "expires_at": int((seat.held_until + _TIDIED_AFTER).timestamp()),
+        }
+        if seat.job_id is not None:
+            record["job_id"] = seat.job_id
+        return Put(
+            key=keys.seat(seat.scope, seat.number),
+            record=record,
+            conditions=None if self.seen is None else (Equals("taken_by", self.seen.taken_by),),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +80,12 @@ class ScopeState:
     seats: Mapping[int, Seat] = field(default_factory=dict)
 
 
-class SeatTaken(Exception):  # noqa: N818  an answer: try the next seat
-    """Another claim has the seat."""
+class SeatsTaken(Exception):  # noqa: N818  an answer: try the next seats
+    """Another claim has a seat in each of these scopes."""
+
+    def __init__(self, scopes: frozenset[str]) -> None:
+        super().__init__(f"seats were taken in {sorted(scopes)}")
+        self.scopes = scopes
 
 
 class Holds:
@@ -84,7 +111,7 @@ class Holds:
                 seats[number] = Seat(
                     scope=scope,
                     number=number,
-                    job_id=cast("JobId", record["job_id"]),
+                    job_id=cast("JobId | None", record.get("job_id")),
                     taken_by=cast("str", record["taken_by"]),
                     held_until=from_text(cast("str", record["held_until"])),
                 )
@@ -131,31 +158,34 @@ class Holds:
         change = awakened(scope, now, stamp)
         return self._try(Update(key=change.key, conditions=(Exists("due_key"),), sets=change.sets))
 
-    def claim(self, write: Write, seat: Seat, seen: Seat | None) -> None:
-        """Claim a job together with a seat: a free one, or one whose holder was seen to be gone."""
-        take = Put(
-            key=keys.seat(seat.scope, seat.number),
-            record={"job_id": seat.job_id, "taken_by": seat.taken_by, "held_until": to_text(seat.held_until)},
-            conditions=None if seen is None else (Equals("taken_by", seen.taken_by),),
-        )
+    def claim(self, write: Write, takings: Sequence[Taking], *, token: str) -> None:
+        """Claim a job together with a seat in each of its limits, or nothing of it."""
         try:
-            self._table.transact([transition(write), take], token=request_token(seat.reference))
+            self._table.transact([transition(write), *(each.change for each in takings)], token=request_token(token))
         except TransactionCancelled as cancelled:
             current = cancelled.failed.get(0)
             if 0 in cancelled.failed and not is_own_write(write, current):
                 raise TransitionRefused(write, job_of(current) if current else None) from None
             if 0 not in cancelled.failed:
-                raise SeatTaken from None
+                raise SeatsTaken(frozenset(takings[index - 1].seat.scope for index in cancelled.failed)) from None
 
-    def free(self, reference: str) -> str | None:
-        """Free the seat that a job referred to and return its scope; None if another claim has it by now."""
-        scope, number, taken_by = reference.split("#", 2)
+    def take(self, taking: Taking) -> bool:
+        """Take a seat for something that is no job; False if another has it."""
         try:
-            self._table.write(Delete(key=keys.seat(scope, int(number)), conditions=(Equals("taken_by", taken_by),)))
+            self._table.write(taking.change)
+        except ConditionFailed as failed:
+            # It may be ours, by a try whose response was lost.
+            return failed.current is not None and failed.current["taken_by"] == taking.seat.taken_by
+        return True
+
+    def free(self, scope: str, number: int, taken_by: str) -> bool:
+        """Free a seat; False if another claim has it by now."""
+        try:
+            self._table.write(Delete(key=keys.seat(scope, number), conditions=(Equals("taken_by", taken_by),)))
         except ConditionFailed as failed:
             # A seat that is gone was freed by a try whose response was lost: who waits for it is still to be woken.
-            return None if failed.current else scope
-        return scope
+            return failed.current is None
+        return True
 
     def _try(self, change: Update | Delete) -> bool:
         try:

@@ -119,9 +119,9 @@ class Jobs:
         page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
         return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
 
-    def held(self, scope: str, *, limit: int, after: Record | None = None) -> DuePage:
+    def held(self, scope: str, priority: Priority, *, limit: int, after: Record | None = None) -> DuePage:
         """Jobs that wait in a hold lane, in order."""
-        page = self._table.query(JOBS, hold_lane(scope), index=DUE_INDEX, limit=limit, after=after)
+        page = self._table.query(JOBS, hold_lane(scope, priority), index=DUE_INDEX, limit=limit, after=after)
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def by_date(

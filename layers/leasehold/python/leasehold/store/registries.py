@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.limits import OnFull, Rate
 from leasehold.store.retries import retry_document, retry_of
 
 if TYPE_CHECKING:
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 
 def registry_record(registry: Registry) -> Record:
     types = {name: _type_document(job_type) for name, job_type in sorted(registry.types.items())}
+    optional: Record = {}
+    if registry.concurrency is not None:
+        optional["concurrency"] = registry.concurrency
+    if registry.resources:
+        optional["resources"] = dict(registry.resources)
     return {
+        **optional,
         "shards": registry.shards,
         "ended_index": registry.ended_index,
         "types": json.dumps(types, separators=(",", ":")),
@@ -27,7 +34,13 @@ def registry_record(registry: Registry) -> Record:
 def registry_of(record: Record) -> Registry:
     read: dict[str, Any] = record
     types = {name: _type_of(name, document) for name, document in json.loads(read["types"]).items()}
-    return Registry(types=types, shards=read["shards"], ended_index=read["ended_index"])
+    return Registry(
+        types=types,
+        shards=read["shards"],
+        ended_index=read["ended_index"],
+        concurrency=read.get("concurrency"),
+        resources=read.get("resources", {}),
+    )
 
 
 def _type_document(job_type: JobType) -> dict[str, object]:
@@ -49,6 +62,16 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         document["heartbeat"] = True
     if job_type.concurrency is not None:
         document["concurrency"] = job_type.concurrency
+    if job_type.concurrency_per_key is not None:
+        document["concurrency_per_key"] = job_type.concurrency_per_key
+    if job_type.rate is not None:
+        document["rate"] = _rate_document(job_type.rate)
+    if job_type.rate_per_key is not None:
+        document["rate_per_key"] = _rate_document(job_type.rate_per_key)
+    if job_type.resources:
+        document["resources"] = list(job_type.resources)
+    if job_type.on_full is not OnFull.WAIT:
+        document["on_full"] = str(job_type.on_full)
     if job_type.reported_fields:
         document["reported_fields"] = list(job_type.reported_fields)
     if job_type.function is not None:
@@ -65,6 +88,11 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         lease=timedelta(seconds=document["lease"]) if "lease" in document else None,
         heartbeat=document.get("heartbeat", False),
         concurrency=document.get("concurrency"),
+        concurrency_per_key=document.get("concurrency_per_key"),
+        rate=_rate_of(document.get("rate")),
+        rate_per_key=_rate_of(document.get("rate_per_key")),
+        resources=tuple(document.get("resources", ())),
+        on_full=OnFull(document.get("on_full", OnFull.WAIT)),
         priority=Priority(document["priority"]),
         max_attempts=document["max_attempts"],
         retry=retry_of(document["retry"]),
@@ -72,3 +100,11 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
+
+
+def _rate_document(rate: Rate) -> list[float]:
+    return [rate.count, rate.per.total_seconds()]
+
+
+def _rate_of(document: list[float] | None) -> Rate | None:
+    return None if document is None else Rate(int(document[0]), timedelta(seconds=document[1]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
 from leasehold.domain.control import Switch, Switches
 from leasehold.domain.instants import from_text, to_text
-from leasehold.domain.job_type import type_scope
+from leasehold.domain.limits import type_scope
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
 from leasehold.store.holds import awakened
