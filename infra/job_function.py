@@ -58,7 +58,7 @@ class JobFunction(Construct):
                 memory_size=folder.memory_mb,
                 environment={**environment, **folder.environment},
                 statements=[
-                    *handler_statements(folder.name, jobs, dead_letters),
+                    *handler_statements(job_type, stage, jobs, dead_letters),
                     *(_statement(number, each) for number, each in enumerate(folder.permissions)),
                     *key_statements,
                 ],

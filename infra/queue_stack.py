@@ -19,7 +19,13 @@ from infra.job_function import JobFunction
 from infra.paths import ROOT
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
-from infra.rights import enqueue_statements, key_statements, manage_schedules_statements, schedule_statements
+from infra.rights import (
+    enqueue_statements,
+    key_statements,
+    manage_schedules_statements,
+    manage_templates_statements,
+    schedule_statements,
+)
 from infra.schedules import ScheduleTrigger, ScheduleWakes
 from leasehold.settings import variables
 from leasehold.settings.job_folder import registry_of, schedules_of
@@ -140,6 +146,8 @@ class QueueStack(Stack):
                 {handler.folder.name: handler.function.function_name for handler in handlers},
                 shards=stage.shards,
                 ended_index=stage.ended_index,
+                concurrency=stage.concurrency,
+                resources=stage.resources,
             ),
             schedules=schedules,
             needs=[self.poller, trigger, *handlers],
@@ -159,6 +167,14 @@ class QueueStack(Stack):
         """Let a program of yours use `queue.schedules`, and nothing else."""
         for statement in [
             *manage_schedules_statements(self._jobs),
+            *(key_statements(self._key) if self._key else []),
+        ]:
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def grant_manage_templates(self, grantee: iam.IGrantable) -> None:
+        """Let a program of yours use `queue.templates`, and nothing else."""
+        for statement in [
+            *manage_templates_statements(self._jobs),
             *(key_statements(self._key) if self._key else []),
         ]:
             grantee.grant_principal.add_to_principal_policy(statement)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
-from leasehold.domain.limits import type_scope
+from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import scope_partition
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_kms as kms
 
+    from infra.stages import Stage
+    from leasehold.domain.job_type import JobType
+
 JOB_PARTITIONS = ("job", "job#*")
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
@@ -26,6 +29,8 @@ CONTROL_PARTITIONS = ("control",)
 WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
 SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
+TEMPLATE_PARTITIONS = ("template",)
+TEMPLATE_AUDIT_PARTITIONS = ("audit#template#*",)
 
 
 def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -47,13 +52,13 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
 
 
 def handler_statements(
-    job_type: str, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
+    job_type: JobType, stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
 ) -> list[iam.PolicyStatement]:
-    """Dedup records and seats of its own type only; a job's own partition does not say its type."""
+    """Dedup records of its own type and seats of its own limits only; a job's own partition does not say its type."""
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], JOB_PARTITIONS),
-        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type}#*"]),
-        _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], [scope_partition(type_scope(job_type))]),
+        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
+        _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
     ]
@@ -71,6 +76,7 @@ def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What triggering a schedule needs besides the right to put jobs."""
     return [
         _on_keys("WorkOnSchedules", jobs, ["GetItem", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        _read_templates(jobs),
     ]
 
 
@@ -89,6 +95,17 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
         _on_keys("RunByHand", jobs, ["PutItem"], JOB_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        _read_templates(jobs),
+    ]
+
+
+def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs for `queue.templates`; it looks whether a schedule needs one that is to go."""
+    return [
+        _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], TEMPLATE_AUDIT_PARTITIONS),
+        _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
     ]
 
 
@@ -117,6 +134,7 @@ def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
         _on_keys("Enqueue", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], JOB_PARTITIONS),
         _on_keys("Deduplicate", jobs, ["PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        _read_templates(jobs),
     ]
 
 
@@ -143,6 +161,22 @@ def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
             resources=[key.key_arn],
         )
     ]
+
+
+def _seats_of(job_type: JobType, stage: Stage) -> list[str]:
+    """The scopes whose seats a job of this type gives back at its end."""
+    scopes = [job_type.scope]
+    if job_type.concurrency_per_key is not None:
+        scopes.append(key_scope(job_type.name, "*"))
+    if stage.concurrency is not None:
+        scopes.append(EVERYTHING)
+    scopes += [resource_scope(name) for name in job_type.resources]
+    return [scope_partition(scope) for scope in scopes]
+
+
+def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """One that is not there is looked for under similar names."""
+    return _on_keys("ReadTemplates", jobs, ["GetItem", "Query"], TEMPLATE_PARTITIONS)
 
 
 def _on_keys(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from leasehold.domain.limits import MAX_SEATS
 from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MAX_SHARDS = 4096  # a job's id has twelve bits for its shard
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
@@ -24,6 +25,8 @@ class Stage:
     keeps_data: tables cannot be deleted, and stay when their stack goes.
     architecture: of the functions and their dependency layer.
     shards: partitions of the due index; one carries about 250 jobs a second. Raise it on a live table, never lower it.
+    concurrency: how many jobs may run at once, of all types together; None for no limit. It costs 7 write units a job.
+    resources: how many jobs may use each shared resource at once; a type names those it needs in its job.toml.
     ended_index: list ended jobs by type and status, for one more write unit per job.
     wake_by_stream: start due jobs within a second; off, everything runs at the tick or at `poll_interval`.
     poll_interval: below a minute, the tick stays and polls at this interval; None for once a minute.
@@ -42,6 +45,8 @@ class Stage:
     architecture: Literal["arm64", "x86_64"] = "arm64"
     shards: int = 1
     ended_index: bool = True
+    concurrency: int | None = None
+    resources: Mapping[str, int] = field(default_factory=dict, hash=False)
     wake_by_stream: bool = True
     poll_interval: timedelta | None = None
     poller_concurrency: int | None = 5
@@ -63,6 +68,11 @@ class Stage:
             yield f"name = {self.name!r}: it is part of every resource's name. Use 1 to 16 of a-z and 0-9."
         if not 1 <= self.shards <= MAX_SHARDS:
             yield f"shards = {self.shards}: a job's id holds 1 to {MAX_SHARDS}. Use one of these."
+        if self.concurrency is not None and not 1 <= self.concurrency <= MAX_SEATS:
+            yield f"concurrency = {self.concurrency}: a limit has 1 to {MAX_SEATS} seats. Use one of these, or None."
+        for name, seats in self.resources.items():
+            if not 1 <= seats <= MAX_SEATS:
+                yield f"resources, {name} = {seats}: a limit has 1 to {MAX_SEATS} seats. Use one of these."
         if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
             yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
         if self.poller_concurrency is not None and self.poller_concurrency < 4:

@@ -26,18 +26,18 @@ _PAST_EVERY_LEASE = timedelta(minutes=5)
 _MINUTE = timedelta(minutes=1)
 
 
-def _poll(process: Process, _prepared: object, **options: Any) -> object:
+def poll(process: Process, _prepared: object, **options: Any) -> object:
     report = process.poller(**options).poll()
     # How often it had to look, and whose settling counted, is no promise.
     return {name: value for name, value in report.as_fields().items() if name not in {"scanned", "settled"}}
 
 
 def _poll_small_pages(process: Process, _prepared: object) -> object:
-    return _poll(process, None, poll_limit=2)
+    return poll(process, None, poll_limit=2)
 
 
 def _poll_without_handlers(process: Process, _prepared: object) -> object:
-    return _poll(process, None, deliver=unreachable)
+    return poll(process, None, deliver=unreachable)
 
 
 def _poll_with_answers_lost(process: Process, _prepared: object) -> object:
@@ -45,7 +45,7 @@ def _poll_with_answers_lost(process: Process, _prepared: object) -> object:
         process.world.run(handover)
         unreachable(handover)
 
-    return _poll(process, None, deliver=deliver)
+    return poll(process, None, deliver=deliver)
 
 
 def _three_due(world: World) -> None:
@@ -132,7 +132,7 @@ def seats_can_be_had(world: World, _end: Snapshot, _prepared: object) -> None:
 
 
 SCENARIOS = (
-    Scenario(name="poll", prepare=_three_due, act=_poll, calls=("UpdateItem", INVOKE) * 3),
+    Scenario(name="poll", prepare=_three_due, act=poll, calls=("UpdateItem", INVOKE) * 3),
     Scenario(
         name="poll a backlog",
         prepare=_three_due,
@@ -142,7 +142,7 @@ SCENARIOS = (
     Scenario(
         name="poll at a concurrency limit",
         prepare=_two_for_one_seat,
-        act=_poll,
+        act=poll,
         calls=("TransactWriteItems", INVOKE, "UpdateItem", "UpdateItem"),
         check=seats_can_be_had,
     ),
@@ -159,39 +159,39 @@ SCENARIOS = (
         calls=("UpdateItem", INVOKE) * 3,
     ),
     Scenario(
-        name="reap a job that no handler was reached for", prepare=_never_reached, act=_poll, calls=("UpdateItem",)
+        name="reap a job that no handler was reached for", prepare=_never_reached, act=poll, calls=("UpdateItem",)
     ),
     Scenario(
-        name="reap a lost worker's job", prepare=_lost_in_the_handler("die_once"), act=_poll, calls=("UpdateItem",)
+        name="reap a lost worker's job", prepare=_lost_in_the_handler("die_once"), act=poll, calls=("UpdateItem",)
     ),
     Scenario(
         name="reap a lost worker's last attempt",
         prepare=_lost_in_the_handler("die_once", max_attempts=1, dedup_key="k"),
-        act=_poll,
+        act=poll,
         calls=("TransactWriteItems",),
         check=_ended_as(JobStatus.DEAD_LETTER),
     ),
     Scenario(
         name="reap a job that was to be cancelled",
         prepare=_lost_in_the_handler("die_after_cancel", dedup_key="k"),
-        act=_poll,
+        act=poll,
         calls=("UpdateItem",),
         check=_ended_as(JobStatus.CANCELLED),
     ),
     Scenario(
         name="end a job that is too late to start",
         prepare=_too_late,
-        act=_poll,
+        act=poll,
         calls=("UpdateItem",) * 2,
         check=_ended_as(JobStatus.CANCELLED),
     ),
-    Scenario(name="hold a paused job", prepare=_paused, act=_poll, lift=_unpause, calls=("UpdateItem",) * 2),
-    Scenario(name="park a paused scope", prepare=_held_and_looked_at, act=_poll, lift=_unpause, calls=("UpdateItem",)),
-    Scenario(name="admit a held job", prepare=_held_and_free_again, act=_poll, calls=("UpdateItem", INVOKE)),
+    Scenario(name="hold a paused job", prepare=_paused, act=poll, lift=_unpause, calls=("UpdateItem",) * 2),
+    Scenario(name="park a paused scope", prepare=_held_and_looked_at, act=poll, lift=_unpause, calls=("UpdateItem",)),
+    Scenario(name="admit a held job", prepare=_held_and_free_again, act=poll, calls=("UpdateItem", INVOKE)),
     Scenario(
         name="settle what an ended job owes",
         prepare=_owing_a_follow_up,
-        act=_poll,
+        act=poll,
         calls=("PutItem", "UpdateItem"),
         check=_one_follow_up,
     ),

@@ -14,6 +14,7 @@ from leasehold.client.queue import Queue
 from leasehold.domain.control import Registry
 from leasehold.domain.errors import DispatchError
 from leasehold.domain.job_type import JobType
+from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Fixed
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller, PollSettings
@@ -44,6 +45,11 @@ TYPES = {
     for each in (
         JobType(name="work", max_attempts=3, retry=_RETRY),
         JobType(name="limited", max_attempts=3, retry=_RETRY, concurrency=1),
+        JobType(name="keyed", max_attempts=3, retry=_RETRY, concurrency_per_key=1),
+        JobType(name="double", max_attempts=3, retry=_RETRY, concurrency=1, concurrency_per_key=1),
+        JobType(name="rated", max_attempts=3, retry=_RETRY, rate=Rate(1, timedelta(minutes=1))),
+        JobType(name="skipping", max_attempts=3, retry=_RETRY, concurrency=1, on_full=OnFull.SKIP),
+        JobType(name="refusing", max_attempts=3, retry=_RETRY, concurrency=1, on_full=OnFull.CANCEL_NEW),
         JobType(name="beating", max_attempts=3, retry=_RETRY, lease=timedelta(seconds=15), heartbeat=True),
     )
 }

@@ -8,6 +8,7 @@ import pytest
 
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Delays, Exponential, Fixed
 from leasehold.settings.job_toml import JobFolder
 from leasehold.settings.permission import Permission
@@ -27,6 +28,11 @@ def test_every_key_is_understood():
         lease = "45s"
         heartbeat = true
         concurrency = 2
+        concurrency_per_key = 1
+        rate = "100 per minute"
+        rate_per_key = "5/s"
+        resources = ["gpu"]
+        on_full = "skip"
         priority = "critical"
         max_attempts = 3
         reported_fields = ["user_id"]
@@ -66,6 +72,11 @@ def test_every_key_is_understood():
             lease=timedelta(seconds=45),
             heartbeat=True,
             concurrency=2,
+            concurrency_per_key=1,
+            rate=Rate(100, timedelta(minutes=1)),
+            rate_per_key=Rate(5, timedelta(seconds=1)),
+            resources=("gpu",),
+            on_full=OnFull.SKIP,
             priority=Priority.CRITICAL,
             max_attempts=3,
             retry=Delays((timedelta(seconds=30), timedelta(minutes=1))),

@@ -8,6 +8,7 @@ from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
 from leasehold.domain.schedule import Missed, Overlap
 from leasehold.settings.job_folder import schedules_of
 from leasehold.settings.schedule import JobSchedule
+from leasehold.store.schedule_records import definition_of, definition_record
 from tests.unit.settings.reading import read_well
 
 
@@ -44,3 +45,12 @@ def test_every_policy_can_be_written_down():
 
 def test_a_folder_without_a_schedule_has_none():
     assert schedules_of([read_well("")]) == []
+
+
+def test_a_template_is_kept_by_its_name_next_to_the_payload_that_is_laid_over_it():
+    folder = read_well('[schedule]\nrate = "1 hour"\ntemplate = "nightly"\npayload = { user = "ada" }')
+
+    (schedule,) = schedules_of([folder])
+
+    assert (schedule.template, schedule.job_type, schedule.payload_text) == ("nightly", "backup", '{"user":"ada"}')
+    assert definition_of(schedule.name, definition_record(schedule)) == schedule

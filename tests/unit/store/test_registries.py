@@ -66,7 +66,7 @@ def test_a_registry_survives_its_record_and_its_item(types, shards, ended_index,
         shards=shards,
         ended_index=ended_index,
         concurrency=concurrency,
-        resources=shared,
+        resources=shared | dict.fromkeys((name for each in types for name in each.resources), 1),
     )
 
     assert registry_of(from_item(to_item(registry_record(registry)))) == registry

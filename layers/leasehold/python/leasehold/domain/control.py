@@ -13,22 +13,39 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.job_type import JobType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """Something is stopped: who did it, when and why."""
+    """Something is stopped: who did it, when and why. A `circuit` opened by itself, and closes by itself."""
 
     by: str
     at: datetime
     reason: str
+    circuit: Circuit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A type's next slot is for a direct run, as long as it lasts: no job of the type starts before it is over."""
+
+    run_id: str
+    since: datetime
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switches:
     halt: Switch | None = None
     pauses: Mapping[str, Switch] = field(default_factory=dict)
+    reservations: Mapping[str, Reservation] = field(default_factory=dict)
+
+    def reserved_until(self, job_type: str, now: datetime) -> datetime | None:
+        """Until when a type is reserved; None if it is not, or if who reserved it is gone and its time is over."""
+        reservation = self.reservations.get(job_type)
+        return reservation.until if reservation is not None and reservation.until > now else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +68,14 @@ class Registry:
         for name, seats in self.resources.items():
             check_resource(name)
             check_seats(seats, f"resource {name}")
+        for job_type in self.types.values():
+            for name in job_type.resources:
+                if name not in self.resources:
+                    raise InvalidOptionError(
+                        name,
+                        f"{job_type.name} needs a resource that is not there",
+                        f"Say how much of it there is, in the stage's resources: {sorted(self.resources)} are known.",
+                    )
 
     def job_type(self, name: str) -> JobType:
         try:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
 from leasehold.domain.limits import OnFull, Rate, check_resource, check_seats, type_scope
 from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
+
+if TYPE_CHECKING:
+    from leasehold.domain.breaker import CircuitBreaker
 
 # How far apart the clocks of two machines may be before only fencing protects a job.
 CLOCK_TOLERANCE = timedelta(seconds=5)
@@ -49,6 +53,7 @@ class JobType:
     rate, rate_per_key: how many may start in a while, of the type and of one key.
     resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
     on_full: what becomes of a new job that finds one of these limits full.
+    breaker: pause it by itself when too many of its runs fail; None leaves that to people.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -64,6 +69,7 @@ class JobType:
     rate_per_key: Rate | None = None
     resources: tuple[str, ...] = ()
     on_full: OnFull = OnFull.WAIT
+    breaker: CircuitBreaker | None = None
     priority: Priority = Priority.NORMAL
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     retry: RetryPolicy = field(default_factory=Exponential)
@@ -105,6 +111,11 @@ class JobType:
     @property
     def lease_length(self) -> timedelta:
         return self.lease or self.full_lease
+
+    @property
+    def longest_hold(self) -> timedelta:
+        """How long a seat is kept: a heartbeat may give up its lease sooner, while the handler still runs."""
+        return max(self.full_lease, self.lease_length)
 
     @property
     def scope(self) -> str:

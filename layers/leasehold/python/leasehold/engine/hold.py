@@ -15,7 +15,8 @@ from leasehold.store.jobs import TransitionRefused
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.control import Switches
+    from leasehold.domain.breaker import Circuit
+    from leasehold.domain.control import Switch, Switches
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
 
@@ -30,22 +31,37 @@ class Stop:
 
     reason: str
     until: datetime | None = None
+    # If this alone is the reason, one job may be let through as a probe.
+    circuit: Circuit | None = None
 
 
 def stop_of(job_type: str, switches: Switches, parts: Parts) -> Stop | None:
     """Why no job of this type may run, or None."""
-    if job_type in switches.pauses:
+    pause = switches.pauses.get(job_type)
+    if pause is not None and pause.circuit is None:
         return Stop("paused")
+    reserved_until = switches.reserved_until(job_type, parts.clock.now())
+    if reserved_until is not None:
+        return Stop("reserved", reserved_until)
     # Before a job waits for a deployment, make sure that it has not just happened: the registry is cached.
     if job_type not in parts.deployment.registry().types and (
         job_type not in parts.deployment.registry(fresh=True).types
     ):
         return Stop("not deployed")
+    # Last: a probe passes by this reason and by no other.
+    if pause is not None and is_standing(pause, job_type, parts):
+        assert pause.circuit is not None
+        return Stop("circuit open", pause.circuit.probe_at, pause.circuit)
     return None
 
 
-def expect_held(scope: str, parts: Parts) -> bool:
-    """Give a scope its due entry before the first job is held in it.
+def is_standing(pause: Switch, job_type: str, parts: Parts) -> bool:
+    """An open circuit whose type was deployed without its breaker since has nobody left to close it."""
+    return pause.circuit is None or parts.deployment.settings_of(job_type).breaker is not None
+
+
+def expect_held(scope: str, parts: Parts, *, look_at: datetime | None = None) -> bool:
+    """Give a scope its due entry before the first job is held in it: at `look_at`, but soon in any case.
 
     A crash in between leaves a scope that is looked at for nothing, never a job that nobody looks at.
     """
@@ -54,7 +70,8 @@ def expect_held(scope: str, parts: Parts) -> bool:
         if state.is_waiting and state.due_key is not None and state.empty_checks == 0:
             return True
         now = parts.clock.now()
-        if parts.store.holds.expect(state, now + LOOK_AGAIN_AFTER, now, stamp=make_stamp(parts.chance)):
+        at = max(now, min(look_at or now + LOOK_AGAIN_AFTER, now + LOOK_AGAIN_AFTER))
+        if parts.store.holds.expect(state, at, now, stamp=make_stamp(parts.chance)):
             return True
     return False
 

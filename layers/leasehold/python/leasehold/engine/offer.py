@@ -8,17 +8,22 @@ from leasehold.domain.limits import OnFull, type_scope
 from leasehold.engine.claim import claim, claim_with_seats, expire_if_too_late
 from leasehold.engine.hold import expect_held, hold, stop_of
 from leasehold.engine.ports import make_stamp
+from leasehold.engine.probe import Probes, give_up
 from leasehold.engine.release import release
 from leasehold.engine.seating import Seating, plan_seats
 from leasehold.engine.turn_away import may_be_turned_away, turn_away
-from leasehold.store.holds import SeatsTaken
+from leasehold.store.holds import ProbeTaken, SeatsTaken
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.control import Switches
     from leasehold.domain.handover import Handover
     from leasehold.domain.job_type import JobType
     from leasehold.domain.limits import ConcurrencyPolicy, Limit
+    from leasehold.engine.hold import Stop
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.engine.report import PollReport
@@ -42,6 +47,7 @@ class Offers:
         self._report = report
         self._policy = policy
         self.seating = Seating(parts)
+        self.probes = Probes(parts)
         self._expected: set[str] = set()
         self._filled: dict[str, Limit] = {}
 
@@ -51,15 +57,23 @@ class Offers:
         A job that comes from a hold lane stays there if that is where it must wait: then its limit is the answer.
         """
         stop = stop_of(entry.job_type, switches, self._parts)
-        if stop is not None:
-            self._hold(entry, type_scope(entry.job_type), stop.reason)
+        circuit = self.probes.due(entry.job_type, stop)
+        if stop is not None and circuit is None:
+            self._hold_back(entry, stop, coming_from)
             return None
-        full = self._claim_and_hand_over(entry, coming_from)
+        try:
+            full = self._claim_and_hand_over(entry, coming_from, circuit)
+        except ProbeTaken:
+            assert stop is not None
+            self._hold_back(entry, stop, coming_from)
+            return None
         if full is None or full.scope == coming_from:
             return full
+        if circuit is not None and coming_from == type_scope(entry.job_type):
+            return full  # no probe this time: it goes on waiting where the circuit keeps it
         if coming_from is not None or not self._turn_away(entry, full):
             self._filled[full.scope] = full
-            self._hold(entry, full.scope, full.reason)
+            self._hold(entry, full.scope, full.reason, look_at=self.seating.plan(full).next_free_at)
         return None
 
     def look_after_filled_scopes(self) -> None:
@@ -70,9 +84,14 @@ class Offers:
             if not plan_seats(limit, self._parts.store.holds.state(scope), self._parts).is_full:
                 self._parts.store.holds.nudge(scope, self._parts.clock.now(), stamp=self._stamp())
 
-    def _hold(self, entry: DueJob, scope: str, why: str) -> None:
+    def _hold_back(self, entry: DueJob, stop: Stop, coming_from: str | None) -> None:
+        scope = type_scope(entry.job_type)
+        if scope != coming_from:
+            self._hold(entry, scope, stop.reason, look_at=stop.until)
+
+    def _hold(self, entry: DueJob, scope: str, why: str, *, look_at: datetime | None) -> None:
         if scope not in self._expected:
-            if not expect_held(scope, self._parts):
+            if not expect_held(scope, self._parts, look_at=look_at):
                 return
             self._expected.add(scope)
         if hold(entry, scope, why, self._parts):
@@ -95,13 +114,15 @@ class Offers:
             self._report.lost_races += 1
         return True
 
-    def _claim_and_hand_over(self, entry: DueJob, coming_from: str | None) -> Limit | None:
+    def _claim_and_hand_over(
+        self, entry: DueJob, coming_from: str | None, circuit: Circuit | None = None
+    ) -> Limit | None:
         """The limit that has no room for it, and then the job is as it was; else None."""
         registry = self._parts.deployment.registry()
         job_type = registry.types[entry.job_type]
         limits = self._policy.limits_of(job_type, entry.concurrency_key, registry)
         try:
-            handover = self._claim(entry, job_type, limits, coming_from)
+            handover = self._claim(entry, job_type, limits, coming_from, circuit)
         except TransitionRefused as refused:
             if expire_if_too_late(refused.current, self._parts):
                 self._report.expired += 1
@@ -111,31 +132,48 @@ class Offers:
         if handover is None:
             return self.seating.first_without_room(limits, coming_from=coming_from)
         self._report.claimed += 1
-        self._hand_over(handover, job_type.function)
+        self._hand_over(handover, job_type.function, circuit)
         return None
 
     def _claim(
-        self, entry: DueJob, job_type: JobType, limits: tuple[Limit, ...], coming_from: str | None
+        self,
+        entry: DueJob,
+        job_type: JobType,
+        limits: tuple[Limit, ...],
+        coming_from: str | None,
+        circuit: Circuit | None,
     ) -> Handover | None:
-        if not limits:
+        if not limits and circuit is None:
             return claim(entry, job_type, self._worker_id, self._parts)
         while self.seating.first_without_room(limits, coming_from=coming_from) is None:
             choices = self.seating.choose(limits)
             try:
-                return claim_with_seats(entry, job_type, choices, self._worker_id, self._parts)
+                handover = claim_with_seats(entry, job_type, choices, self._worker_id, self._parts, probing=circuit)
             except SeatsTaken as taken:
                 self.seating.put_back(each for each in choices if each.limit.scope not in taken.scopes)
+            except ProbeTaken:
+                assert circuit is not None
+                self.probes.note_sent(entry.job_type, circuit)
+                self.seating.put_back(choices)
+                raise
             except BaseException:
                 self.seating.put_back(choices)
                 raise
+            else:
+                self.seating.note_taken(choices, job_type)
+                if circuit is not None:
+                    self.probes.note_sent(entry.job_type, circuit)
+                return handover
         return None
 
-    def _hand_over(self, handover: Handover, function: str | None) -> None:
+    def _hand_over(self, handover: Handover, function: str | None, circuit: Circuit | None) -> None:
         try:
             self._dispatcher.dispatch(handover, function)
         except Exception as error:
             if release(handover, f"{type(error).__name__}: {error}", self._parts):
                 self._report.released += 1
+                if circuit is not None:
+                    give_up(handover, circuit, self._parts)
             return
         self._report.dispatched += 1
 

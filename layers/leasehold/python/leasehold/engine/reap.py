@@ -26,10 +26,12 @@ from leasehold.engine.endings import (
     run_of,
 )
 from leasehold.engine.ports import make_stamp
+from leasehold.engine.probe import probed_by
 from leasehold.engine.release import tell_dead
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import retire_dedup_record
+from leasehold.engine.tidy import give_back_seats, retire_dedup_record
+from leasehold.engine.trip import after_run
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.tokens import request_token
 
@@ -64,9 +66,17 @@ def reap(entry: DueJob, parts: Parts) -> bool:
             report_failure(job, lost, parts)
     except TransitionRefused:
         return False
-    # The seat is not given back: a handler that lost its lease may still be running, and the limit counts it until
-    # the seat's own time is over.
+    if job.started_at is not None and job.cancel_requested is None:
+        after_run(job, parts, failed=True, probing=probed_by(job.job_id, job.job_type, parts))
+    _give_back_seats_in_time(job, parts)
     return True
+
+
+def _give_back_seats_in_time(job: Job, parts: Parts) -> None:
+    """A handler that lost its lease early may still be running: the limit counts it until its full time is over."""
+    job_type = parts.deployment.settings_of(job.job_type)
+    if job.locked_at is not None and parts.clock.now() >= job.locked_at + job_type.longest_hold:
+        give_back_seats(job, parts)
 
 
 def _reap_unstarted(job: Job, parts: Parts) -> None:

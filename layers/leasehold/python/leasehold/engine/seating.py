@@ -92,6 +92,14 @@ class Seating:
             choices.append(Choice(limit, number, abandoned))
         return choices
 
+    def note_taken(self, choices: Iterable[Choice], job_type: JobType) -> None:
+        """A seat that this poll took is free again at its end, too."""
+        now = self._parts.clock.now()
+        for choice in choices:
+            plan = self.plan(choice.limit)
+            until = now + (choice.limit.period or job_type.longest_hold)
+            plan.next_free_at = min(plan.next_free_at or until, until)
+
     def put_back(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
             plan = self.plan(choice.limit)
@@ -104,15 +112,13 @@ class Seating:
 def takings_of(
     choices: Sequence[Choice], job_id: JobId, job_type: JobType, taken_by: str, now: datetime
 ) -> list[Taking]:
-    # A heartbeat may give up its lease sooner; the handler behind it may still be running until then.
-    full = max(job_type.full_lease, job_type.lease_length)
     return [
         Taking(
             Seat(
                 scope=choice.limit.scope,
                 number=choice.number,
                 taken_by=taken_by,
-                held_until=now + (choice.limit.period or full),
+                held_until=now + (choice.limit.period or job_type.longest_hold),
                 job_id=None if choice.limit.period else job_id,
             ),
             choice.abandoned,

@@ -56,6 +56,8 @@ def registry_of(
     *,
     shards: int = 1,
     ended_index: bool = True,
+    concurrency: int | None = None,
+    resources: Mapping[str, int] | None = None,
 ) -> Registry:
     """What a deployment of these folders publishes; without function names, for handlers in this process."""
     types = {folder.name: folder.job_type for folder in folders}
@@ -64,7 +66,9 @@ def registry_of(
         if unnamed:
             raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
         types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
-    return Registry(types=types, shards=shards, ended_index=ended_index)
+    return Registry(
+        types=types, shards=shards, ended_index=ended_index, concurrency=concurrency, resources=resources or {}
+    )
 
 
 def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import CLOCK_TOLERANCE, JobType, Retention
+from leasehold.settings.circuit_breaker import read_circuit_breaker
 from leasehold.settings.environment import read_environment
+from leasehold.settings.limits import read_limits
 from leasehold.settings.permission import Permission, read_permission
 from leasehold.settings.retry import read_retry
 from leasehold.settings.schedule import JobSchedule, read_schedule
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from leasehold.domain.folder_problem import FolderProblem
 
-UNLIMITED = "unlimited"
 DEFAULT_MEMORY_MB = 256
 # What CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (
@@ -33,7 +34,6 @@ _DEFAULT = JobType(name="default")
 _PRIORITIES = {priority.name.lower(): priority for priority in Priority}
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=sha256:[0-9a-f]{64})*", re.ASCII)
 
-_seats = whole_number('concurrency is a number or "unlimited",', "", 1)
 _timeout = duration("a Lambda function runs", timedelta(seconds=1), timedelta(seconds=900))
 _event_age = duration("Lambda keeps an event for", timedelta(seconds=60), timedelta(hours=6))
 _lease = duration("a lease is", 3 * CLOCK_TOLERANCE, timedelta(days=1))
@@ -100,12 +100,14 @@ def _read_job_type(name: str, root: Section) -> JobType:
     timeout = root.read("timeout", _timeout, _DEFAULT.timeout)
     max_event_age = root.read("max_event_age", _event_age, _DEFAULT.max_event_age)
     heartbeat = root.read("heartbeat", flag, False)
+    breaker = root.optional_section("circuit_breaker")
     job_type = JobType(
         name=name,
         timeout=timeout,
         max_event_age=max_event_age,
         heartbeat=heartbeat,
-        concurrency=root.read("concurrency", _concurrency, None),
+        **read_limits(root),
+        breaker=read_circuit_breaker(breaker) if breaker else None,
         priority=root.read("priority", choice(_PRIORITIES), Priority.NORMAL),
         max_attempts=root.read("max_attempts", whole_number("a job has", " attempt", 1), _DEFAULT.max_attempts),
         retry=read_retry(root.section("retry")),
@@ -139,11 +141,6 @@ def _read_retention(retention: Section) -> Retention:
     )
     retention.close("[retention]")
     return read
-
-
-def _concurrency(value: object) -> int | None:
-    """A number of seats, or "unlimited": written out, so that a reader of the file sees that somebody decided."""
-    return None if value == UNLIMITED else _seats(value)
 
 
 def _requirement(value: object) -> str:

@@ -77,6 +77,8 @@ class ScopeState:
     is_waiting: bool = False
     due_key: str | None = None
     empty_checks: int = 0
+    # How often it was looked at: now and then the lowest priority has its turn.
+    looks: int = 0
     seats: Mapping[int, Seat] = field(default_factory=dict)
 
 
@@ -86,6 +88,10 @@ class SeatsTaken(Exception):  # noqa: N818  an answer: try the next seats
     def __init__(self, scopes: frozenset[str]) -> None:
         super().__init__(f"seats were taken in {sorted(scopes)}")
         self.scopes = scopes
+
+
+class ProbeTaken(Exception):  # noqa: N818  an answer: another job is the probe
+    """Another claim sent its job into the open circuit, or the circuit is closed by now."""
 
 
 class Holds:
@@ -104,6 +110,7 @@ class Holds:
                     is_waiting=True,
                     due_key=cast("str | None", record.get("due_key")),
                     empty_checks=cast("int", record["empty_checks"]),
+                    looks=cast("int", record.get("looks", 0)),
                     seats=seats,
                 )
             else:
@@ -129,14 +136,14 @@ class Holds:
         due = _due(state.scope, at, now, stamp)
         return self._try(Update(key=keys.scope(state.scope), conditions=unchanged, sets=due))
 
-    def postpone(
-        self, scope: str, seen: str, at: datetime, now: datetime, *, stamp: str, empty_checks: int = 0
-    ) -> bool:
+    def postpone(self, state: ScopeState, at: datetime, now: datetime, *, stamp: str, empty_checks: int = 0) -> bool:
+        """It was looked at; look again at another time. False if somebody touched it since it was read."""
+        assert state.due_key is not None
         return self._try(
             Update(
-                key=keys.scope(scope),
-                conditions=(Equals("due_key", seen),),
-                sets=_due(scope, at, now, stamp, empty_checks),
+                key=keys.scope(state.scope),
+                conditions=(Equals("due_key", state.due_key),),
+                sets={**_due(state.scope, at, now, stamp, empty_checks), "looks": state.looks + 1},
             )
         )
 
@@ -158,16 +165,23 @@ class Holds:
         change = awakened(scope, now, stamp)
         return self._try(Update(key=change.key, conditions=(Exists("due_key"),), sets=change.sets))
 
-    def claim(self, write: Write, takings: Sequence[Taking], *, token: str) -> None:
-        """Claim a job together with a seat in each of its limits, or nothing of it."""
+    def claim(
+        self, write: Write, takings: Sequence[Taking], *, token: str, noted_as_probe: Update | None = None
+    ) -> None:
+        """Claim a job together with a seat in each of its limits, and as the probe of its type, or nothing of it."""
+        also = [] if noted_as_probe is None else [noted_as_probe]
+        changes: list[Put | Update] = [transition(write), *(each.change for each in takings), *also]
         try:
-            self._table.transact([transition(write), *(each.change for each in takings)], token=request_token(token))
+            self._table.transact(changes, token=request_token(token))
         except TransactionCancelled as cancelled:
             current = cancelled.failed.get(0)
             if 0 in cancelled.failed and not is_own_write(write, current):
                 raise TransitionRefused(write, job_of(current) if current else None) from None
             if 0 not in cancelled.failed:
-                raise SeatsTaken(frozenset(takings[index - 1].seat.scope for index in cancelled.failed)) from None
+                taken = [each.seat.scope for at, each in enumerate(takings, start=1) if at in cancelled.failed]
+                if taken:
+                    raise SeatsTaken(frozenset(taken)) from None
+                raise ProbeTaken from None
 
     def take(self, taking: Taking) -> bool:
         """Take a seat for something that is no job; False if another has it."""

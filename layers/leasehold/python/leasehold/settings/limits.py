@@ -1,0 +1,58 @@
+"""The limits of a job.toml: how many jobs of a type run at once, or start in a while."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import InvalidInputError
+from leasehold.domain.limits import MAX_SEATS, OnFull, Rate, check_resource
+from leasehold.settings.section import Unfit
+from leasehold.settings.values import choice, duration, text, whole_number
+
+if TYPE_CHECKING:
+    from leasehold.settings.section import Section
+
+UNLIMITED = "unlimited"
+_RATE = re.compile(r"(\d{1,9}) ?(?:/|per) ?(.+)")
+
+_seats = whole_number('concurrency is a number or "unlimited",', "", 1, MAX_SEATS)
+_period = duration("a rate counts over")
+
+
+def read_limits(root: Section) -> dict[str, Any]:
+    """The fields of a JobType that limit it."""
+    return {
+        "concurrency": root.read("concurrency", _concurrency, None),
+        "concurrency_per_key": root.read("concurrency_per_key", _concurrency, None),
+        "rate": root.read("rate", _rate, None),
+        "rate_per_key": root.read("rate_per_key", _rate, None),
+        "resources": root.read_each("resources", _resource),
+        "on_full": root.read("on_full", choice({str(each): each for each in OnFull}), OnFull.WAIT),
+    }
+
+
+def _concurrency(value: object) -> int | None:
+    """A number of seats, or "unlimited": written out, so that a reader of the file sees that somebody decided."""
+    return None if value == UNLIMITED else _seats(value)
+
+
+def _rate(value: object) -> Rate:
+    """So many per a while: "100 per minute", "5/s", "1 per 30 seconds"."""
+    found = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise Unfit("a rate is a number per a length of time", 'Use text like "100 per minute" or "5/s".')
+    length = found[2] if found[2][0].isdigit() else f"1 {found[2]}"
+    try:
+        return Rate(int(found[1]), _period(length))
+    except InvalidInputError as error:
+        raise Unfit(error.reason, error.fix) from None
+
+
+def _resource(value: object) -> str:
+    name = text(value)
+    try:
+        check_resource(name)
+    except InvalidInputError as error:
+        raise Unfit(error.reason, error.fix) from None
+    return name
