@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
 from leasehold.domain.lifecycle import ENDED, RUNNING, TRANSITIONS, WAITING, JobStatus
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def _condition(condition: Condition) -> str:
             return f"`{attribute}` > {_value(value)}"
         case NotAfter(attribute, value):
             return f"`{attribute}` <= {_value(value)}"
+        case Above(attribute, least):
+            return f"`{attribute}` > {least}"
         case AnyOf(conditions):
             return f"({' or '.join(map(_condition, conditions))})"
         case _:

@@ -17,7 +17,7 @@ from leasehold.store.store import Store
 from leasehold.testing import FakeClock, Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -35,6 +35,8 @@ class RealQueue:
     client: DynamoDBClient
     types: Iterable[JobType]
     ended_index: bool = True
+    concurrency: int | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
     name: str = field(default_factory=lambda: f"q{uuid.uuid4().hex[:10]}")
     clock: FakeClock = field(default_factory=FakeClock)
     names: TableNames = field(init=False)
@@ -46,7 +48,14 @@ class RealQueue:
         self.parts = self.process()
         self.queue = Queue(self.parts)
         self.operator = Operator(self.parts, by="ada")
-        self.operator.publish(Registry(types={each.name: each for each in self.types}, ended_index=self.ended_index))
+        self.operator.publish(
+            Registry(
+                types={each.name: each for each in self.types},
+                ended_index=self.ended_index,
+                concurrency=self.concurrency,
+                resources=self.resources,
+            )
+        )
 
     def process(self) -> Parts:
         """The parts of one more process: it shares the tables and the time with the others, and nothing else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -96,6 +97,48 @@ def test_an_endless_supply_in_a_higher_lane_leaves_each_lower_lane_its_stated_sh
         assert supply.claims[lower] >= settings.lower_share * supply.claims[Priority.HIGH]
     # A share, not a turn: the higher lane still gets most.
     assert supply.claims[Priority.HIGH] > supply.claims[Priority.NORMAL] + supply.claims[Priority.LOW]
+
+
+def shared_out(waiting: dict[Priority, list[str]], settings: PollSettings) -> list[dict[Priority, list[str]]]:
+    """What each round of a poll is to hand over: all that a page holds of the highest, and of each lower its share."""
+    share = max(1, int(settings.poll_limit * settings.lower_share))
+    rounds = []
+    while any(waiting.values()):
+        this_round: dict[Priority, list[str]] = {}
+        for priority in sorted(waiting, reverse=True):
+            count = share if this_round else settings.poll_limit
+            taken, waiting[priority] = waiting[priority][:count], waiting[priority][count:]
+            if taken:
+                this_round[priority] = taken
+        rounds.append(this_round)
+    return rounds
+
+
+def test_1000_mixed_jobs_are_handed_over_by_strict_priority_with_the_stated_share_for_each_lower_one(
+    test: LeaseholdTest,
+) -> None:
+    poll(test)  # both types are newly deployed, and their scopes are looked at once for that
+    settings = PollSettings()
+    chance = random.Random(4)
+    waiting: dict[Priority, list[str]] = {priority: [] for priority in Priority}
+    for _ in range(1_000):
+        priority = chance.choice(list(Priority))
+        waiting[priority].append(test.queue.enqueue("report", {}, priority=priority).job_id)
+        test.clock.advance(timedelta(milliseconds=1))
+    inbox = Inbox()
+
+    Poller(test.parts, inbox, worker_id="poller", settings=settings).poll()
+
+    rounds = shared_out(waiting, settings)
+    assert [each.job_id for each in inbox.handovers] == [
+        job_id for this_round in rounds for jobs in this_round.values() for job_id in jobs
+    ]
+    counts = [{priority.name: len(jobs) for priority, jobs in this_round.items()} for this_round in rounds]
+    print(f"\n{len(rounds)} rounds, the first {counts[0]}, half-way {counts[len(counts) // 2]}, the last {counts[-1]}")
+    assert counts[0] == {"CRITICAL": 25, "HIGH": 5, "NORMAL": 5, "LOW": 5}
+    # Nobody starves: as long as it has jobs, each lane gets its share of every round.
+    for this_round in counts[:-1]:
+        assert this_round["LOW"] >= 5
 
 
 def test_1000_jobs_of_a_paused_type_cost_the_others_one_move_each_and_only_once(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.table import ConditionFailed, Delete, Key, Put, Update
 
@@ -70,6 +70,7 @@ HOLDING: list[Condition] = [
     After("at", "2026-01-01"),
     NotAfter("at", "2026-01-02"),
     NotAfter("at", "2026-01-03"),
+    Above("count", 2),
     AnyOf((Equals("color", "blue"), Missing("absent"))),
     AnyOf((After("absent", "2026-01-01"), NotAfter("at", "2026-01-02"))),
 ]
@@ -82,12 +83,14 @@ FAILING: list[Condition] = [
     OneOf("color", ("blue", "green")),
     After("at", "2026-01-02"),
     NotAfter("at", "2026-01-01"),
+    Above("count", 3),
     AnyOf((Equals("color", "blue"), Exists("absent"))),
     # A comparison with what is not there is false, whichever way it goes.
     Equals("absent", "red"),
     OneOf("absent", ("red",)),
     After("absent", "2026-01-01"),
     NotAfter("absent", "2026-01-01"),
+    Above("absent", 0),
     AnyOf((After("absent", "2026-01-01"), NotAfter("absent", "2026-01-01"))),
 ]
 

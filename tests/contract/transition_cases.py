@@ -58,7 +58,14 @@ def due_of(at: datetime = NOW) -> Due:
     return Due(at, "000000000", JOB_ID)
 
 
-SEEN_BY_WRITER: dict[str, object] = {"due_key": due_of(), "locked_by": "nonce", "now": NOW, "payload": '{"n":1}'}
+SEEN_BY_WRITER: dict[str, object] = {
+    "due_key": due_of(),
+    "due_lane": run_lane(1, 0),
+    "locked_by": "nonce",
+    "now": NOW,
+    "payload": '{"n":1}',
+    "priority": 1,
+}
 
 
 def stored_job(status: JobStatus) -> Record:
@@ -168,7 +175,7 @@ def _satisfied(record: Record, guard: Condition) -> Iterator[Record]:
 def _violated(record: Record, guard: Condition) -> Iterator[Record]:
     match guard:
         case Equals(attribute, _):
-            yield {**record, attribute: f"{to_text(NOW)}#another#one"}
+            yield {**record, attribute: 3 if attribute == "priority" else f"{to_text(NOW)}#another#one"}
             if attribute not in {"payload", "status"}:
                 yield _without(record, attribute)
         case Missing(attribute):

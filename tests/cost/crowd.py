@@ -19,7 +19,7 @@ from leasehold.domain.ids import make_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.limits import type_scope
+from leasehold.domain.limits import key_scope, type_scope
 from leasehold.domain.run import Outcome, Run
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
@@ -94,10 +94,11 @@ def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
     return _stamped(running, count)
 
 
-def held(job_type: str, count: int, now: datetime) -> Iterator[str]:
-    """Due long ago, and moved to the hold lane by a poll that found the type paused."""
-    job = waiting(job_type, now - timedelta(days=1), now)
-    return _stamped(replace(job, due_lane=hold_lane(type_scope(job_type), Priority.NORMAL)), count)
+def held(job_type: str, count: int, now: datetime, *, key: str | None = None) -> Iterator[str]:
+    """Due long ago, and moved to a hold lane by a poll that found the type paused or full, or the key if it has one."""
+    job = replace(waiting(job_type, now - timedelta(days=1), now), concurrency_key=key)
+    scope = type_scope(job_type) if key is None else key_scope(job_type, key)
+    return _stamped(replace(job, due_lane=hold_lane(scope, Priority.NORMAL)), count)
 
 
 def _stamped(job: Job, count: int) -> Iterator[str]:

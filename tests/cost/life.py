@@ -15,6 +15,7 @@ from tests.meter import Meter, item_size
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
+    from leasehold.domain.handover import Handover
     from leasehold.domain.ids import JobId
     from leasehold.domain.payload import Json
     from tests.real_queue import RealQueue
@@ -35,9 +36,10 @@ class Step:
 class Life:
     """Each public method is one step; `steps` is what they cost."""
 
-    def __init__(self, deployed: RealQueue, *, payload_bytes: int) -> None:
+    def __init__(self, deployed: RealQueue, *, payload_bytes: int, concurrency_key: str | None = None) -> None:
         self.steps: list[Step] = []
         self._deployed = deployed
+        self._concurrency_key = concurrency_key
         self._payload: dict[str, Json] = {"order_id": "o-20260101-000417", "note": ""}
         self._payload["note"] = "x" * (payload_bytes - len(encode_payload(self._payload)))
         self._meter = Meter(deployed.client)
@@ -46,6 +48,7 @@ class Life:
         self._poller = Poller(deployed.process(), self._inbox, worker_id=POLLER)
         self._job_id: JobId | None = None
         self._attempt: Attempt | None = None
+        self._occupant: Handover | None = None
         self._meter.take()
 
     @property
@@ -57,6 +60,19 @@ class Life:
 
     def enqueue_with_key(self) -> None:
         self._enqueue("o-20260101-000417")
+
+    def occupy(self) -> None:
+        """Another job takes the seat: enqueued and claimed."""
+        self._deployed.queue.enqueue("send_order_receipt", self._payload, concurrency_key=self._concurrency_key)
+        self._poller.poll()
+        self._occupant = self._inbox.handovers.pop()
+
+    def vacate(self) -> None:
+        """That other job starts and ends."""
+        assert self._occupant is not None
+        attempt = self._executor.begin(self._occupant)
+        assert isinstance(attempt, Attempt)
+        attempt.complete(None)
 
     def poll(self) -> None:
         self._poller.poll()
@@ -93,17 +109,20 @@ class Life:
 
     def take(self, step: str) -> None:
         """Do one step by its name, when what came before it has become due."""
-        self._deployed.clock.advance(timedelta(minutes=5) if step == "poll" else timedelta(seconds=1))
+        is_soon = step != "poll" or self._occupant is not None
+        self._deployed.clock.advance(timedelta(seconds=1) if is_soon else timedelta(minutes=5))
         self._meter.take()
         getattr(self, step)()
         reading = self._meter.take()
-        assert self._job_id is not None or step == "pause"
+        assert self._job_id is not None or step in {"pause", "occupy"}
         size = item_size(self._deployed.item(self._job_id)) if self._job_id else 0
         # A refused write is billed like a done one; the items here are within 1 KB, so that is one unit.
         self.steps.append(Step(step, reading.writes, reading.write_units + reading.refusals.total(), size))
 
     def _enqueue(self, dedup_key: str | None) -> None:
-        enqueued = self._deployed.queue.enqueue("send_order_receipt", self._payload, dedup_key=dedup_key)
+        enqueued = self._deployed.queue.enqueue(
+            "send_order_receipt", self._payload, dedup_key=dedup_key, concurrency_key=self._concurrency_key
+        )
         self._job_id = enqueued.job_id
 
     @property

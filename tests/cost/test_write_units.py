@@ -6,16 +6,18 @@ as AWS does; the meter does. Refused writes, which AWS bills but no engine repor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from leasehold import JobType
+from leasehold.domain.limits import OnFull, Rate
 from tests.cost.life import Life
 from tests.real_queue import RealQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -24,9 +26,24 @@ pytestmark = pytest.mark.dynoxide
 KILOBYTE = 1024
 
 
-def live(client: DynamoDBClient, steps: str, *, payload_bytes: int, ended_index: bool, limit: int | None) -> Life:
-    job_type = JobType(name="send_order_receipt", concurrency=limit)
-    life = Life(RealQueue(client, [job_type], ended_index=ended_index), payload_bytes=payload_bytes)
+def live(
+    client: DynamoDBClient,
+    steps: str,
+    *,
+    payload_bytes: int,
+    ended_index: bool,
+    concurrency: int | None = None,
+    resources: Mapping[str, int] | None = None,
+    type_concurrency: int | None = None,
+    type_resources: tuple[str, ...] = (),
+    **limits: Any,
+) -> Life:
+    job_type = JobType(name="send_order_receipt", concurrency=type_concurrency, resources=type_resources, **limits)
+    deployed = RealQueue(
+        client, [job_type], ended_index=ended_index, concurrency=concurrency, resources=resources or {}
+    )
+    is_keyed = job_type.concurrency_per_key is not None or job_type.rate_per_key is not None
+    life = Life(deployed, payload_bytes=payload_bytes, concurrency_key="c-417" if is_keyed else None)
     for step in steps.split():
         life.take(step)
     print(f"\n{life.units:g} units: " + ", ".join(f"{s.name} {s.units:g} ({s.item_bytes} B)" for s in life.steps))
@@ -40,33 +57,77 @@ def test_a_plain_jobs_life_costs_four_writes_and_eight_units_or_nine_with_the_en
 ) -> None:
     steps = "enqueue poll start complete"
 
-    life = live(make_client(dynoxide_endpoint), steps, payload_bytes=400, ended_index=ended_index, limit=None)
+    life = live(make_client(dynoxide_endpoint), steps, payload_bytes=400, ended_index=ended_index)
 
     assert [step.writes for step in life.steps] == [1, 1, 1, 1]
     assert life.units <= limit
 
 
-# What each step costs with the ended index, and the type's concurrency limit.
-LIVES = {
-    "deduplicated": ("enqueue_with_key poll start complete", [6, 3, 1, 4], None),
-    "retried once": ("enqueue poll start fail poll start complete", [2, 3, 1, 3, 3, 1, 3], None),
-    "snoozed": ("enqueue poll start snooze poll start complete", [2, 3, 1, 3, 3, 1, 3], None),
-    "extended by a heartbeat": ("enqueue poll start extend complete", [2, 3, 1, 3, 3], None),
-    "buried": ("enqueue poll start bury", [2, 3, 1, 12], None),
-    "cancelled": ("enqueue cancel", [2, 3], None),
+# What each step costs with the ended index, and the limits of the type (or of all types, for everything).
+SEATS = {"concurrency_per_key": 3}
+RATE = {"rate": Rate(10, timedelta(minutes=1))}
+LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "plain": ("enqueue poll start complete", [2, 3, 1, 3], {}),
+    "deduplicated": ("enqueue_with_key poll start complete", [6, 3, 1, 4], {}),
+    "retried once": ("enqueue poll start fail poll start complete", [2, 3, 1, 3, 3, 1, 3], {}),
+    "snoozed once": ("enqueue poll start snooze poll start complete", [2, 3, 1, 3, 3, 1, 3], {}),
+    "extended once by a heartbeat": ("enqueue poll start extend complete", [2, 3, 1, 3, 3], {}),
+    "a dead letter": ("enqueue poll start bury", [2, 3, 1, 12], {}),
+    "cancelled before it ran": ("enqueue cancel", [2, 3], {}),
     # The first poll holds the job, the second parks its scope, the third admits it.
-    "held by a pause": ("pause enqueue poll poll unpause poll start complete", [1, 2, 5, 2, 6, 6, 1, 3], None),
+    "held by a pause": ("pause enqueue poll poll unpause poll start complete", [1, 2, 5, 2, 6, 6, 1, 3], {}),
     # The claim is a transaction with the seat; the end frees it and looks for who waits.
-    "under a limit": ("enqueue poll start complete", [2, 8, 1, 5], 5),
+    "with a limit of its type": ("enqueue poll start complete", [2, 8, 1, 5], {"type_concurrency": 5}),
+    "with a limit of its key": ("enqueue poll start complete", [2, 8, 1, 5], SEATS),
+    "with a limit of everything": ("enqueue poll start complete", [2, 8, 1, 5], {"concurrency": 50}),
+    "with a shared resource": (
+        "enqueue poll start complete",
+        [2, 8, 1, 5],
+        {"resources": {"gpu": 2}, "type_resources": ("gpu",)},
+    ),
+    "with limits of type and key": (
+        "enqueue poll start complete",
+        [2, 10, 1, 7],
+        {**SEATS, "type_concurrency": 5},
+    ),
+    # Time gives a start back: nothing is written at the end.
+    "with a rate": ("enqueue poll start complete", [2, 8, 1, 3], RATE),
+    "with a rate of its key": (
+        "enqueue poll start complete",
+        [2, 8, 1, 3],
+        {"rate_per_key": Rate(10, timedelta(minutes=1))},
+    ),
+    # Held behind the one that has the seat, then admitted when that one ends.
+    "waited for a seat": (
+        "occupy enqueue poll vacate poll start complete",
+        [10, 2, 5, 8, 11, 1, 7],
+        {"type_concurrency": 1},
+    ),
+    "skipped at a full limit": ("occupy enqueue poll", [10, 2, 3], {"type_concurrency": 1, "on_full": OnFull.SKIP}),
+    "cancelled at a full limit": (
+        "occupy enqueue poll",
+        [10, 2, 3],
+        {"type_concurrency": 1, "on_full": OnFull.CANCEL_NEW},
+    ),
 }
 
 
+# Steps that belong to an operator or to another job.
+OF_OTHERS = {"pause", "unpause", "occupy", "vacate"}
+
+
+def own_units(name: str) -> int:
+    """What a life costs the job itself; docs/cost.md states it."""
+    steps, units, _ = LIVES[name]
+    return sum(cost for step, cost in zip(steps.split(), units, strict=True) if step not in OF_OTHERS)
+
+
 @pytest.mark.parametrize("name", LIVES)
-def test_each_other_life_costs_what_it_is_known_to_cost(
+def test_each_life_costs_what_it_is_known_to_cost(
     name: str, dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
 ) -> None:
-    steps, units, limit = LIVES[name]
+    steps, units, limits = LIVES[name]
 
-    life = live(make_client(dynoxide_endpoint), steps, payload_bytes=80, ended_index=True, limit=limit)
+    life = live(make_client(dynoxide_endpoint), steps, payload_bytes=80, ended_index=True, **limits)
 
     assert [step.units for step in life.steps] == units

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.crash.ledger import Ledger
 
 INVOKE = "Invoke"
+# An invoke whose caller waits for the answer: it is made once, and a lost answer is for the caller to see.
+CALL = "Call"
 _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
 
 
@@ -65,9 +67,11 @@ class Fault(StrEnum):
             case Fault.KILL_BEFORE:
                 return True
             case Fault.THROTTLE | Fault.SERVER_ERROR:
-                return operation != INVOKE
+                return operation not in {INVOKE, CALL}
             case Fault.CONFLICT:
-                return operation not in _READS | {INVOKE}
+                return operation not in _READS | {INVOKE, CALL}
+            case Fault.LOST_RESPONSE if operation == CALL:
+                return False
             case _:
                 return operation not in _READS
 
@@ -92,6 +96,11 @@ class Wire:
     def invoke(self, deliver: Callable[[], object]) -> None:
         """A call that is not DynamoDB's: the hand-over to a handler."""
         self._pass(INVOKE, deliver, deliver, None)
+
+    def call[T](self, deliver: Callable[[], T]) -> T:
+        """A call to a handler that is waited for. It has no echo."""
+        late: Callable[[], object] = (lambda: None) if self._fault is Fault.KILL_ECHO else deliver
+        return cast("T", self._pass(CALL, deliver, late, None))
 
     def _http(self, request: Any) -> AWSResponse:
         operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]

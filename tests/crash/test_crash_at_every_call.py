@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crash import administering, enqueueing, operating, polling, running
+from tests.crash import (
+    administering,
+    breaking,
+    direct_running,
+    enqueueing,
+    limiting,
+    moving,
+    operating,
+    polling,
+    running,
+    templating,
+)
 from tests.crash.faults import Fault
 from tests.crash.harness import rehearsed, strike_everywhere
 
@@ -18,9 +29,14 @@ if TYPE_CHECKING:
 SCENARIOS = (
     *enqueueing.SCENARIOS,
     *polling.SCENARIOS,
+    *limiting.SCENARIOS,
     *running.SCENARIOS,
     *operating.SCENARIOS,
+    *moving.SCENARIOS,
     *administering.SCENARIOS,
+    *breaking.SCENARIOS,
+    *direct_running.SCENARIOS,
+    *templating.SCENARIOS,
 )
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.domain.instants import LATEST
 from leasehold.domain.lifecycle import COMPLETE, ENDED, RUNNING
+from leasehold.runtime.direct import run_directly
+from leasehold.store.holds import Seat
 from leasehold.store.jobs import Jobs
 from leasehold.store.table import Put
 from tests.crash.faults import Fault
@@ -15,6 +19,7 @@ from tests.crash.harness import strike_everywhere
 from tests.crash.test_crash_at_every_call import SCENARIOS
 
 if TYPE_CHECKING:
+    from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
@@ -73,3 +78,21 @@ def test_an_answer_that_does_not_recognise_its_own_write_is_noticed(
     complete_with(monkeypatch, signature=None)
     with pytest.raises(AssertionError, match="shut out"):
         strike_everywhere(site, scenario("start and complete"), Fault.LOST_RESPONSE)
+
+
+def test_a_direct_run_that_begins_so_late_that_jobs_run_beside_it_is_noticed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at_any_time(run: DirectRun, *args: Any, **options: Any) -> DirectAnswer:
+        return run_directly(replace(run, until=LATEST), *args, **options)
+
+    monkeypatch.setattr("leasehold.runtime.worker.run_directly", at_any_time)
+    with pytest.raises(pytest.fail.Exception, match="it ran beside"):
+        strike_everywhere(site, scenario("run a limited type now"), Fault.KILL_LATE)
+
+
+def test_a_seat_that_a_dead_caller_keeps_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for_ever = datetime(2999, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr("leasehold.engine.next_slot.Seat", lambda **wanted: Seat(**wanted | {"held_until": for_ever}))
+    with pytest.raises(AssertionError, match="never come to rest"):
+        strike_everywhere(site, scenario("run a limited type now"), Fault.KILL_AFTER)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
+from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
 from leasehold.domain.errors import DispatchError
 from leasehold.domain.job_type import JobType
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 USERS_TABLE = "crash-orders"
 _RETRY = Fixed(timedelta(seconds=30))
+_BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=timedelta(seconds=10))
 TYPES = {
     each.name: each
     for each in (
@@ -51,6 +53,7 @@ TYPES = {
         JobType(name="skipping", max_attempts=3, retry=_RETRY, concurrency=1, on_full=OnFull.SKIP),
         JobType(name="refusing", max_attempts=3, retry=_RETRY, concurrency=1, on_full=OnFull.CANCEL_NEW),
         JobType(name="beating", max_attempts=3, retry=_RETRY, lease=timedelta(seconds=15), heartbeat=True),
+        JobType(name="breaking", max_attempts=3, retry=_RETRY, breaker=_BREAKER),
     )
 }
 

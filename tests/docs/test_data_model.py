@@ -15,7 +15,8 @@ from leasehold.domain.ids import MAX_SHARDS, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
 from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
-from leasehold.domain.retry import Fixed
+from leasehold.domain.position import MAX_POSITION_LENGTH
+from leasehold.domain.retry import MAX_DELAYS, Fixed
 from leasehold.domain.run import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -25,9 +26,12 @@ from leasehold.domain.run import (
     Outcome,
     Run,
 )
+from leasehold.domain.template import MAX_DESCRIPTION_BYTES, Template
+from leasehold.domain.webhook import MAX_WEBHOOK_BYTES
 from leasehold.engine.draft import MAX_ATTEMPTS
 from leasehold.store.definition import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.store.records import dead_letter_record, job_record
+from leasehold.store.template_records import template_record
 from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/data-model.md")
@@ -112,6 +116,22 @@ FULL_LETTER = DeadLetter(
 )
 
 
+FULL_TEMPLATE = Template(
+    name="n",
+    job_type="daily_summary",
+    payload_text='{"a":1}',
+    priority=Priority.HIGH,
+    max_attempts=5,
+    retry=Fixed(timedelta(seconds=1)),
+    webhook="w",
+    description="d",
+    created_by="ada",
+    created_at=AT,
+    version=2,
+    audit_head="h",
+)
+
+
 def names_in(record: object) -> set[str]:
     """Every attribute name of a record, those inside of its lists included."""
     match record:
@@ -123,8 +143,8 @@ def names_in(record: object) -> set[str]:
             return set()
 
 
-@pytest.mark.parametrize("value", [FULL_JOB, FULL_LETTER], ids=["job", "dead letter"])
-def test_the_samples_of_this_test_leave_no_field_at_its_default(value: Job | DeadLetter) -> None:
+@pytest.mark.parametrize("value", [FULL_JOB, FULL_LETTER, FULL_TEMPLATE], ids=["job", "dead letter", "template"])
+def test_the_samples_of_this_test_leave_no_field_at_its_default(value: Job | DeadLetter | Template) -> None:
     unset = [each.name for each in fields(value) if getattr(value, each.name) == each.default is not MISSING]
 
     assert unset == []
@@ -138,6 +158,13 @@ def test_every_attribute_of_a_job_is_explained(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(names_in(dead_letter_record(FULL_LETTER))))
 def test_every_attribute_of_a_dead_letter_is_explained(name: str) -> None:
     assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize("name", sorted({*template_record(FULL_TEMPLATE), "audit_head"}))
+def test_every_attribute_of_a_template_is_explained(name: str) -> None:
+    section = PAGE.partition("### Templates")[2].partition("\n## ")[0]
+
+    assert f"`{name}`" in section
 
 
 def test_every_attribute_that_a_transition_touches_is_explained() -> None:
@@ -161,6 +188,10 @@ def test_every_key_and_index_is_named(table: TableDefinition) -> None:
         f"nesting of a payload or result | {MAX_DEPTH} levels",
         f"dedup key, concurrency key | {MAX_KEY_BYTES} bytes",
         f"attempts | {MAX_ATTEMPTS} |",
+        f"position | {MAX_POSITION_LENGTH} digits",
+        f"table of retry delays | {MAX_DELAYS} |",
+        f"webhook | {MAX_WEBHOOK_BYTES} bytes",
+        f"description of a template | {MAX_DESCRIPTION_BYTES} bytes",
         f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES // 1024} KB in all",
         f"error kept on the job, and on a run | {MAX_ERROR_BYTES // 1024} KB",
         f"artifacts of a run | {MAX_ARTIFACTS}, of {MAX_ARTIFACT_BYTES} bytes each",

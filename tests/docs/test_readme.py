@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from leasehold import JobStatus, Queue
+from leasehold import Fixed, JobStatus, Priority, Queue
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.docs.markdown import ROOT, code_blocks, text_of
 
@@ -79,8 +79,34 @@ def test_the_recurring_job_of_the_readme_is_at_nine_on_weekdays(shown: dict[str,
     assert [(slot.hour, slot.weekday() < 5) for slot in local] == [(9, True)] * 3
 
 
+def test_the_templates_example_makes_a_job_that_is_partly_the_templates(
+    deployed: LeaseholdTest, shown: dict[str, Any]
+) -> None:
+    exec(block_with("schedules.create"), shown)
+    exec(block_with("templates.create"), shown)
+
+    job = deployed.queue.get(shown["summary"].job_id)
+    assert (job.payload, job.retry) == ({"user": "bob", "style": "long"}, Fixed(timedelta(minutes=5)))
+    assert deployed.queue.schedules.get("fridays").template == "weekly"
+
+
+def test_the_example_of_priorities_and_order_changes_the_order(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
+    deployed.register("daily_summary", shown["DailySummaryHandler"])
+    exec(block_with("queue.move"), shown)
+
+    early, late = (deployed.queue.get(shown[name].job_id) for name in ("early", "late"))
+    assert (early.priority, early.due_at) == (Priority.CRITICAL, deployed.clock.now())
+    assert (late.priority, late.due_at) == (Priority.NORMAL, early.scheduled_for)
+    assert deployed.drain()["completed"] == 1
+    assert deployed.queue.get(early.job_id).status is JobStatus.COMPLETED
+
+
+def block_with(text: str) -> str:
+    return next(block for block in code_blocks("README.md", "python") if text in block)
+
+
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 4
+    assert len(code_blocks("README.md", "python")) == 6
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

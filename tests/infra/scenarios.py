@@ -6,10 +6,16 @@ A path that is new needs a scene here; one that is missing shows as a right that
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from leasehold import NewJob
+from leasehold.domain.errors import UnknownTemplateError
+from leasehold.domain.recurrence import Every
+from leasehold.domain.schedule import Schedule
 from leasehold.engine import enqueue as enqueueing
 from leasehold.engine import schedules, settle
 from leasehold.engine.draft import JobRequest, draft
@@ -21,15 +27,16 @@ if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
     from tests.infra.deployed_functions import DeployedFunctions
 
-PLAIN, LIMITED = "daily_summary", "backup"
+PLAIN, LIMITED, KEYED = "daily_summary", "backup", "user_sync"
 LATER = timedelta(hours=1)
 
 
 def play_all(deployed: DeployedFunctions) -> None:
     for scene in (
         *(deploy, enqueue, enqueue_with_keys, complete, end_otherwise, fail_and_try_again, follow_up),
-        *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit, take_turns, take_over_a_seat),
-        *(halt, reside, report_letters, sweep_letters, run_schedules),
+        *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
+        *(take_turns, take_turns_by_key, take_over_a_seat),
+        *(halt, reside, report_letters, sweep_letters, run_schedules, use_templates),
     ):
         scene(deployed)
 
@@ -162,6 +169,15 @@ def take_turns(deployed: DeployedFunctions) -> None:
     assert all(deployed.queue.get(each).completed_at for each in jobs)
 
 
+def take_turns_by_key(deployed: DeployedFunctions) -> None:
+    """Seats of a type and of a key in one claim: both are given back, and the key's next job is woken."""
+    jobs = [deployed.enqueue(KEYED, concurrency_key="tenant-1") for _ in range(2)]
+    deployed.tick().deliver().later(seconds=61)
+    assert sorted(deployed.queue.get(each).has_ended for each in jobs) == [False, True]
+    deployed.tick().deliver()
+    assert all(deployed.queue.get(each).has_ended for each in jobs)
+
+
 def take_over_a_seat(deployed: DeployedFunctions) -> None:
     """A seat whose holder is gone is taken over once its time is up."""
     lost = deployed.enqueue(LIMITED, "die", max_attempts=1)
@@ -213,6 +229,27 @@ def run_schedules(deployed: DeployedFunctions) -> None:
         schedules.delete("nightly", parts, by="ada", reason="no more reports")
         remove()
         assert parts.store.schedules.get("nightly") is None
+
+
+def use_templates(deployed: DeployedFunctions) -> None:
+    """Jobs come from a template by a program and by slots, and one that is missing is looked for by all of them."""
+    deployed.queue.templates.create("nightly", PLAIN, {"do": "complete"})
+    parts, every_hour = deployed.queue.parts, Every(LATER)
+    missing = Schedule(name="lonely", job_type=PLAIN, payload_text="{}", recurrence=every_hour, template="nihgtly")
+    schedules.deploy([missing, replace(missing, name="served", template="nightly")], parts)
+    with deployed.calls.acting_as(ENQUEUER):
+        made = deployed.queue.enqueue(template="nightly").job_id
+        with pytest.raises(UnknownTemplateError):
+            deployed.queue.enqueue(template="nihgtly")
+    deployed.tick().deliver()
+    assert deployed.queue.get(made).status == "completed"
+    deployed.later(hours=1).trigger("served").deliver()
+    with pytest.raises(UnknownTemplateError):
+        deployed.trigger("lonely")
+    deployed.later(hours=1).tick().deliver()
+    served = parts.store.schedules.get("served")
+    assert served is not None
+    assert deployed.queue.get(str(served.last_job_id)).template == "nightly"
 
 
 def _open_letters(deployed: DeployedFunctions) -> list[JobId]:

@@ -32,21 +32,21 @@ _BY_LAMBDA = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
 
 @cache
-def enqueuer() -> Role:
-    """A role of the user's own after `grant_enqueue`."""
+def granted(grant: str) -> Role:
+    """A role of the user's own after e.g. `grant_enqueue`."""
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
     stage = stage_named("dev")
     data = DataStack(app, "data", stage=stage)
     queue = QueueStack(app, "queue", stage=stage, data=data, folders=[])
     theirs = Stack(app, "theirs")
-    queue.grant_enqueue(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
-    ours, granted = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
-    (role,) = roles_of(Synthesised(data=ours, queue=granted, report={})).values()
+    getattr(queue, grant)(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
+    ours, given = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
+    (role,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
     return role
 
 
 def role_of(actor: str) -> Role:
-    return enqueuer() if actor == ENQUEUER else roles_of(synthesised("dev"))[actor]
+    return granted("grant_enqueue") if actor == ENQUEUER else roles_of(synthesised("dev"))[actor]
 
 
 def test_every_kind_of_function_was_called(played: Played) -> None:

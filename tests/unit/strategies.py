@@ -62,7 +62,13 @@ runs = st.builds(
     artifacts=st.lists(texts, max_size=3).map(tuple),
 )
 histories = st.lists(runs, max_size=3).map(tuple)
-dues = st.builds(Due, at=instants, position=instants.map(position_at), item_id=job_ids)
+# As they are made, or longer: one of many in a call, or moved by hand.
+positions = st.builds(
+    lambda made_at, end: position_at(made_at) + end,
+    instants,
+    st.text("0123456789abcdefghijklmnopqrstuvwxyz", max_size=12),
+)
+dues = st.builds(Due, at=instants, position=positions, item_id=job_ids)
 effects = st.builds(
     Effect,
     kind=st.sampled_from(EffectKind),

@@ -23,6 +23,7 @@ from leasehold.domain.errors import (
     UnknownJobTypeError,
 )
 from leasehold.domain.instants import LATEST
+from leasehold.domain.retry import Delays
 from leasehold.testing.clock import DEFAULT_START
 
 
@@ -194,5 +195,20 @@ CASES: dict[str, Bad] = {
         options={"retry_of": "8f14e45f-ceea-467f-a8b1-2c3d4e5f6071"},
     ),
     "empty created_by": Bad(InvalidOptionError, "''", "created_by is 1 to 256", "Correct", options={"created_by": ""}),
+    "malformed template": Bad(
+        InvalidKeyError, "'a#b'", "a template's name is", "nightly-report", options={"template": "a#b"}
+    ),
+    "a policy by its name": Bad(
+        InvalidOptionError, "'fixed'", "is Exponential, Fixed or Delays", "Use Fixed", options={"retry": "fixed"}
+    ),
+    "a table of too many delays": Bad(
+        InvalidOptionError, "51", "at most 50 delays", "Use fewer", options={"retry": Delays((A_DAY,) * 51)}
+    ),
+    "a webhook without TLS": Bad(
+        InvalidOptionError, "'http://a.b'", "an https address", "like https://", options={"webhook": "http://a.b"}
+    ),
+    "a webhook with a password": Bad(
+        InvalidOptionError, "'https://…@a.b'", "without user", "like https://", options={"webhook": "https://u:p@a.b"}
+    ),
     "unprintable trace": Bad(InvalidOptionError, r"'a\nb'", "trace is 1 to 256", "Correct", options={"trace": "a\nb"}),
 }

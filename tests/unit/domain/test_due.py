@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from leasehold.domain.due import (
     SERVICE_LANE,
@@ -18,7 +19,7 @@ from leasehold.domain.due import (
     run_lane,
 )
 from leasehold.domain.instants import LATEST
-from tests.unit.strategies import dues, instants
+from tests.unit.strategies import dues, instants, job_ids, positions
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
@@ -54,6 +55,18 @@ def test_all_that_is_due_by_now_sorts_up_to_the_bound_and_nothing_later(due, now
 
 def test_the_greatest_position_is_still_within_the_bound():
     assert Due(NOW, position_at(LATEST), "zzzz").key <= due_until(NOW)
+
+
+@given(dues, positions, job_ids, st.booleans())
+def test_the_keys_before_and_after_a_place_are_those_of_the_same_time_with_another_position(
+    due, position, item_id, is_simultaneous
+):
+    at = due.at if is_simultaneous else due.at + timedelta(milliseconds=1)
+    key = Due(at, position, item_id).key
+    (first_before, last_before), (first_after, last_after) = due.keys_before, due.keys_after
+
+    assert (first_before <= key <= last_before) == (is_simultaneous and position < due.position)
+    assert (first_after <= key <= last_after) == (is_simultaneous and position > due.position)
 
 
 def test_moving_an_entry_keeps_its_place_among_equals():

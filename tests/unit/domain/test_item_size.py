@@ -8,12 +8,13 @@ from typing import Any
 
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
-from leasehold.domain.due import Due, Priority, position_at
+from leasehold.domain.due import Due, Priority
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import Places
 from leasehold.domain.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
+from leasehold.domain.position import MAX_POSITION_LENGTH
 from leasehold.domain.retry import Delays
 from leasehold.domain.run import (
     MAX_ARTIFACT_BYTES,
@@ -91,7 +92,7 @@ def largest_job() -> Job:
         created_by=NAME,
         attempts=1000,
         dispatches=1000,
-        due=Due(NOW, position_at(NOW), JOB_ID),
+        due=Due(NOW, "z" * MAX_POSITION_LENGTH, JOB_ID),
         due_lane="3#4095",
         wake=True,
         locked_by=WORKER,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.domain import lifecycle
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
 from leasehold.domain.ids import JobId
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import (
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 # Where a record's attribute is not named like the job's field.
 RENAMED = {"payload": "payload_text", "result": "result_text", "due_key": "due"}
-SEEN = {"due_key", "locked_by", "now", "payload"}
+SEEN = {"due_key", "due_lane", "locked_by", "now", "payload", "priority"}
 each_transition = pytest.mark.parametrize("step", TRANSITIONS, ids=lambda step: step.name)
 
 
-def leaves(conditions: tuple[Condition, ...]) -> Iterator[Exists | Missing | Equals | OneOf | After | NotAfter]:
+def leaves(conditions: tuple[Condition, ...]) -> Iterator[Exists | Missing | Equals | OneOf | After | NotAfter | Above]:
     for condition in conditions:
         if isinstance(condition, AnyOf):
             yield from leaves(condition.conditions)

@@ -12,13 +12,16 @@ from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import to_text
 from leasehold.domain.retry import (
     MAX_DELAY,
+    MAX_DELAYS,
     Delays,
     Exponential,
     Fixed,
     hand_over_backoff,
     next_retry_at,
+    parse_retry,
     retry_delay,
 )
+from leasehold.store.retries import retry_of_text, retry_text
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 shares = st.floats(0, 1, exclude_max=True)
@@ -106,3 +109,21 @@ def test_the_longest_delay_is_still_a_time_that_a_due_key_can_hold(policy):
 def test_a_policy_that_makes_no_sense_is_refused(make):
     with pytest.raises(InvalidOptionError):
         make()
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (Exponential(jitter=1), Exponential(jitter=1.0)),
+        (Fixed(timedelta(0)), Fixed(timedelta(0))),
+        (Delays(list(seconds(1) * MAX_DELAYS)), Delays(seconds(1) * MAX_DELAYS)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_job_s_own_policy_is_kept_as_it_will_be_read_back(said, kept):
+    assert retry_of_text(retry_text(parse_retry(said))) == parse_retry(said) == kept
+
+
+@pytest.mark.parametrize("value", [None, 30, timedelta(seconds=30), "fixed", Fixed, Delays(seconds(1) * 51)])
+def test_what_is_no_policy_of_a_job_is_refused(value):
+    with pytest.raises(InvalidOptionError):
+        parse_retry(value)

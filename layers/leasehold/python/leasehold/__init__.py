@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType, Retention
     from leasehold.domain.lifecycle import JobStatus
+    from leasehold.domain.limits import ConcurrencyPolicy, Limit, OnFull, Rate
     from leasehold.domain.recurrence import InTheGap, WhenRepeated
     from leasehold.domain.retry import Delays, Exponential, Fixed
     from leasehold.domain.run import Outcome, Run
     from leasehold.domain.schedule import Missed, Overlap, Schedule
     from leasehold.domain.signals import Cancel, Skip, Snooze
+    from leasehold.domain.template import Template
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
+    from leasehold.engine.poll import Poller
     from leasehold.runtime.context import JobContext
     from leasehold.runtime.handler import BaseJobHandler
     from leasehold.runtime.worker import Worker
@@ -44,12 +47,15 @@ _HOMES = {
     "leasehold.domain.job": ("Job",),
     "leasehold.domain.job_type": ("JobType", "Retention"),
     "leasehold.domain.lifecycle": ("JobStatus",),
+    "leasehold.domain.limits": ("ConcurrencyPolicy", "Limit", "OnFull", "Rate"),
     "leasehold.domain.recurrence": ("InTheGap", "WhenRepeated"),
     "leasehold.domain.retry": ("Delays", "Exponential", "Fixed"),
     "leasehold.domain.run": ("Outcome", "Run"),
     "leasehold.domain.schedule": ("Missed", "Overlap", "Schedule"),
     "leasehold.domain.signals": ("Cancel", "Skip", "Snooze"),
+    "leasehold.domain.template": ("Template",),
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
+    "leasehold.engine.poll": ("Poller",),
     "leasehold.runtime.context": ("JobContext",),
     "leasehold.runtime.handler": ("BaseJobHandler",),
     "leasehold.runtime.worker": ("Worker",),
@@ -59,6 +65,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "BaseJobHandler",
     "Cancel",
+    "ConcurrencyPolicy",
     "Day",
     "DeadLetter",
     "Delays",
@@ -73,15 +80,19 @@ __all__ = [
     "JobStatus",
     "JobType",
     "LeaseholdError",
+    "Limit",
     "Missed",
     "NewJob",
     "NonRetryableError",
     "OnDuplicate",
+    "OnFull",
     "Operator",
     "Outcome",
     "Overlap",
+    "Poller",
     "Priority",
     "Queue",
+    "Rate",
     "Registry",
     "Rejected",
     "Retention",
@@ -89,6 +100,7 @@ __all__ = [
     "Schedule",
     "Skip",
     "Snooze",
+    "Template",
     "TransactEnqueue",
     "UntilEnded",
     "WhenRepeated",

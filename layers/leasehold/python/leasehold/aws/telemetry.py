@@ -13,7 +13,7 @@ from leasehold.engine.telemetry import NAMESPACE, Event, Metric
 if TYPE_CHECKING:
     from typing import TextIO
 
-_ALARMING = frozenset({Event.JOB_DEAD_LETTERED, Event.DEAD_LETTER_ALERT})
+_ALARMING = frozenset({Event.JOB_DEAD_LETTERED, Event.DEAD_LETTER_ALERT, Event.CIRCUIT_OPENED})
 _WARNING = frozenset(
     {
         Event.JOB_FAILED,

@@ -46,11 +46,12 @@ class Operator:
         return switch.resume(self._parts)
 
     def pause(self, job_type: str, *, reason: str) -> bool:
-        """Start no more jobs of one type; they can still be enqueued."""
+        """Start no more jobs of one type; they can still be enqueued. It may be paused by its circuit breaker before."""
         return switch.pause(job_type, self._parts, by=self._by, reason=reason)
 
     def unpause(self, job_type: str) -> bool:
-        return switch.unpause(job_type, self._parts)
+        """Lift a pause, also one by a circuit breaker, which then counts anew. False if there was none."""
+        return switch.unpause(job_type, self._parts, by=self._by)
 
     def backlog(self) -> Backlog:
         """Due and unclaimed jobs per type, and the dead letters."""

@@ -22,8 +22,8 @@ class TypedPayload(Protocol):
     def model_dump(self, *, mode: str) -> dict[str, Any]: ...
 
 
-def resolve(job: str | TypedPayload, payload: Json | TypedPayload) -> tuple[str, str]:
-    """The job type and the encoded payload of an enqueue call."""
+def resolve(job: str | TypedPayload | None, payload: Json | TypedPayload) -> tuple[str | None, str]:
+    """The job type, unless it is left to a template, and the encoded payload of an enqueue call."""
     if isinstance(job, TypedPayload):
         if payload is not None:
             raise InvalidOptionError(payload, "a typed payload is the payload already", "Pass only the model.")

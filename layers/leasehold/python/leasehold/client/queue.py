@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from leasehold.client.payloads import encode_value, resolve
@@ -14,7 +15,9 @@ from leasehold.domain.job import SYSTEM
 from leasehold.engine import operate
 from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_many
+from leasehold.engine.move import move
 from leasehold.engine.parts import Parts
+from leasehold.engine.run_now import run_now
 from leasehold.store.dedups import insertions
 from leasehold.store.jobs import insertion
 from leasehold.store.store import Store
@@ -25,15 +28,19 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from leasehold.client.groups import Groups
     from leasehold.client.payloads import TypedPayload
     from leasehold.client.schedules import Schedules
+    from leasehold.client.templates import Templates
     from leasehold.domain.dedup import DedupWindow
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
     from leasehold.domain.payload import Json
+    from leasehold.domain.retry import RetryPolicy
     from leasehold.engine.enqueue import BulkResult, Enqueued
     from leasehold.engine.operate import Cancelled
+    from leasehold.engine.ports import Caller
     from leasehold.engine.telemetry import Telemetry
 
 
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
 class NewJob:
     """One job of a bulk enqueue; the same fields as `Queue.enqueue` takes."""
 
-    job: str | TypedPayload
+    job: str | TypedPayload | None = None
     payload: Json | TypedPayload = None
     run_at: datetime | None = None
     run_in: timedelta | None = None
@@ -54,6 +61,9 @@ class NewJob:
     retry_of: str | None = None
     concurrency_key: str | None = None
     trace: str | None = None
+    template: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +95,25 @@ class Queue:
         endpoint_url: str | None = None,
         region_name: str | None = None,
         telemetry: Telemetry | None = None,
+        caller: Caller | None = None,
     ) -> Self:
-        """Open a queue on real tables, with boto3's usual ways of finding credentials and region."""
+        """Open a queue on real tables, with boto3's usual ways of finding credentials and region.
+
+        caller: how `run_now` reaches handlers; by default through Lambda, at the same endpoint and in the same region.
+        """
+        from leasehold.aws.caller import LambdaCaller, connect_patiently
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
         names = TableNames(jobs=jobs_table, dead_letters=dead_letters_table)
         opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
-        store = Store(DynamoTable(opened, names))
-        return cls(Parts(store=store) if telemetry is None else Parts(store=store, telemetry=telemetry))
+        parts = Parts(store=Store(DynamoTable(opened, names)))
+        parts.caller = caller or LambdaCaller(
+            partial(connect_patiently, endpoint_url=endpoint_url, region_name=region_name or opened.meta.region_name)
+        )
+        if telemetry is not None:
+            parts.telemetry = telemetry
+        return cls(parts)
 
     @property
     def parts(self) -> Parts:
@@ -110,9 +130,29 @@ class Queue:
 
         return Schedules(self._parts)
 
+    @property
+    def templates(self) -> Templates:
+        """Named presets for jobs.
+
+        >>> queue.templates.create("nightly", "daily_summary", {"style": "short"})     # doctest: +SKIP
+        """
+        from leasehold.client.templates import Templates
+
+        return Templates(self._parts)
+
+    @property
+    def groups(self) -> Groups:
+        """Jobs that belong together, with one end.
+
+        >>> queue.groups.create([NewJob(job="extract"), NewJob(job="load")])           # doctest: +SKIP
+        """
+        from leasehold.client.groups import Groups
+
+        return Groups(self._parts)
+
     def enqueue(
         self,
-        job: str | TypedPayload,
+        job: str | TypedPayload | None = None,
         payload: Json | TypedPayload = None,
         *,
         run_at: datetime | None = None,
@@ -127,8 +167,16 @@ class Queue:
         retry_of: str | None = None,
         concurrency_key: str | None = None,
         trace: str | None = None,
+        template: str | None = None,
+        retry: RetryPolicy | None = None,
+        webhook: str | None = None,
     ) -> Enqueued:
         """Put a job into the queue. Once this returns, the job will end, whatever crashes on the way.
+
+        template: take job type, payload and options from it. What is passed here wins; of the payload, key by key at
+            the top level only. The job keeps a copy: it does not change with the template.
+        retry: a policy of its own, instead of its type's.
+        webhook: an https address. It is kept with the job; **nothing is sent to it yet**.
 
         >>> queue.enqueue(                                                     # doctest: +SKIP
         ...     "daily_summary",
@@ -153,8 +201,11 @@ class Queue:
             retry_of=retry_of,
             concurrency_key=concurrency_key,
             trace=trace,
+            template=template,
+            retry=retry,
+            webhook=webhook,
         )
-        return enqueue(_request(wanted), self._parts, on_duplicate=_parse_on_duplicate(on_duplicate))
+        return enqueue(request_of(wanted), self._parts, on_duplicate=_parse_on_duplicate(on_duplicate))
 
     def enqueue_many(
         self,
@@ -179,7 +230,7 @@ class Queue:
 
     def transact_items(
         self,
-        job: str | TypedPayload,
+        job: str | TypedPayload | None = None,
         payload: Json | TypedPayload = None,
         **options: Any,
     ) -> TransactEnqueue:
@@ -196,7 +247,7 @@ class Queue:
         if not isinstance(table, DynamoTable):
             raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
         self._parts.deployment.refuse_if_halted()
-        drafted = draft(_request(NewJob(job=job, payload=payload, **options)), self._parts)
+        drafted = draft(request_of(NewJob(job=job, payload=payload, **options)), self._parts)
         changes = insertions(drafted.job, drafted.record) if drafted.record else [insertion(drafted.job)]
         return TransactEnqueue(job_id=drafted.job.job_id, items=table.transact_items(changes))
 
@@ -213,8 +264,25 @@ class Queue:
         return operate.retry(job_id, self._parts, created_by=created_by, priority=priority)
 
     def reschedule(self, job_id: str, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:
-        """Move a waiting job to another time; without one, to now."""
+        """Move a waiting job to another time; without one, to now: that is how to run it at once.
+
+        >>> queue.reschedule(job_id)                                           # doctest: +SKIP
+        """
         return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in)
+
+    def reprioritise(self, job_id: str, priority: Priority | int) -> Job:
+        """Have a waiting job run among those of another priority, in the order of its time.
+
+        >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
+        """
+        return operate.edit(job_id, self._parts, priority=priority)
+
+    def move(self, job_id: str, *, before: str | None = None, after: str | None = None) -> Job:
+        """Let a waiting job run directly before or after another waiting one, with that one's priority and time.
+
+        >>> queue.move(job_id, before=other_id)                                # doctest: +SKIP
+        """
+        return move(job_id, self._parts, before=before, after=after)
 
     def edit(
         self,
@@ -232,8 +300,27 @@ class Queue:
         """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""
         return operate.wait(job_id, self._parts, timeout=timeout)
 
+    def run_now(
+        self,
+        job: str | TypedPayload,
+        payload: Json | TypedPayload = None,
+        *,
+        timeout: timedelta = timedelta(minutes=1),
+    ) -> Json:
+        """Run a type's handler now, wait for it, and return its result. It makes no job: nothing is kept or repeated.
 
-def _request(wanted: NewJob) -> JobRequest:
+        Jobs of the type that run are waited for, no longer than `timeout` (DirectRunTimeoutError); jobs that are due
+        meanwhile start after it, in order. If the handler fails, DirectRunError says how.
+
+        >>> queue.run_now("daily_summary", {"user_id": "u1"}, timeout=timedelta(minutes=2))     # doctest: +SKIP
+        {'sent_to': 'u1'}
+        """
+        job_type, payload_text = resolve(job, payload)
+        return run_now(job_type, payload_text, self._parts, timeout=timeout, trace=current_trace())
+
+
+
+def request_of(wanted: NewJob) -> JobRequest:
     job_type, payload_text = resolve(wanted.job, wanted.payload)
     return JobRequest(
         job_type=job_type,
@@ -249,12 +336,15 @@ def _request(wanted: NewJob) -> JobRequest:
         retry_of=wanted.retry_of,
         concurrency_key=wanted.concurrency_key,
         trace=wanted.trace if wanted.trace is not None else current_trace(),
+        template=wanted.template,
+        retry=wanted.retry,
+        webhook=wanted.webhook,
     )
 
 
 def _request_or_error(wanted: NewJob) -> JobRequest | LeaseholdError:
     try:
-        return _request(wanted)
+        return request_of(wanted)
     except LeaseholdError as error:
         return error
 

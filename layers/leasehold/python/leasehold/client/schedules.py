@@ -41,9 +41,10 @@ class Schedules:
     def create(
         self,
         name: str,
-        job: str | TypedPayload,
+        job: str | TypedPayload | None = None,
         payload: Json | TypedPayload = None,
         *,
+        template: str | None = None,
         every: timedelta | None = None,
         cron: str | None = None,
         timezone: str | None = None,
@@ -59,6 +60,8 @@ class Schedules:
     ) -> Schedule:
         """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a timezone (default UTC).
 
+        template: each job is made from it as it is when its slot comes, with `payload` laid over its own; it brings
+            the job type along. One that is missing then is said by the logs and asked for again: no slot is lost.
         missed: slots that passed in a halt or an outage: `latest` of them (default), `all` within `missed_window`
             (default a day), or `skip`.
         overlap: a slot whose predecessor's job has not ended: `skip` it (default), `queue` it (default with
@@ -70,6 +73,7 @@ class Schedules:
         plan = Plan(
             job_type=job_type,
             payload_text=payload_text,
+            template=template,
             every=every,
             cron=cron,
             timezone=timezone,
@@ -101,6 +105,7 @@ class Schedules:
         *,
         job: str | None = None,
         payload: Json | TypedPayload = None,
+        template: str | None = None,
         every: timedelta | None = None,
         cron: str | None = None,
         timezone: str | None = None,
@@ -118,6 +123,7 @@ class Schedules:
         plan = Plan(
             job_type=job,
             payload_text=None if payload is None else encode_value(payload),
+            template=template,
             every=every,
             cron=cron,
             timezone=timezone,

@@ -53,17 +53,25 @@ class NotAfter:
 
 
 @dataclass(frozen=True, slots=True)
+class Above:
+    """The attribute, a number, is greater than the value."""
+
+    attribute: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnyOf:
     conditions: tuple[Condition, ...]
 
 
-type Condition = Exists | Missing | Equals | OneOf | After | NotAfter | AnyOf
+type Condition = Exists | Missing | Equals | OneOf | After | NotAfter | Above | AnyOf
 
 
 def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
     """Put what the writer saw in the place of each `Seen`."""
     match condition:
-        case Exists() | Missing() | OneOf():
+        case Exists() | Missing() | OneOf() | Above():
             return condition
         case Equals(attribute, Seen(name)):
             return Equals(attribute, seen[name])

@@ -6,13 +6,11 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.domain.instants import from_text, to_millis, to_text
+from leasehold.domain.position import CREATION_WIDTH, to_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
-
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_POSITION_WIDTH = 9
 
 
 class Priority(IntEnum):
@@ -38,6 +36,16 @@ class Due(NamedTuple):
     def key(self) -> str:
         return f"{to_text(self.at)}#{self.position}#{self.item_id}"
 
+    @property
+    def keys_before(self) -> tuple[str, str]:
+        """The first and the last key of what is due at the same time with a lower position."""
+        return f"{to_text(self.at)}#", f"{to_text(self.at)}#{self.position}#"
+
+    @property
+    def keys_after(self) -> tuple[str, str]:
+        """Those of a higher position. `$` sorts after `#` and before every digit: after all of the same position."""
+        return f"{to_text(self.at)}#{self.position}$", f"{to_text(self.at)}$"
+
     def moved_to(self, at: datetime) -> Due:
         return self._replace(at=at)
 
@@ -49,11 +57,7 @@ class Due(NamedTuple):
 
 def position_at(created_at: datetime) -> str:
     """A creation time as fixed-width text that sorts like the time itself."""
-    millis, text = to_millis(created_at), ""
-    for _ in range(_POSITION_WIDTH):
-        millis, digit = divmod(millis, 36)
-        text = _DIGITS[digit] + text
-    return text
+    return to_digits(to_millis(created_at), CREATION_WIDTH)
 
 
 def run_lane(priority: int, shard: int) -> str:

@@ -4,6 +4,7 @@ LeaseholdError
 ├── InvalidInputError            the caller's value cannot be accepted; nothing was written
 │   ├── InvalidJobTypeError
 │   ├── UnknownJobTypeError
+│   ├── UnknownTemplateError
 │   ├── InvalidPayloadError      carries the path to the bad value
 │   ├── PayloadTooLargeError
 │   ├── NaiveDatetimeError
@@ -11,15 +12,25 @@ LeaseholdError
 │   ├── InvalidJobIdError
 │   ├── InvalidKeyError          dedup keys, concurrency keys
 │   ├── InvalidOptionError       any other argument
+│   ├── NoCommonOrderError       two jobs that never stand in the same lane
+│   ├── InvalidMemberError       one job of a group cannot be accepted; carries its number and the error
 │   └── InvalidJobFolderError    a job type's folder cannot be deployed; carries every problem found
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
+│   ├── JobTypePausedError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
 │   ├── JobNotFoundError
 │   ├── ScheduleNotFoundError
 │   ├── ScheduleExistsError
 │   ├── ScheduleDeployedError    its definition is a job.toml, not the table
+│   ├── TemplateExistsError
+│   ├── TemplateInUseError       carries the schedules that need it
+│   ├── NoPlaceLeftError         jobs were moved between the same two too often
+│   ├── GroupNotFoundError
+│   ├── GroupExistsError         the id belongs to a group of other jobs
+│   ├── GroupEndedError
+│   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
@@ -30,6 +41,9 @@ LeaseholdError
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
 ├── WaitTimeoutError
+├── DirectRunTimeoutError        it waited for its turn in vain; nothing ran
+├── DirectRunError               carries the handler's error and its code
+│   └── DirectRunLostError       no answer came: whether it ran is not known
 ├── JobTimeoutError              a handler ran longer than its type allows
 └── NonRetryableError            raised by handlers: do not try again
     └── InvalidJobPayloadError   a stored payload does not fit its handler's model
@@ -95,6 +109,14 @@ class UnknownJobTypeError(InvalidInputError):
         )
 
 
+class UnknownTemplateError(InvalidInputError):
+    code = "unknown_template"
+
+    def __init__(self, name: str, close: Sequence[str]) -> None:
+        fix = f"Did you mean {' or '.join(close)}?" if close else "Look at the names with queue.templates.list()."
+        super().__init__(name, "there is no such template", fix)
+
+
 class InvalidPayloadError(InvalidInputError):
     code = "invalid_payload"
 
@@ -143,6 +165,27 @@ class InvalidOptionError(InvalidInputError):
     code = "invalid_option"
 
 
+class NoCommonOrderError(InvalidInputError):
+    code = "no_common_order"
+
+    def __init__(self, job_id: str, job_shard: int, other_id: str, other_shard: int) -> None:
+        super().__init__(
+            (job_id, other_id),
+            f"these two jobs have no common order: they are on the shards {job_shard} and {other_shard}, each of which "
+            "has lanes of its own",
+            "Move it next to a job of its own shard, or reprioritise or reschedule it.",
+        )
+
+
+class InvalidMemberError(InvalidInputError):
+    code = "invalid_member"
+
+    def __init__(self, member: int, error: InvalidInputError) -> None:
+        super().__init__(error.value, f"member {member}: {error.reason}", error.fix)
+        self.member = member
+        self.error = error
+
+
 class InvalidJobFolderError(InvalidInputError):
     """Folders in functions/jobs that cannot be deployed: every problem found, one a line."""
 
@@ -169,6 +212,20 @@ class SystemHaltedError(RefusedError):
             f"the system is halted since {at} by {by}: {reason}. "
             "No job is accepted or started until an operator resumes it."
         )
+        self.by = by
+        self.at = at
+        self.reason = reason
+
+
+class JobTypePausedError(RefusedError):
+    code = "job_type_paused"
+
+    def __init__(self, job_type: str, by: str, at: str, reason: str) -> None:
+        super().__init__(
+            f"job type {job_type!r} is paused since {at} by {by}: {reason}. "
+            "Enqueue a job, which waits for the end of the pause, or have an operator unpause it."
+        )
+        self.job_type = job_type
         self.by = by
         self.at = at
         self.reason = reason
@@ -228,6 +285,75 @@ class ScheduleDeployedError(RefusedError):
             "would undo it. Change it there and deploy, or pause it."
         )
         self.name = name
+
+
+class TemplateExistsError(RefusedError):
+    code = "template_exists"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a template {name!r} already. Update it, or choose another name.")
+        self.name = name
+
+
+class TemplateInUseError(RefusedError):
+    code = "template_in_use"
+
+    def __init__(self, name: str, wanted: str, schedules: Sequence[str]) -> None:
+        super().__init__(
+            f"cannot {wanted} template {name!r}: it is used by the schedules {', '.join(schedules)}. "
+            "Give them another template, or delete them, first."
+        )
+        self.name = name
+        self.schedules = tuple(schedules)
+
+
+class NoPlaceLeftError(RefusedError):
+    code = "no_place_left"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"there is no place left next to job {job_id}: jobs were moved there too often. "
+            "Reschedule that job, which gives it a fresh place, or move this one next to another."
+        )
+        self.job_id = job_id
+
+
+class GroupNotFoundError(RefusedError):
+    code = "group_not_found"
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(f"there is no group {group_id!r}. It never existed, or its retention is over.")
+        self.group_id = group_id
+
+
+class GroupExistsError(RefusedError):
+    code = "group_exists"
+
+    def __init__(self, group_id: str, state: str) -> None:
+        super().__init__(
+            f"there is a group {group_id!r} of other jobs already ({state}). Choose another id, or leave it out."
+        )
+        self.group_id = group_id
+
+
+class GroupEndedError(RefusedError):
+    code = "group_ended"
+
+    def __init__(self, group_id: str, wanted: str, state: str) -> None:
+        super().__init__(f"cannot {wanted} group {group_id!r}: it has ended already ({state}).")
+        self.group_id = group_id
+        self.state = state
+
+
+class GroupBrokenOffError(RefusedError):
+    code = "group_broken_off"
+
+    def __init__(self, group_id: str, reason: str) -> None:
+        super().__init__(
+            f"group {group_id!r} was cancelled before all of it existed: {reason}. Nothing of it has run. "
+            "Once its members are cancelled, it can be created anew."
+        )
+        self.group_id = group_id
 
 
 class WrongStateError(RefusedError):
@@ -305,6 +431,45 @@ class WaitTimeoutError(LeaseholdError, TimeoutError):
         super().__init__(
             f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
             "It goes on; call wait() again or look at it with get()."
+        )
+
+
+class DirectRunTimeoutError(LeaseholdError, TimeoutError):
+    code = "direct_run_timeout"
+
+    def __init__(self, job_type: str, timeout: timedelta, waited_for: str) -> None:
+        super().__init__(
+            f"the direct run of {job_type!r} waited {timeout.total_seconds():g} s for {waited_for}. Nothing ran, and "
+            "nothing is reserved any more. Call again, pass a longer timeout, or enqueue a job."
+        )
+        self.job_type = job_type
+        self.waited_for = waited_for
+
+
+class DirectRunError(LeaseholdError):
+    """The handler failed. There is no job that could be tried again: call again, or enqueue one."""
+
+    code = "direct_run_failed"
+
+    def __init__(self, job_type: str, run_id: str, error: str, error_code: str) -> None:
+        last_line = error.rstrip().rpartition("\n")[2]
+        super().__init__(f"the direct run {run_id} of {job_type!r} failed ({error_code}): {last_line}")
+        self.job_type = job_type
+        self.run_id = run_id
+        self.error = error
+        self.error_code = error_code
+
+
+class DirectRunLostError(DirectRunError):
+    """No answer came. The handler may have run, may be running, or may not have been reached."""
+
+    code = "direct_run_lost"
+
+    def __init__(self, job_type: str, run_id: str, reason: str, until: str) -> None:
+        super().__init__(job_type, run_id, reason, self.code)
+        self.args = (
+            f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs of "
+            f"this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
         )
 
 

@@ -104,6 +104,7 @@ class Write:
 
 _OWNER_IS_MINE = Equals("locked_by", Seen("locked_by"))
 _ENTRY_AS_READ = Equals("due_key", Seen("due_key"))
+_LANE_AS_READ = Equals("due_lane", Seen("due_lane"))
 _NOT_STARTED = Missing("started_at")
 _STARTED = Exists("started_at")
 _NO_CANCEL_REQUESTED = Missing("cancel_requested")
@@ -223,9 +224,10 @@ ABORT = Transition(
     removes=_END_REMOVES,
     signature="runs",
 )
+# The poller does so too, with members of a group that was cancelled.
 CANCEL = Transition(
     name="cancel",
-    by=(Writer.OPERATOR,),
+    by=(Writer.OPERATOR, Writer.POLLER),
     sources=WAITING | RUNNING,
     target=JobStatus.CANCELLED,
     guards=(_NOT_STARTED,),
@@ -235,7 +237,7 @@ CANCEL = Transition(
 )
 REQUEST_CANCEL = Transition(
     name="request_cancel",
-    by=(Writer.OPERATOR,),
+    by=(Writer.OPERATOR, Writer.POLLER),
     sources=RUNNING,
     guards=(_STARTED,),
     sets=frozenset({"cancel_requested", "cancel_reason"}),
@@ -335,10 +337,21 @@ RESCHEDULE = Transition(
     name="reschedule",
     by=(Writer.OPERATOR,),
     sources=WAITING,
-    guards=(_ENTRY_AS_READ,),
+    # A hold changes the lane and keeps the key: who moves a job within a hold lane must know that it is still there.
+    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
     sets=_DUE,
     may_set=frozenset({"wake", "priority"}),
     removes=frozenset({"wake"}),
+)
+# A member of a sequential group is let in; its group moves on in the same transaction.
+TAKE_TURN = Transition(
+    name="take_turn",
+    by=(Writer.SDK, Writer.POLLER),
+    sources=WAITING,
+    # The lane that it goes to follows from its priority, which an operator may change meanwhile.
+    guards=(_ENTRY_AS_READ, Equals("priority", Seen("priority"))),
+    sets=_DUE,
+    may_set=frozenset({"wake"}),
 )
 EDIT = Transition(
     name="edit",
@@ -385,6 +398,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     SKIP,
     TURN_AWAY,
     RESCHEDULE,
+    TAKE_TURN,
     EDIT,
     SETTLE,
     RESOLVE,

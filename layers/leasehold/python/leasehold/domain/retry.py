@@ -10,6 +10,8 @@ from leasehold.domain.errors import InvalidOptionError
 
 DEFAULT_MAX_ATTEMPTS = 5
 MAX_DELAY = timedelta(days=366)
+# Of a policy that a job brings along: it is written into the job.
+MAX_DELAYS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,23 @@ class Delays:
 
 
 type RetryPolicy = Exponential | Fixed | Delays
+
+
+def parse_retry(value: object) -> RetryPolicy:
+    """A job's own policy, as it will be read back from the job."""
+    match value:
+        case Exponential(base, cap, jitter):
+            return Exponential(base, cap, float(jitter))
+        case Fixed():
+            return value
+        case Delays(delays) if len(delays) <= MAX_DELAYS:
+            return Delays(tuple(delays))
+        case Delays(delays):
+            raise InvalidOptionError(len(delays), f"a job's own table has at most {MAX_DELAYS} delays", "Use fewer.")
+        case _:
+            raise InvalidOptionError(
+                value, "a retry policy is Exponential, Fixed or Delays", "Use Fixed(timedelta(seconds=30))."
+            )
 
 
 def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.errors import InvalidKeyError, InvalidOptionError
+from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import EPOCH
+from leasehold.domain.names import parse_name
 from leasehold.domain.recurrence import latest_slot, slots_after, slots_between
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
     from leasehold.domain.recurrence import Recurrence
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 # EventBridge is exact to a minute, and so is the tick: a slot this old is still on time.
 ON_TIME = timedelta(minutes=2)
 # Jobs made at once: with the schedule itself they fill a quarter of a transaction.
@@ -63,6 +62,8 @@ class Schedule:
     missed_window: timedelta = timedelta(days=1)
     overlap: Overlap = Overlap.SKIP
     priority: Priority | None = None
+    # The payload is then laid over the template's, as it is when a slot comes.
+    template: str | None = None
     # What follows is not part of the definition, but what became of it.
     cursor: datetime = EPOCH
     paused: bool = False
@@ -116,13 +117,7 @@ def default_overlap(missed: Missed) -> Overlap:
 
 
 def parse_schedule_name(name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidKeyError(
-            name,
-            "a schedule's name is 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter",
-            "Use a name like nightly-backup.",
-        )
-    return name
+    return parse_name(name, "schedule", "nightly-backup")
 
 
 def parse_window(window: object) -> timedelta:

@@ -15,3 +15,13 @@ def shortened(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return encoded.decode()
     return _MARK + encoded[-(limit - len(_MARK.encode())) :].decode("utf-8", "ignore")
+
+
+def fits(text: object, limit: int) -> bool:
+    """Whether this is text, not empty, and at most so many bytes where it is stored."""
+    if not isinstance(text, str) or not text:
+        return False
+    try:
+        return len(text.encode()) <= limit
+    except UnicodeEncodeError:  # half of a surrogate pair, which no table takes
+        return False

@@ -29,6 +29,7 @@ from leasehold.engine.endings import (
     waiting_values,
 )
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
+from leasehold.engine.trip import after_run
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.tokens import request_token
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.engine.parts import Parts
@@ -49,7 +51,9 @@ _CANCEL_READ_EVERY = timedelta(seconds=5)
 class Attempt:
     """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
 
-    def __init__(self, job: Job, job_type: JobType, parts: Parts, *, deadline: datetime) -> None:
+    def __init__(
+        self, job: Job, job_type: JobType, parts: Parts, *, deadline: datetime, probing: Circuit | None = None
+    ) -> None:
         assert job.locked_by is not None
         self.job = job
         self.job_type = job_type
@@ -58,6 +62,7 @@ class Attempt:
         self.artifacts: list[str] = []
         self.has_ended = False
         self._parts = parts
+        self._probing = probing
         self._lease_until = job.lock_expires_at or deadline
         self._cancel_read_at: datetime | None = None
         self._transactions = 0
@@ -94,7 +99,7 @@ class Attempt:
     def complete(self, result_text: str | None, *, skipped: str | None = None) -> None:
         values = self._completion(result_text, skipped)
         self._patiently(lambda: self._advance(COMPLETE, values))
-        self._after_end(values)
+        self._after_end(values, failed=False if skipped is None else None)
 
     def complete_with(self, items: Sequence[ForeignItem], result_text: str | None) -> None:
         """Complete together with the handler's own writes, or not at all."""
@@ -106,7 +111,7 @@ class Attempt:
             self._patiently(lambda: self._parts.store.jobs.advance_with(write, (), token=token, foreign=items))
         except TransitionRefused as refused:
             raise self._lost(COMPLETE, refused.current) from None
-        self._after_end(values)
+        self._after_end(values, failed=False)
 
     def snooze(self, delay: timedelta) -> bool:
         """Give the attempt back and wait; False if a requested cancel ended the job instead."""
@@ -140,7 +145,7 @@ class Attempt:
         values = retry_values(self.job, failure, now, self.job_type, self._parts.chance, artifacts=artifacts)
         if not self._unless_cancelled(FAIL, values, failure):
             return "cancelled"
-        self._after_end({})
+        self._after_end({}, failed=True)
         return "failed"
 
     def _bury(self, failure: Failure) -> bool:
@@ -156,7 +161,7 @@ class Attempt:
         except TransitionRefused as refused:
             self._abort_if_cancelled(DEAD_LETTER, refused.current, failure)
             return False
-        self._after_end(values)
+        self._after_end(values, failed=True)
         return True
 
     def _unless_cancelled(
@@ -229,7 +234,9 @@ class Attempt:
             self._parts.clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _after_end(self, values: Mapping[str, object]) -> None:
+    def _after_end(self, values: Mapping[str, object], *, failed: bool | None = None) -> None:
+        """`failed` is None for an end that says nothing about how well its type works."""
         self.has_ended = True
         give_back_seats(self.job, self._parts)
         retire_dedup_record(self.job, values.get("expires_at"), self._parts)
+        after_run(self.job, self._parts, failed=failed, probing=self._probing)

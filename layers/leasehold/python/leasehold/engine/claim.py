@@ -11,6 +11,7 @@ from leasehold.domain.ids import shard_of
 from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
 from leasehold.engine.endings import end_values
 from leasehold.engine.ports import make_nonce
+from leasehold.engine.probe import note_of
 from leasehold.engine.seating import places_of, takings_of
 from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
@@ -19,6 +20,7 @@ from leasehold.store.jobs import TransitionRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.engine.parts import Parts
@@ -35,14 +37,24 @@ def claim(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Han
 
 
 def claim_with_seats(
-    entry: DueJob, job_type: JobType, choices: Sequence[Choice], worker_id: str, parts: Parts
+    entry: DueJob,
+    job_type: JobType,
+    choices: Sequence[Choice],
+    worker_id: str,
+    parts: Parts,
+    *,
+    probing: Circuit | None = None,
 ) -> Handover:
-    """Take the lease together with these seats; SeatsTaken if another claim was faster to one of them."""
+    """Take the lease together with these seats; SeatsTaken if another claim was faster to one of them.
+
+    `probing` makes the job the probe of its type; ProbeTaken if another is.
+    """
     handover = _handover(entry, job_type, worker_id, parts)
     takings = takings_of(choices, entry.job_id, job_type, handover.token, parts.clock.now())
     write = _write(entry, handover, parts, seat=places_of(choices, handover.token))
     numbers = "#".join(f"{each.seat.scope}#{each.seat.number}" for each in takings)
-    parts.store.holds.claim(write, takings, token=f"{handover.token}#{numbers}")
+    noted = None if probing is None else note_of(entry.job_id, job_type, probing, parts)
+    parts.store.holds.claim(write, takings, token=f"{handover.token}#{numbers}", noted_as_probe=noted)
     _tell(handover, worker_id, parts)
     return handover
 

@@ -29,7 +29,7 @@ class Deployment:
 
     def registry(self, *, fresh: bool = False) -> Registry:
         now = self._clock.now()
-        if fresh or self._registry is None or not _is_fresh(self._registry[0], now):
+        if fresh or self._registry is None or not is_fresh(self._registry[0], now):
             registry = self._store.switchboard.registry()
             if registry is None:
                 raise NotDeployedError(self._store.table.name)
@@ -38,7 +38,7 @@ class Deployment:
 
     def switches(self, *, fresh: bool = False) -> Switches:
         now = self._clock.now()
-        if fresh or self._switches is None or not _is_fresh(self._switches[0], now):
+        if fresh or self._switches is None or not is_fresh(self._switches[0], now):
             self._switches = (now, self._store.switchboard.switches())
         return self._switches[1]
 
@@ -57,6 +57,6 @@ class Deployment:
         self._switches = None
 
 
-def _is_fresh(read_at: datetime, now: datetime) -> bool:
+def is_fresh(read_at: datetime, now: datetime) -> bool:
     # A clock that was set back must not keep an old answer alive.
     return timedelta(0) <= now - read_at < CACHE_FOR

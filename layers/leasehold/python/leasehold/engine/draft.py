@@ -14,6 +14,9 @@ from leasehold.domain.instants import instant, later, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.retry import parse_retry
+from leasehold.domain.webhook import parse_webhook
+from leasehold.engine.fill import filled
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,9 +34,13 @@ _MAX_NAME_BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """What a caller asks for; `payload_text` is encoded and bounded already."""
+    """What a caller asks for; `payload_text` is encoded and bounded already.
 
-    job_type: str
+    template: fill it from this one, over which `payload_text` is laid; the job type may then be left to it.
+    made_from: the template that it was filled from before.
+    """
+
+    job_type: str | None
     payload_text: str
     run_at: datetime | None = None
     run_in: timedelta | None = None
@@ -48,6 +55,7 @@ class JobRequest:
     trace: str | None = None
     schedule: str | None = None
     template: str | None = None
+    made_from: str | None = None
     retry: RetryPolicy | None = None
     webhook: str | None = None
     effects: tuple[Effect, ...] = ()
@@ -62,6 +70,7 @@ class Draft:
 
 
 def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
+    request = filled(request, parts)
     registry = parts.deployment.registry()
     job_type = registry.job_type(parse_job_type(request.job_type))
     now = parts.clock.now()
@@ -84,7 +93,7 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         priority=priority,
         max_attempts=job_type.max_attempts if request.max_attempts is None else parse_attempts(request.max_attempts),
         created_at=now,
-        created_by=_parse_name(request.created_by, "created_by"),
+        created_by=parse_words(request.created_by, "created_by"),
         due=Due(scheduled_for, position_at(now), job_id),
         due_lane=run_lane(priority, shard_of(job_id)),
         wake=needs_wake(scheduled_for, now),
@@ -95,11 +104,11 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         concurrency_key=(
             None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
         ),
-        trace=None if request.trace is None else _parse_name(request.trace, "trace"),
+        trace=None if request.trace is None else parse_words(request.trace, "trace"),
         schedule=request.schedule,
-        template=request.template,
-        retry=request.retry,
-        webhook=request.webhook,
+        template=request.made_from,
+        retry=None if request.retry is None else parse_retry(request.retry),
+        webhook=None if request.webhook is None else parse_webhook(request.webhook),
         effects=request.effects,
     )
     return Draft(job, record)
@@ -156,7 +165,7 @@ def _start_by(start_by: datetime | None, scheduled_for: datetime) -> datetime | 
     return limit
 
 
-def _parse_name(value: object, what: str) -> str:
+def parse_words(value: object, what: str) -> str:
     if not isinstance(value, str) or not value or not value.isprintable() or len(value.encode()) > _MAX_NAME_BYTES:
         raise InvalidOptionError(value, f"{what} is 1 to {_MAX_NAME_BYTES} bytes of printable text", "Correct it.")
     return value

@@ -17,7 +17,9 @@ from leasehold.domain.text import shortened
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.endings import Failure
+from leasehold.engine.hold import is_standing
 from leasehold.engine.ports import make_nonce
+from leasehold.engine.probe import give_up, probed_by
 from leasehold.engine.release import release, tell_dead
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
@@ -84,10 +87,23 @@ class Executor:
 
     def begin(self, handover: Handover, *, remaining: timedelta | None = None) -> Attempt | Execution:
         """Start a hand-over, or say why it does not start."""
+        circuit = probed_by(handover.job_id, handover.job_type, self._parts)
+        begun = self._begin(handover, remaining, circuit)
+        if circuit is not None and begun in {Execution.RELEASED, Execution.EXPIRED}:
+            give_up(handover, circuit, self._parts)
+        return begun
+
+    def _begin(self, handover: Handover, remaining: timedelta | None, circuit: Circuit | None) -> Attempt | Execution:
         switches = self._parts.deployment.switches()
-        if switches.halt is not None or handover.job_type in switches.pauses:
+        pause = switches.pauses.get(handover.job_type)
+        is_paused = pause is not None and circuit is None and is_standing(pause, handover.job_type, self._parts)
+        if switches.halt is not None or is_paused:
             now = self._parts.clock.now()
             release(handover, "halted" if switches.halt else "paused", self._parts, until=now + _RELEASED_FOR)
+            return Execution.RELEASED
+        if self._is_reserved(handover.job_type):
+            # Due at once: the next poll holds it, and the end of the reservation wakes it.
+            release(handover, "reserved", self._parts, until=self._parts.clock.now())
             return Execution.RELEASED
         job_type = self._parts.deployment.settings_of(handover.job_type)
         time_left = remaining or job_type.timeout
@@ -99,7 +115,15 @@ class Executor:
             self._tell_lost(handover.job_id, handover.job_type, START.name)
             return Execution.NOT_STARTED
         self._tell_started(job)
-        return Attempt(job, job_type, self._parts, deadline=self._parts.clock.now() + time_left)
+        deadline = self._parts.clock.now() + time_left
+        return Attempt(job, job_type, self._parts, deadline=deadline, probing=circuit)
+
+    def _is_reserved(self, job_type: str) -> bool:
+        now, deployment = self._parts.clock.now(), self._parts.deployment
+        if deployment.switches().reserved_until(job_type, now) is None:
+            return False
+        # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
+        return deployment.switches(fresh=True).reserved_until(job_type, now) is not None
 
     def _start(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Job:
         """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
@@ -196,7 +220,8 @@ class Executor:
             worker_id=job.locked_by,
             trace=job.trace,
         )
-        if job.attempts == 1 and job.last_attempt_at is None:
+        # A member of a group waits for its turn: that is no lateness.
+        if job.attempts == 1 and job.last_attempt_at is None and job.group_id is None:
             late = (job.started_at - job.scheduled_for).total_seconds()
             self._parts.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import SERVICE_LANE, Priority, lanes_by_priority
 from leasehold.domain.limits import type_scope
 from leasehold.engine.hold import LOOK_AGAIN_AFTER
-from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, OLDEST_DUE_AGE, QUEUE_DEPTH
+from leasehold.engine.telemetry import (
+    CIRCUIT_OPEN,
+    DEAD_LETTER_DEPTH,
+    DEAD_LETTER_OLDEST_AGE,
+    OLDEST_DUE_AGE,
+    QUEUE_DEPTH,
+)
 from leasehold.store.jobs import DueJob, DueScope
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ def measure(parts: Parts) -> Backlog:
         parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
         parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+    _measure_circuits(parts)
     _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, parts)
     return backlog
 
@@ -64,6 +71,15 @@ def backlog_of(parts: Parts) -> Backlog:
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
     return backlog
+
+
+def _measure_circuits(parts: Parts) -> None:
+    """Again each minute: an alarm that heard of an open circuit only once would end while it is still open."""
+    pauses = parts.deployment.switches().pauses
+    for name, job_type in parts.deployment.registry().types.items():
+        if job_type.breaker is not None:
+            is_open = name in pauses and pauses[name].circuit is not None
+            parts.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
 
 
 def _measure_dead_letters(depth: int, oldest: datetime | None, parts: Parts) -> None:

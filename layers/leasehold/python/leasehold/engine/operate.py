@@ -15,6 +15,7 @@ from leasehold.domain.errors import (
     WaitTimeoutError,
     WrongStateError,
 )
+from leasehold.domain.group import group_scope
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, JobStatus, Write
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
 
-_TRIES = 5
+TRIES = 5
 _WAIT_FIRST = timedelta(milliseconds=50)
 _WAIT_LONGEST = timedelta(seconds=2)
 
@@ -58,8 +59,8 @@ def find(job_id: object, parts: Parts) -> Job:
 
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
-    _refuse_without_reason(reason)
-    for _ in range(_TRIES):
+    refuse_without_reason(reason)
+    for _ in range(TRIES):
         job = find(job_id, parts)
         if job.has_ended:
             raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
@@ -77,10 +78,10 @@ def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
         except TransitionRefused:
             continue  # it started or ended in between: look again
         return Cancelled(job_id=job.job_id, job_ended=False)
-    raise _contended(job_id)
+    raise contended(job_id)
 
 
-def _refuse_without_reason(reason: object) -> None:
+def refuse_without_reason(reason: object) -> None:
     if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
         raise InvalidOptionError(
             reason,
@@ -154,6 +155,7 @@ def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, 
     """Move a waiting job to another time; without one, to now."""
 
     def write_for(job: Job) -> Write:
+        refuse_before_its_turn(job, "reschedule")
         now = parts.clock.now()
         at = due_time(run_at, run_in, now)
         # A fresh position: a due key never recurs, not even for a job that is moved away and back.
@@ -161,7 +163,8 @@ def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, 
         values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
         if needs_wake(at, now):
             values["wake"] = True
-        return Write(job_id=job.job_id, transition=RESCHEDULE, seen={"due_key": job.due}, values=values)
+        seen = {"due_key": job.due, "due_lane": job.due_lane}
+        return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
 
     return _while_waiting(job_id, "reschedule", write_for, parts)
 
@@ -191,14 +194,22 @@ def edit(
         if job.payload_text not in {before.payload_text, payload_text}:
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
-        if priority is not None:
+        if priority is not None and job.due_lane is not None:
             level = parse_priority(priority)
-            scope = scope_of_lane(job.due_lane or "")
+            scope = scope_of_lane(job.due_lane)
             moved["due_lane"] = run_lane(level, job.shard) if scope is None else hold_lane(scope, level)
         seen = {"due_key": job.due, "payload": job.payload_text}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
     return _while_waiting(job_id, "edit", write_for, parts)
+
+
+def refuse_before_its_turn(job: Job, wanted: str) -> None:
+    """A member of a group has no place in a lane until its group lets it in, and nobody else may."""
+    scope = scope_of_lane(job.due_lane or "")
+    if job.due_lane is None or (job.group_id is not None and scope == group_scope(job.group_id)):
+        hint = f"Group {job.group_id!r} decides when it may run."
+        raise WrongStateError(job.job_id, wanted, "waiting for its turn", hint)
 
 
 def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
@@ -217,7 +228,7 @@ def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
 
 
 def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts) -> Job:
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         job = find(job_id, parts)
         if not job.status.is_waiting:
             raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
@@ -225,8 +236,8 @@ def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write
             return parts.store.jobs.advance(write_for(job))
         except TransitionRefused:
             continue
-    raise _contended(job_id)
+    raise contended(job_id)
 
 
-def _contended(job_id: object) -> StoreUnavailableError:
-    return StoreUnavailableError(f"job {job_id} changed {_TRIES} times while this was tried; try again")
+def contended(job_id: object) -> StoreUnavailableError:
+    return StoreUnavailableError(f"job {job_id} changed {TRIES} times while this was tried; try again")

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.engine.deployment import Deployment
-from leasehold.engine.ports import NoMirror, NoReporter, SystemChance, SystemClock
+from leasehold.engine.ports import NoCaller, NoMirror, NoReporter, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
+from leasehold.engine.template_cache import TemplateCache
 
 if TYPE_CHECKING:
-    from leasehold.engine.ports import Chance, Clock, ErrorReporter, ScheduleMirror
+    from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, ScheduleMirror
     from leasehold.engine.telemetry import Telemetry
     from leasehold.store.store import Store
 
@@ -23,7 +24,10 @@ class Parts:
     telemetry: Telemetry = field(default_factory=Silence)
     reporter: ErrorReporter = field(default_factory=NoReporter)
     mirror: ScheduleMirror = field(default_factory=NoMirror)
+    caller: Caller = field(default_factory=NoCaller)
     deployment: Deployment = field(init=False)
+    templates: TemplateCache = field(init=False)
 
     def __post_init__(self) -> None:
         self.deployment = Deployment(self.store, self.clock)
+        self.templates = TemplateCache(self.store, self.clock)

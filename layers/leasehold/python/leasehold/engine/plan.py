@@ -33,6 +33,7 @@ class Plan:
     missed_window: timedelta | None = None
     overlap: Overlap | str | None = None
     priority: Priority | int | None = None
+    template: str | None = None
     enabled: bool | None = None
 
 
@@ -49,6 +50,7 @@ def planned(name: str, plan: Plan) -> Schedule:
         missed_window=parse_window(timedelta(days=1) if plan.missed_window is None else plan.missed_window),
         overlap=_parse(Overlap, "overlap", plan.overlap, default_overlap(missed)),
         priority=None if plan.priority is None else parse_priority(plan.priority),
+        template=plan.template,
         enabled=True if plan.enabled is None else plan.enabled,
     )
 
@@ -57,13 +59,15 @@ def replanned(old: Schedule, plan: Plan) -> Schedule:
     """The schedule with what the plan says, and as it was in everything else."""
     return Schedule(
         name=old.name,
-        job_type=plan.job_type or old.job_type,
+        # Another template brings its own type along.
+        job_type=plan.job_type or (old.job_type if plan.template is None else ""),
         payload_text=plan.payload_text or old.payload_text,
         recurrence=_recurrence(plan, old.recurrence),
         missed=_parse(Missed, "missed", plan.missed, old.missed),
         missed_window=old.missed_window if plan.missed_window is None else parse_window(plan.missed_window),
         overlap=_parse(Overlap, "overlap", plan.overlap, old.overlap),
         priority=old.priority if plan.priority is None else parse_priority(plan.priority),
+        template=old.template if plan.template is None else plan.template,
         enabled=old.enabled if plan.enabled is None else plan.enabled,
     )
 

@@ -19,9 +19,10 @@ from leasehold.engine.reap import reap
 from leasehold.engine.report import HALT, PollReport
 from leasehold.engine.settle import settle
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.engine.tend_group import tend
 from leasehold.engine.trigger import trigger
 from leasehold.engine.watch import Watches
-from leasehold.store.jobs import DueJob, DueSchedule, DueScope, DueUnreadable
+from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,6 +101,7 @@ class _Run:
     ) -> None:
         self.report = PollReport()
         self._parts = parts
+        self._worker_id = worker_id
         self._settings = settings
         self._should_stop = should_stop
         self._watches = Watches(parts, worker_id)
@@ -206,6 +208,10 @@ class _Run:
                     self._handle_job(entry, switches)
                 case DueSchedule():
                     self.report.triggered += len(trigger(entry.name, self._parts))
+                case DueGroup():
+                    self.report.settled += tend(
+                        entry, self._parts, worker_id=self._worker_id, may_go_on=self._may_go_on
+                    )
                 case DueUnreadable():
                     raise StoreError(f"this due entry cannot be read: {entry.problem}")
                 case _:

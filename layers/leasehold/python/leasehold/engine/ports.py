@@ -7,13 +7,16 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from leasehold.domain.errors import DispatchError
 from leasehold.domain.instants import instant
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.failure_report import FailureReport
     from leasehold.domain.handover import Handover
+    from leasehold.domain.job_type import JobType
     from leasehold.domain.schedule import Schedule
 
 
@@ -78,6 +81,23 @@ class NoMirror:
 
     def delete(self, name: str) -> None:
         return
+
+
+class Caller(Protocol):
+    """Reaches handlers and waits for them, once: what was called twice would run twice."""
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        """Have the run done now; raise DispatchError if it did not begin, DirectRunLostError if that is not known."""
+
+
+class NoCaller:
+    """For programs that reach no handler."""
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        raise DispatchError(
+            f"this queue has no way to call the handler of {job_type.name!r}. Open it with Queue.connect, or pass "
+            "Parts(caller=...)."
+        )
 
 
 class SystemClock:

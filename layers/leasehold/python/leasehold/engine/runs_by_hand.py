@@ -10,7 +10,7 @@ from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import instant
 from leasehold.domain.recurrence import slots_after, slots_between
 from leasehold.engine.schedules import find
-from leasehold.engine.slot_job import job_of_slot, tell
+from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,8 +25,9 @@ MAX_NEXT_RUNS = 1_000
 def run_now(name: str, parts: Parts, *, by: str) -> JobId:
     """Make a job of a schedule outside of its plan, paused or not. Two calls within a minute make one."""
     parts.deployment.refuse_if_halted()
-    slot = parts.clock.now().replace(second=0, microsecond=0)
-    job = job_of_slot(find(name, parts), slot, parts, kind="by-hand", created_by=by)
+    schedule, slot = find(name, parts), parts.clock.now().replace(second=0, microsecond=0)
+    look_up_template(schedule, parts)
+    job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=by)
     if parts.store.jobs.insert(job):
         tell(job, parts)
     return job.job_id
@@ -44,6 +45,7 @@ def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, by: str
     slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
     if len(slots) > MAX_BACKFILL:
         raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    look_up_template(schedule, parts)
     made = []
     for slot in slots:
         parts.deployment.refuse_if_halted()

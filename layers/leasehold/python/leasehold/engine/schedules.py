@@ -5,23 +5,17 @@ What a change leaves to be told makes the schedule due at once: the next poll te
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import (
-    InvalidOptionError,
-    ScheduleDeployedError,
-    ScheduleExistsError,
-    ScheduleNotFoundError,
-    StoreUnavailableError,
-)
+from leasehold.domain.errors import ScheduleDeployedError, ScheduleExistsError, ScheduleNotFoundError
 from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.schedule import Origin, parse_schedule_name
+from leasehold.domain.template import merged
+from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.fill import job_type_from
 from leasehold.engine.plan import planned, replanned
-from leasehold.store.audits import Deed
 from leasehold.store.schedule_records import definition_record
-from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +24,8 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Schedule
     from leasehold.engine.parts import Parts
     from leasehold.engine.plan import Plan
+    from leasehold.store.audits import Deed
 
-_TRIES = 5
 _DEPLOYMENT = ("deployment", "deployed")
 
 
@@ -135,28 +129,29 @@ def _change(
     reason: str,
 ) -> Schedule:
     """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
-    _check_deed(by, reason)
-    for _ in range(_TRIES):
+    check_deed("schedule", by, reason)
+
+    def attempt() -> Schedule | None:
         old = parts.store.schedules.get(name)
         changed = new(old)
         if changed == old:
             return changed
         deed = _deed(changed, action, parts, by=by, reason=reason)
-        token = request_token("schedule", deed.deed_id)
-        if parts.store.schedules.commit(old, changed, deed, due_at=_due_at(changed, deed.at), token=token):
-            return changed
-    raise _contended(name)
+        due_at, token = _due_at(changed, deed.at), token_of(deed)
+        return changed if parts.store.schedules.commit(old, changed, deed, due_at=due_at, token=token) else None
+
+    return insist(f"schedule {name!r}", attempt)
 
 
 def _remove(name: str, parts: Parts, *, by: str, reason: str) -> None:
-    for _ in range(_TRIES):
+    def attempt() -> bool | None:
         old = parts.store.schedules.get(name)
         if old is None or old.origin is not Origin.DEPLOYED:
-            return
+            return True
         deed = _deed(old, "delete", parts, by=by, reason=reason)
-        if parts.store.schedules.delete(old, deed, token=request_token("schedule", deed.deed_id)):
-            return
-    raise _contended(name)
+        return parts.store.schedules.delete(old, deed, token=token_of(deed)) or None
+
+    insist(f"schedule {name!r}", attempt)
 
 
 def _made(wanted: Schedule, old: Schedule | None, now: datetime, by: str) -> Schedule:
@@ -189,27 +184,18 @@ def _due_at(schedule: Schedule, now: datetime) -> datetime | None:
 
 
 def _deed(schedule: Schedule, action: str, parts: Parts, *, by: str, reason: str) -> Deed:
-    return Deed(
-        target=f"schedule#{schedule.name}",
-        action=action,
-        by=by,
-        at=parts.clock.now(),
-        reason=reason,
-        details=json.dumps({"version": schedule.version, **definition_record(schedule)}, sort_keys=True),
-        deed_id=f"{parts.chance.bits(64):016x}",
-    )
+    says = {"version": schedule.version, **definition_record(schedule)}
+    return deed_of(f"schedule#{schedule.name}", action, says, parts, by=by, reason=reason)
 
 
 def _checked(schedule: Schedule, parts: Parts) -> Schedule:
+    """That a job could be made of it today: its type is deployed, its payload fits its template."""
+    if schedule.template is not None:
+        template = parts.templates.get(schedule.template, fresh=True)
+        merged(template.payload_text, schedule.payload_text)
+        schedule = replace(schedule, job_type=job_type_from(template, schedule.job_type or None))
     parts.deployment.registry().job_type(parse_job_type(schedule.job_type))
     return schedule
-
-
-def _check_deed(by: str, reason: str) -> None:
-    if not by or not reason:
-        raise InvalidOptionError(
-            (by, reason), "a change of a schedule needs a name and a reason", "Pass by and reason."
-        )
 
 
 def _found(schedule: Schedule | None, name: str) -> Schedule:
@@ -223,7 +209,3 @@ def _made_here(schedule: Schedule | None, name: str, wanted: str) -> Schedule:
     if found.origin is Origin.DEPLOYED:
         raise ScheduleDeployedError(name, wanted)
     return found
-
-
-def _contended(name: str) -> StoreUnavailableError:
-    return StoreUnavailableError(f"schedule {name!r} was changed {_TRIES} times during one change of it; try again")

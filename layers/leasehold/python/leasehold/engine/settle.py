@@ -10,6 +10,7 @@ from leasehold.domain.effects import Effect, EffectKind
 from leasehold.domain.errors import LeaseholdError
 from leasehold.domain.ids import derive_job_id
 from leasehold.domain.lifecycle import SETTLE, Write
+from leasehold.engine.count_ends import count_end
 from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.endings import due_values
 from leasehold.engine.enqueue import OnDuplicate, write
@@ -47,6 +48,8 @@ def settle(entry: DueJob, parts: Parts) -> bool:
             Event.EFFECT_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
         )
         values = due_values(job, now + _TRY_AGAIN_AFTER, now)
+    if not values and job.group_id is not None:
+        return count_end(job, parts)
     try:
         parts.store.jobs.advance(Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values))
     except TransitionRefused:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _SHARD = 0
 
 
+def look_up_template(schedule: Schedule, parts: Parts) -> None:
+    """Jobs of slots are made from the template as it is now, not as it was some seconds ago."""
+    if schedule.template is not None:
+        parts.templates.get(schedule.template, fresh=True)
+
+
 def job_of_slot(
     schedule: Schedule, slot: datetime, parts: Parts, *, kind: str = "slot", created_by: str | None = None
 ) -> Job:
@@ -27,6 +33,7 @@ def job_of_slot(
         job_type=schedule.job_type,
         payload_text=schedule.payload_text,
         priority=schedule.priority,
+        template=schedule.template,
         created_by=created_by or f"schedule:{schedule.name}",
         schedule=schedule.name,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.control import Switch
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.job_type import parse_job_type
+from leasehold.engine.probe import tell_closed
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
@@ -36,19 +37,23 @@ def resume(parts: Parts) -> bool:
 
 
 def pause(job_type: str, parts: Parts, *, by: str, reason: str) -> bool:
-    """Claim no more jobs of one type. Enqueueing them goes on."""
+    """Claim no more jobs of one type. Enqueueing them goes on. An open circuit becomes a pause that no probe ends."""
     parts.deployment.registry().job_type(parse_job_type(job_type))
     changed = parts.store.switchboard.pause(job_type, _switch(parts, by, reason))
     parts.deployment.forget()
     return changed
 
 
-def unpause(job_type: str, parts: Parts) -> bool:
-    """Lift a pause; what waited is looked at at once."""
+def unpause(job_type: str, parts: Parts, *, by: str) -> bool:
+    """Lift a pause, or close a circuit; what waited is looked at at once."""
     now = parts.clock.now()
+    paused = parts.deployment.switches(fresh=True).pauses.get(parse_job_type(job_type))
+    has_breaker = parts.deployment.settings_of(job_type).breaker is not None
     token = request_token("unpause", job_type, f"{parts.chance.bits(64):x}")
-    lifted = parts.store.switchboard.unpause(parse_job_type(job_type), now, token=token)
+    lifted = parts.store.switchboard.unpause(job_type, now, token=token, count_anew=has_breaker)
     parts.deployment.forget()
+    if lifted and paused is not None and paused.circuit is not None:
+        tell_closed(job_type, by, parts)
     return lifted
 
 

@@ -25,6 +25,15 @@ class Event(StrEnum):
     JOB_RELEASED = "job_released"
     JOB_REAPED = "job_reaped"
     JOB_HELD = "job_held"
+    GROUP_CREATED = "group_created"
+    GROUP_STOPPING = "group_stopping"
+    GROUP_ENDED = "group_ended"
+    CIRCUIT_OPENED = "circuit_opened"
+    CIRCUIT_PROBED = "circuit_probed"
+    CIRCUIT_CLOSED = "circuit_closed"
+    DIRECT_RUN_RESERVED = "direct_run_reserved"
+    DIRECT_RUN_STARTED = "direct_run_started"
+    DIRECT_RUN_ENDED = "direct_run_ended"
     LEASE_LOST = "lease_lost"
     POLL_FINISHED = "poll_finished"
     POLL_PAUSED = "poll_paused"
@@ -59,6 +68,8 @@ COMPLETED = Metric("job_completed_total", Unit.COUNT, ("job_type", "status"))
 PROCESSING = Metric("job_processing_seconds", Unit.SECONDS, ("job_type",))
 LATENESS = Metric("job_lateness_seconds", Unit.SECONDS, ("job_type",))
 LEASES_LOST = Metric("job_lease_lost_total", Unit.COUNT, ("job_type",))
+# 1 while a circuit breaker holds the type back, 0 while it does not; types without one have no such figure.
+CIRCUIT_OPEN = Metric("circuit_open", Unit.COUNT, ("job_type",))
 DEAD_LETTER_DEPTH = Metric("dead_letter_depth", Unit.COUNT)
 DEAD_LETTER_OLDEST_AGE = Metric("dead_letter_oldest_age_seconds", Unit.SECONDS)
 
@@ -73,6 +84,7 @@ METRICS: tuple[Metric, ...] = (
     PROCESSING,
     LATENESS,
     LEASES_LOST,
+    CIRCUIT_OPEN,
     DEAD_LETTER_DEPTH,
     DEAD_LETTER_OLDEST_AGE,
 )

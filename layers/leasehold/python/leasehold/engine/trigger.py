@@ -14,7 +14,7 @@ from leasehold.domain.instants import to_text
 from leasehold.domain.recurrence import slots_after
 from leasehold.domain.schedule import Decision, Missed, Overlap, decide
 from leasehold.engine.converge import TELL_AGAIN_AFTER, converge
-from leasehold.engine.slot_job import job_of_slot, tell
+from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
 from leasehold.store.schedules import ScheduleChanged
 from leasehold.store.tokens import request_token
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TRIES = 5
 # How soon a slot that waits for the job before it is looked at again: after an eighth of that job's time so far.
 _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(minutes=10)
-# How soon one is whose job cannot be made, because its type is not deployed.
+# How soon one is whose job cannot be made, because its type is not deployed, or its template is not there.
 _BACK_OFF = timedelta(minutes=5)
 
 
@@ -85,6 +85,8 @@ def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> 
         parts.store.schedules.look_again(schedule, now + _wait(schedule, now), now)
         return [], True
     try:
+        if decision.make:
+            look_up_template(schedule, parts)
         jobs = [job_of_slot(schedule, slot, parts) for slot in decision.make]
     except InvalidInputError:
         # Due again at once, it would fail at once, in every poll.

@@ -24,7 +24,7 @@ class JobContext:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
-        self.logger = _JobLogger(
+        self.logger = JobLogger(
             logging.getLogger(f"leasehold.jobs.{attempt.job.job_type}"),
             {
                 "job_id": attempt.job.job_id,
@@ -78,10 +78,7 @@ class JobContext:
 
     def add_artifact(self, location: str) -> None:
         """Note where this run put something, e.g. an S3 address."""
-        if not 0 < len(location.encode()) <= MAX_ARTIFACT_BYTES:
-            raise InvalidOptionError(location, f"an artifact is 1 to {MAX_ARTIFACT_BYTES} bytes of text", "Shorten it.")
-        if len(self._attempt.artifacts) >= MAX_ARTIFACTS:
-            raise InvalidOptionError(location, f"a run has at most {MAX_ARTIFACTS} artifacts", "Note a folder instead.")
+        check_artifact(location, len(self._attempt.artifacts))
         self._attempt.artifacts.append(location)
 
     def transact_complete(self, items: Sequence[ForeignItem], result: Json = None) -> None:
@@ -93,7 +90,15 @@ class JobContext:
         self._attempt.complete_with(items, None if result is None else encode_result(result))
 
 
-class _JobLogger(logging.LoggerAdapter[logging.Logger]):
+def check_artifact(location: str, noted: int) -> None:
+    """Whether one more may be noted by a run that has noted so many."""
+    if not 0 < len(location.encode()) <= MAX_ARTIFACT_BYTES:
+        raise InvalidOptionError(location, f"an artifact is 1 to {MAX_ARTIFACT_BYTES} bytes of text", "Shorten it.")
+    if noted >= MAX_ARTIFACTS:
+        raise InvalidOptionError(location, f"a run has at most {MAX_ARTIFACTS} artifacts", "Note a folder instead.")
+
+
+class JobLogger(logging.LoggerAdapter[logging.Logger]):
     """Adds the job to every line, next to what the caller adds."""
 
     def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.handover import Handover
 from leasehold.runtime.worker import Worker
 
@@ -15,26 +16,28 @@ if TYPE_CHECKING:
     from leasehold.runtime.handler import BaseJobHandler
 
 
-def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, str]]:
-    """A Lambda function that runs hand-overs with this handler.
+def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, str | None]]:
+    """A Lambda function that runs hand-overs and direct runs with this handler.
 
     It connects at its first invocation, not at import, and returns normally however the job went: the job's own item
-    says so, and Leasehold retries by itself.
+    says so, and Leasehold retries by itself. A direct run's answer says how it went.
     """
 
-    def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str]:
+    def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str | None]:
         from leasehold.aws.container import remaining, worker_id
 
-        handover = Handover.from_event(event)
+        asked = DirectRun.from_event(event) if DirectRun.is_in(event) else Handover.from_event(event)
         container = _container()
         # The registry says which function a type is handed to; a class that names its type is held to it.
-        handlers = {handler.job_type or handover.job_type: handler}
+        handlers = {handler.job_type or asked.job_type: handler}
         worker = Worker(container.parts, handlers, worker_id=worker_id(context))
         try:
-            execution = worker.run(handover, remaining=remaining(context))
+            if isinstance(asked, DirectRun):
+                return worker.run_directly(asked, remaining=remaining(context)).to_document()
+            execution = worker.run(asked, remaining=remaining(context))
         finally:
             container.telemetry.flush()
-        return {"job_id": handover.job_id, "execution": str(execution)}
+        return {"job_id": asked.job_id, "execution": str(execution)}
 
     return lambda_handler
 

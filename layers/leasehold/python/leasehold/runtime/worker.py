@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.client.tracing import trace_context
 from leasehold.domain.errors import NonRetryableError
+from leasehold.domain.payload import decode
 from leasehold.engine.execute import Executor
 from leasehold.runtime.context import JobContext
+from leasehold.runtime.direct import run_directly
 from leasehold.runtime.handler import BaseJobHandler, call
 from leasehold.runtime.heartbeat import heartbeat
 from leasehold.runtime.timeout import run_within
@@ -16,7 +18,9 @@ from leasehold.runtime.timeout import run_within
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
+    from leasehold.domain.payload import Json
     from leasehold.engine.attempt import Attempt
     from leasehold.engine.execute import Execution
     from leasehold.engine.parts import Parts
@@ -39,6 +43,7 @@ class Worker:
         worker_id: str,
         limit_time: bool = True,
     ) -> None:
+        self._parts = parts
         self._handlers = handlers
         self._limit_time = limit_time
         self._executor = Executor(parts, worker_id=worker_id, keep_alive=heartbeat)
@@ -47,20 +52,31 @@ class Worker:
         """Run one hand-over; `remaining` is how long the platform lets this invocation live."""
         return self._executor.execute(handover, self._work(remaining), remaining=remaining)
 
+    def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
+        """Run a handler for a caller who waits for it, without a job."""
+        timeout = self._parts.deployment.settings_of(run.job_type).timeout
+
+        def work(context: JobContext) -> object:
+            return self._handle(decode(run.payload_text), context, timeout, remaining)
+
+        return run_directly(run, work, self._parts, time_left=remaining or timeout)
+
     def _work(self, remaining: timedelta | None) -> Callable[[Attempt], object]:
         def work(attempt: Attempt) -> object:
-            handler = self._handler(attempt.job.job_type)
-            payload = handler.parse(attempt.job.payload)
-            context = JobContext(attempt)
-            with trace_context(attempt.job.trace):
-                if not self._limit_time:
-                    return call(handler, payload, context)
-                limit = attempt.job_type.timeout
-                if remaining is not None:
-                    limit = min(limit, max(remaining - RESERVE, remaining / 2, _SHORTEST))
-                return run_within(limit, lambda: call(handler, payload, context))
+            return self._handle(attempt.job.payload, JobContext(attempt), attempt.job_type.timeout, remaining)
 
         return work
+
+    def _handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
+        handler = self._handler(context.job_type)
+        parsed = handler.parse(payload)
+        with trace_context(context.trace):
+            if not self._limit_time:
+                return call(handler, parsed, context)
+            limit = timeout
+            if remaining is not None:
+                limit = min(limit, max(remaining - RESERVE, remaining / 2, _SHORTEST))
+            return run_within(limit, lambda: call(handler, parsed, context))
 
     def _handler(self, job_type: str) -> BaseJobHandler:
         if job_type not in self._handlers:

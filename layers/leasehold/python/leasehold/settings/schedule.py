@@ -13,6 +13,7 @@ from leasehold.domain.errors import InvalidInputError
 from leasehold.domain.payload import encode_payload
 from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
 from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap
+from leasehold.domain.template import parse_template_name
 from leasehold.settings.section import Unfit
 from leasehold.settings.values import choice, duration, flag, text
 
@@ -50,6 +51,7 @@ class JobSchedule:
     missed_window: timedelta = timedelta(days=1)
     overlap: Overlap | None = None
     payload: Json = None
+    template: str | None = None
     enabled: bool = True
 
     def definition(self, job_type: str) -> Schedule:
@@ -68,6 +70,7 @@ class JobSchedule:
             missed=self.missed,
             missed_window=self.missed_window,
             overlap=self.overlap or default_overlap(self.missed),
+            template=self.template,
         )
 
 
@@ -89,6 +92,7 @@ def read_schedule(schedule: Section) -> JobSchedule:
         missed_window=schedule.read("missed_window", _WINDOW, timedelta(days=1)),
         overlap=schedule.read("overlap", choice(_choices(Overlap)), None),
         payload=schedule.read("payload", _payload, None),
+        template=schedule.read("template", _template, None),
         enabled=schedule.read("enabled", flag, True),
     )
     schedule.close("[schedule]")
@@ -148,6 +152,14 @@ def _timezone(value: object) -> str:
         close = get_close_matches(name, sorted(available_timezones()), n=1)
         fix = f"Did you mean {close[0]}?" if close else "Use an IANA name like Europe/Berlin."
         raise Unfit("there is no such timezone", fix) from None
+
+
+def _template(value: object) -> str:
+    """Only its name: what it says is in the table, and is looked up when a slot comes."""
+    try:
+        return parse_template_name(value)
+    except InvalidInputError as error:
+        raise Unfit(error.reason, error.fix) from None
 
 
 def _payload(value: object) -> Json:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.instants import to_text
 from leasehold.store import keys
-from leasehold.store.table import Put
+from leasehold.store.table import Put, TransactionCancelled
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.store.table import Record
+    from leasehold.store.table import Change, Record, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +47,13 @@ def audited(deed: Deed, previous: str | None) -> tuple[Put, str]:
     head = hashlib.sha256(json.dumps([deed.target, deed.deed_id, record], sort_keys=True).encode()).hexdigest()
     record["head"] = head
     return Put(key=keys.audit(deed.target, to_text(deed.at), deed.deed_id), record=record), head
+
+
+def committed(table: Table, change: Change, record: Put, *, token: str) -> bool:
+    """Make a change together with the record of it; False if its target is not, or no longer, what was read."""
+    try:
+        table.transact([change, record], token=token)
+    except TransactionCancelled as cancelled:
+        # Our own record stands there if an earlier try succeeded and its response was lost.
+        return cast("Record", cancelled.failed.get(1) or {}).get("head") == record.record["head"]
+    return True

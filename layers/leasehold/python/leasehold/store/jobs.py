@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.due import Due, Priority, due_until, hold_lane
-from leasehold.domain.ids import JobId, job_id_of_key, partition_of
+from leasehold.domain.ids import JobId, job_id_of_key, key_of, partition_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.store import keys
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.lifecycle import Write
     from leasehold.store.table import Change, ForeignItem, Record, Table
+
+
+# The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
+_NEIGHBOURS = 3
 
 
 class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
@@ -70,7 +74,15 @@ class DueSchedule:
     due_key: str
 
 
-type DueEntry = DueJob | DueScope | DueSchedule | DueUnreadable
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueGroup:
+    """A group that needs more than the ends of its members: it stops, or its creation may have broken off."""
+
+    group_id: str
+    due_key: str
+
+
+type DueEntry = DueJob | DueScope | DueSchedule | DueGroup | DueUnreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,18 @@ class Jobs:
         """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
         page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
         return DuePage([due_entry(record) for record in page.records], page.cursor)
+
+    def neighbour(self, lane: str, due: Due, *, is_before: bool, besides: JobId) -> str | None:
+        """The position of whoever is due at the same time, directly before or after this place; None if nobody is.
+
+        Entries of the very same position are passed by: only their ids order them, and nothing fits in between.
+        """
+        first, last = due.keys_before if is_before else due.keys_after
+        page = self._table.query(
+            JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_NEIGHBOURS, newest_first=is_before
+        )
+        others = [record for record in page.records if record["SK"] != key_of(besides).sk]
+        return Due.parse(cast("str", others[0]["due_key"])).position if others else None
 
     def next_due(self, lane: str) -> datetime | None:
         """When the lane next needs the poller."""
@@ -218,6 +242,9 @@ def due_entry(record: Record) -> DueEntry:
         return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
     if partition == keys.SCHEDULE:
         return DueSchedule(name=cast("str", record["SK"]), due_key=due_key)
+    group_id = keys.group_of_partition(partition)
+    if group_id is not None:
+        return DueGroup(group_id=group_id, due_key=due_key)
     try:
         return DueJob(
             job_id=job_id_of_key(cast("str", record["SK"])),

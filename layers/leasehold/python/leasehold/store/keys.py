@@ -13,10 +13,17 @@ if TYPE_CHECKING:
 
 CONTROL = "control"
 HALT = "halt"
+# It sorts between the halt and the pauses: one query reads all three, and leaves the larger registry unread.
+NEXT_SLOT = "next-slot#"
 PAUSE = "pause#"
+# Sorts before the halt: the read of all switches, which every poll makes, leaves it out.
+BREAKER = "breaker#"
 REGISTRY = "registry"
 WATCH = "watch"
 SCHEDULE = "schedule"
+TEMPLATE = "template"
+GROUP = "group"
+CALLBACK = "callback"
 # A scope sorts before its seats, so that one query reads the scope's state first: see holds.py.
 SCOPE = "-"
 
@@ -37,6 +44,14 @@ def pause(job_type: str) -> Key:
     return control(PAUSE + job_type)
 
 
+def breaker(job_type: str) -> Key:
+    return control(BREAKER + job_type)
+
+
+def reservation(job_type: str) -> Key:
+    return control(NEXT_SLOT + job_type)
+
+
 def watch(shard: int) -> Key:
     return Key(JOBS, (WATCH, str(shard)))
 
@@ -47,6 +62,28 @@ def residency() -> Key:
 
 def schedule(name: str) -> Key:
     return Key(JOBS, (SCHEDULE, name))
+
+
+def template(name: str) -> Key:
+    return Key(JOBS, (TEMPLATE, name))
+
+
+def group(group_id: str) -> Key:
+    return Key(JOBS, (group_partition(group_id), GROUP))
+
+
+def group_callback(group_id: str) -> Key:
+    """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
+    return Key(JOBS, (group_partition(group_id), CALLBACK))
+
+
+def group_partition(group_id: str) -> str:
+    return f"{GROUP}#{group_id}"
+
+
+def group_of_partition(partition: str) -> str | None:
+    """The group that lives there; None if none does."""
+    return partition.partition("#")[2] if partition.startswith(f"{GROUP}#") else None
 
 
 def audit(target: str, at: str, entry_id: str) -> Key:

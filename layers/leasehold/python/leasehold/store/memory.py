@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
 from leasehold.domain.errors import StoreError
 from leasehold.store.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update
 from leasehold.store.tokens import MAX_LENGTH
@@ -196,6 +196,8 @@ def _holds(condition: Condition, record: Record) -> bool:
             return attribute in record and _text(record[attribute]) > _text(value)
         case NotAfter(attribute, value):
             return attribute in record and _text(record[attribute]) <= _text(value)
+        case Above(attribute, least):
+            return attribute in record and cast("int", record[attribute]) > least
         case AnyOf(conditions):
             return any(_holds(each, record) for each in conditions)
         case _:

@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
@@ -72,6 +73,8 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         document["resources"] = list(job_type.resources)
     if job_type.on_full is not OnFull.WAIT:
         document["on_full"] = str(job_type.on_full)
+    if job_type.breaker is not None:
+        document["breaker"] = _breaker_document(job_type.breaker)
     if job_type.reported_fields:
         document["reported_fields"] = list(job_type.reported_fields)
     if job_type.function is not None:
@@ -93,12 +96,32 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         rate_per_key=_rate_of(document.get("rate_per_key")),
         resources=tuple(document.get("resources", ())),
         on_full=OnFull(document.get("on_full", OnFull.WAIT)),
+        breaker=_breaker_of(document.get("breaker")),
         priority=Priority(document["priority"]),
         max_attempts=document["max_attempts"],
         retry=retry_of(document["retry"]),
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
+    )
+
+
+def _breaker_document(breaker: CircuitBreaker) -> list[float]:
+    lengths = (breaker.window, breaker.probe_after, breaker.longest_pause)
+    return [breaker.failure_rate, breaker.min_runs, *(each.total_seconds() for each in lengths)]
+
+
+def _breaker_of(document: list[float] | None) -> CircuitBreaker | None:
+    if document is None:
+        return None
+    failure_rate, min_runs, *lengths = document
+    window, probe_after, longest_pause = (timedelta(seconds=each) for each in lengths)
+    return CircuitBreaker(
+        failure_rate=failure_rate,
+        min_runs=int(min_runs),
+        window=window,
+        probe_after=probe_after,
+        longest_pause=longest_pause,
     )
 
 

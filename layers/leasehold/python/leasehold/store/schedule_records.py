@@ -28,6 +28,8 @@ def definition_record(schedule: Schedule) -> Record:
     }
     if schedule.priority is not None:
         record["priority"] = int(schedule.priority)
+    if schedule.template is not None:
+        record["template"] = schedule.template
     return record
 
 
@@ -63,6 +65,7 @@ def definition_of(name: str, record: Record) -> Schedule:
         missed_window=timedelta(seconds=read["missed_window"]),
         overlap=Overlap(read["overlap"]),
         priority=Priority(read["priority"]) if "priority" in read else None,
+        template=read.get("template"),
     )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.domain.conditions import Equals, Missing
 from leasehold.domain.due import SERVICE_LANE, Due, position_at
 from leasehold.domain.instants import to_text
 from leasehold.store import keys
-from leasehold.store.audits import audited
-from leasehold.store.definition import JOBS
+from leasehold.store.audits import audited, committed
 from leasehold.store.jobs import insertion
+from leasehold.store.partitions import records_in
 from leasehold.store.schedule_records import schedule_of, schedule_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.schedule import Schedule
     from leasehold.store.audits import Deed
-    from leasehold.store.table import Change, Record, Table
+    from leasehold.store.table import Record, Table
 
-_PAGE = 100
 _DUE = frozenset({"due_lane", "due_key"})
 
 
@@ -45,14 +44,7 @@ class Schedules:
         return schedule_of(record) if record else None
 
     def all(self) -> list[Schedule]:
-        schedules: list[Schedule] = []
-        cursor: Record | None = None
-        while True:
-            page = self._table.query(JOBS, keys.SCHEDULE, limit=_PAGE, after=cursor)
-            schedules += [schedule_of(record) for record in page.records]
-            cursor = page.cursor
-            if cursor is None:
-                return schedules
+        return [schedule_of(record) for record in records_in(self._table, keys.SCHEDULE)]
 
     def commit(self, old: Schedule | None, new: Schedule, deed: Deed, *, due_at: datetime | None, token: str) -> bool:
         """Put a schedule with its audit record; False if it is not, or no longer, what was read.
@@ -68,12 +60,13 @@ class Schedules:
             record={**schedule_record(new), **due, "audit_head": head},
             conditions=_as_read(old) if old else None,
         )
-        return self._together(put, record, token)
+        return committed(self._table, put, record, token=token)
 
     def delete(self, schedule: Schedule, deed: Deed, *, token: str) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
         record, _ = audited(deed, schedule.audit_head)
-        return self._together(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)), record, token)
+        gone = Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule))
+        return committed(self._table, gone, record, token=token)
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""
@@ -115,14 +108,6 @@ class Schedules:
             return schedule_of(self._table.write(change))
         except ConditionFailed:
             raise ScheduleChanged from None
-
-    def _together(self, change: Change, record: Put, token: str) -> bool:
-        try:
-            self._table.transact([change, record], token=token)
-        except TransactionCancelled as cancelled:
-            # Our own record stands there if an earlier try succeeded and its response was lost.
-            return cast("Record", cancelled.failed.get(1) or {}).get("head") == record.record["head"]
-        return True
 
     def _try(self, change: Update | Delete) -> bool:
         try:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.store.breakers import Breakers
 from leasehold.store.dedups import Dedups
+from leasehold.store.groups import Groups
 from leasehold.store.holds import Holds
 from leasehold.store.jobs import Jobs
+from leasehold.store.leases import Leases
 from leasehold.store.letters import Letters
+from leasehold.store.reservations import Reservations
 from leasehold.store.schedules import Schedules
 from leasehold.store.switchboard import Switchboard
+from leasehold.store.templates import Templates
 
 if TYPE_CHECKING:
     from leasehold.store.table import Table
@@ -19,8 +24,13 @@ class Store:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.jobs = Jobs(table)
+        self.breakers = Breakers(table)
         self.dedups = Dedups(table)
+        self.groups = Groups(table)
         self.holds = Holds(table)
+        self.leases = Leases(table)
         self.letters = Letters(table)
+        self.reservations = Reservations(table)
         self.schedules = Schedules(table)
         self.switchboard = Switchboard(table)
+        self.templates = Templates(table)

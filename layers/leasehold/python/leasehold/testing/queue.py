@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.client.groups import Groups
 from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
 from leasehold.domain.control import Registry
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
     from leasehold.domain.payload import Json
+    from leasehold.engine.create_group import GroupCreated
     from leasehold.engine.enqueue import BulkResult, Enqueued
     from leasehold.engine.execute import Execution
     from leasehold.runtime.handler import BaseJobHandler
@@ -77,7 +80,7 @@ class LeaseholdTest:
         self._types: dict[str, JobType] = {}
         self._drained = Drained()
         self.parts = Parts(
-            store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(), telemetry=self.telemetry
+            store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(), telemetry=self.telemetry, caller=self
         )
         self.queue: Queue = _InlineQueue(self.parts, self)
         self.operator = Operator(self.parts, by="test")
@@ -149,8 +152,8 @@ class LeaseholdTest:
                 raise InvalidOptionError(
                     at_most, "drain ran more hand-overs than at_most", "A handler may enqueue or snooze for ever."
                 )
-            if report.claimed:
-                continue  # what just ran may have made more work that is due now
+            if report.claimed or report.settled or report.expired or report.turned_away:
+                continue  # what just ran or ended may have made more work that is due now
             upcoming = self._next_due_at() if until_idle else None
             if upcoming is None or report.stopped_by == "halt":
                 return drained
@@ -162,6 +165,10 @@ class LeaseholdTest:
 
     def run(self, handover: Handover) -> Execution:
         return self._worker.run(handover)
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        """The caller port: direct runs happen here and now."""
+        return self._worker.run_directly(run)
 
     def _next_due_at(self) -> datetime | None:
         lanes = [lane for level in lanes_by_priority(1) for lane in level]
@@ -188,6 +195,24 @@ class _InlineQueue(Queue):
         if self._test.inline:
             self._test.drain()
         return results
+
+    @property
+    def groups(self) -> Groups:
+        return _InlineGroups(self._parts, self._test)
+
+
+class _InlineGroups(Groups):
+    """Groups that run as they are created, if the test asked for that."""
+
+    def __init__(self, parts: Parts, test: LeaseholdTest) -> None:
+        super().__init__(parts)
+        self._test = test
+
+    def create(self, *args: object, **options: object) -> GroupCreated:
+        created = super().create(*args, **options)  # type: ignore[arg-type]
+        if self._test.inline:
+            self._test.drain()
+        return created
 
 
 def _matches(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+
+from leasehold.aws.caller import LambdaCaller, connect_patiently
 from leasehold.client.queue import Queue
 from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
 from leasehold.local.aws.instance import ACCESS_KEY, REGION
@@ -14,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def open_queue(running: Running) -> Queue:
-    client = connect(
-        endpoint_url=running.endpoint,
-        region_name=REGION,
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key=ACCESS_KEY,
-    )
-    return Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=client)
+    options: dict[str, Any] = {
+        "endpoint_url": running.endpoint,
+        "region_name": REGION,
+        "aws_access_key_id": ACCESS_KEY,
+        "aws_secret_access_key": ACCESS_KEY,
+    }
+    caller = LambdaCaller(partial(connect_patiently, **options))
+    return Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=connect(**options), caller=caller)

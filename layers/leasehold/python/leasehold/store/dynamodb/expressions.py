@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
 from leasehold.store.dynamodb.items import to_item, to_value
 from leasehold.store.table import Delete, Put, Update
 
@@ -121,6 +121,8 @@ def _expression(condition: Condition, placeholders: Placeholders) -> str:
             return f"{name(attribute)} > {value(moment)}"
         case NotAfter(attribute, moment):
             return f"{name(attribute)} <= {value(moment)}"
+        case Above(attribute, least):
+            return f"{name(attribute)} > {value(least)}"
         case AnyOf(conditions):
             return "(" + " OR ".join(_expression(each, placeholders) for each in conditions) + ")"
         case _:

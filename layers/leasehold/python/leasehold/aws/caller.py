@@ -1,0 +1,87 @@
+"""Direct runs by synchronous Lambda invokes, each made once: a repeated invoke would run the handler twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
+
+from leasehold.domain.direct_run import COLD_START, DirectAnswer
+from leasehold.domain.errors import DirectRunLostError, DispatchError
+from leasehold.domain.instants import to_text
+from leasehold.domain.job_type import CLOCK_TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+
+
+    from mypy_boto3_lambda import LambdaClient
+
+    from leasehold.domain.direct_run import DirectRun
+    from leasehold.domain.job_type import JobType
+
+_REFUSED = range(400, 500)
+
+
+class LambdaCaller:
+    """`connect` opens a client that waits so long for an answer; by default as boto3 finds region and credentials."""
+
+    def __init__(self, connect: Callable[[timedelta], LambdaClient] | None = None) -> None:
+        self._connect = connect or connect_patiently
+        self._clients: dict[timedelta, LambdaClient] = {}
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        function = job_type.function
+        if function is None:
+            raise DispatchError(f"the registry names no function for job type {job_type.name!r}; deploy again")
+        client = self._client(job_type.timeout + COLD_START + CLOCK_TOLERANCE)
+        payload = json.dumps(run.to_event()).encode()
+        try:
+            answer = client.invoke(FunctionName=function, InvocationType="RequestResponse", Payload=payload)
+            body = answer["Payload"].read()
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in _REFUSED:
+                raise DispatchError(f"function {function!r} was not reached: {error}") from error
+            raise _lost(run, error) from error
+        except (HTTPClientError, IncompleteReadError) as error:
+            raise _lost(run, error) from error
+        except BotoCoreError as error:
+            # What is left fails before the request is sent: no connection, no credentials.
+            raise DispatchError(f"function {function!r} was not reached: {error}") from error
+        document = json.loads(body or b"null")
+        return _crashed(document) if answer.get("FunctionError") else DirectAnswer.from_document(document)
+
+    def _client(self, patience: timedelta) -> LambdaClient:
+        if patience not in self._clients:
+            self._clients[patience] = self._connect(patience)
+        return self._clients[patience]
+
+
+def connect_patiently(patience: timedelta, **options: Any) -> LambdaClient:
+    """A client that waits longer for an answer than the function can take, and asks once."""
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=5,
+        read_timeout=patience.total_seconds(),
+        # A connection on which nothing is said for minutes is forgotten by what lies between.
+        tcp_keepalive=True,
+    )
+    return boto3.client("lambda", config=config, **options)
+
+
+def _crashed(document: object) -> DirectAnswer:
+    """The function itself ended before it could answer: its time was over, or its memory, or it never came up."""
+    told = document if isinstance(document, dict) else {}
+    return DirectAnswer(
+        error=str(told.get("errorMessage") or "the function ended without a word; see its log"),
+        error_code=str(told.get("errorType") or "function_error"),
+    )
+
+
+def _lost(run: DirectRun, error: Exception) -> DirectRunLostError:
+    return DirectRunLostError(run.job_type, run.run_id, str(error), to_text(run.until))

@@ -1,0 +1,98 @@
+"""Jobs that belong together: `queue.groups`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.client.queue import request_of
+from leasehold.domain.errors import InvalidInputError, InvalidMemberError
+from leasehold.domain.group import GroupMode, OnFailure
+from leasehold.domain.job import SYSTEM
+from leasehold.engine import list_groups
+from leasehold.engine.cancel_group import cancel_group, find_group
+from leasehold.engine.create_group import create
+from leasehold.engine.group_plan import GroupRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leasehold.client.queue import NewJob
+    from leasehold.domain.group import Group
+    from leasehold.engine.create_group import GroupCreated
+    from leasehold.engine.draft import JobRequest
+    from leasehold.engine.list_groups import MemberPage
+    from leasehold.engine.parts import Parts
+
+    # Named out here: within the class, `list` is a method.
+    type _Groups = list[Group]
+
+
+class Groups:
+    """
+    >>> made = queue.groups.create(                                            # doctest: +SKIP
+    ...     [NewJob(job="extract"), NewJob(job="transform"), NewJob(job="load")],
+    ...     callback=NewJob(job="tell_team", payload={"channel": "data"}),
+    ...     group_id="import-2026-11-15",
+    ... )
+    >>> queue.groups.get(made.group_id).completed                              # doctest: +SKIP
+    0
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def create(
+        self,
+        jobs: Iterable[NewJob],
+        *,
+        mode: GroupMode | str = GroupMode.SEQUENTIAL,
+        on_failure: OnFailure | str = OnFailure.STOP,
+        callback: NewJob | None = None,
+        group_id: str | None = None,
+        created_by: str = SYSTEM,
+    ) -> GroupCreated:
+        """Make all jobs, and only then let them run: one after the other (`sequential`), or at once (`parallel`).
+
+        on_failure: what a member that ends as a dead letter means for those that wait. `stop` (default): they are
+            cancelled; `skip_remaining`: they complete as skipped; `continue`: nothing. What runs always finishes.
+        callback: a job that the group's end makes, exactly once and in whatever state it ends. Its payload gets a
+            `group` with group_id, state, total, completed, failed, cancelled and skipped.
+        group_id: the same id with the same jobs makes one group, however often it is asked for, and goes on with a
+            creation that broke off. One that nobody goes on with is cancelled after 15 minutes.
+        """
+        request = GroupRequest(
+            members=[_member(number, job) for number, job in enumerate(jobs)],
+            mode=mode,
+            on_failure=on_failure,
+            callback=None if callback is None else request_of(callback),
+            group_id=group_id,
+            created_by=created_by,
+        )
+        return create(request, self._parts)
+
+    def get(self, group_id: str) -> Group:
+        """The group with its counts as they are now; GroupNotFoundError if there is none."""
+        return find_group(group_id, self._parts)
+
+    def members(self, group_id: str, *, start: int = 0, limit: int = 100) -> MemberPage:
+        """Its jobs by their number, from `start` on; the page says where the next one starts.
+
+        >>> page = queue.groups.members("import-2026-11-15")                   # doctest: +SKIP
+        >>> [job.status for job in page.jobs], page.next                       # doctest: +SKIP
+        """
+        return list_groups.members(group_id, self._parts, start=start, limit=limit)
+
+    def cancel(self, group_id: str, *, reason: str) -> Group:
+        """Cancel the members that wait and ask those that run to stop; the group is `cancelled` when all have ended."""
+        return cancel_group(group_id, reason, self._parts)
+
+    def list(self, *, limit: int = 100) -> _Groups:
+        """The groups that were created last, the newest first."""
+        return list_groups.newest(self._parts, limit=limit)
+
+
+def _member(number: int, job: NewJob) -> JobRequest:
+    try:
+        return request_of(job)
+    except InvalidInputError as error:
+        raise InvalidMemberError(number, error) from error

@@ -1,0 +1,133 @@
+"""Count the ends of members: the group goes on, stops or ends in the transaction that counts.
+
+So every end is counted once, whoever crashes; the last one knows that it is the last, and makes the callback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due, position_at
+from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
+from leasehold.domain.lifecycle import SETTLE, Write
+from leasehold.domain.payload import encode
+from leasehold.engine.group_plan import told
+from leasehold.engine.ports import make_stamp
+from leasehold.engine.take_turn import next_turn
+from leasehold.engine.telemetry import Event
+from leasehold.store.groups import GroupChanged, callback_used
+from leasehold.store.jobs import TransitionRefused, insertion, transition
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Change
+
+_TRIES = 5
+# The group's own change is the first of its transaction, the settled member's the second.
+_SETTLED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a group becomes, and what becomes of jobs in the same transaction."""
+
+    group: Group
+    changes: tuple[Change, ...] = ()
+
+
+def count_end(job: Job, parts: Parts) -> bool:
+    """Take an ended member out of the due index and count it; False if somebody did so before."""
+    settled = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due})
+    for _ in range(_TRIES):
+        assert job.group_id is not None
+        # Read after the job was seen to have ended: from then on its turn cannot come any more.
+        group = parts.store.groups.get(job.group_id)
+        if group is None or group.has_ended:
+            return _settle_alone(settled, parts)
+        step = _after(group, job, parts)
+        token = request_token("settle", job.job_id, make_stamp(parts.chance))
+        try:
+            changes = (transition(settled), *step.changes)
+            parts.store.groups.change_with(group, step.group, changes, token=token)
+        except GroupChanged as changed:
+            if _SETTLED in changed.failed:
+                return False
+            continue
+        tell_change(group, step.group, parts)
+        return True
+    # It stays due, and the next poll tries again.
+    return False
+
+
+def _settle_alone(settled: Write, parts: Parts) -> bool:
+    try:
+        parts.store.jobs.advance(settled)
+    except TransitionRefused:
+        return False
+    return True
+
+
+def _after(group: Group, job: Job, parts: Parts) -> Step:
+    end = end_of(job)
+    counted = group.counting({end: 1})
+    if counted.left == 0:
+        return finish(counted, parts)
+    if group.state is not GroupState.RUNNING:
+        return Step(counted)
+    if end is MemberEnd.FAILED and group.on_failure is not OnFailure.CONTINUE:
+        return Step(_stopping(counted, job, parts))
+    if group.mode is GroupMode.SEQUENTIAL and group.turn is not None and job.member == group.turn:
+        turn = next_turn(group, group.turn + 1, parts)
+        return Step(replace(counted, turn=turn.member), turn.changes)
+    return Step(counted)
+
+
+def _stopping(group: Group, job: Job, parts: Parts) -> Group:
+    now = parts.clock.now()
+    stopping = replace(
+        group,
+        state=GroupState.STOPPING,
+        swept=group.total,
+        reason=f"member {job.member} failed: {job.last_error_code or 'unknown'}",
+    )
+    return stopping.due_at(now, now, make_stamp(parts.chance))
+
+
+def finish(group: Group, parts: Parts) -> Step:
+    """The end of a group whose last member has been counted: it makes the callback."""
+    now = parts.clock.now()
+    ended = group.finished(now)
+    job_id = ended.callback_job_id
+    kept = parts.store.groups.callback(group.group_id) if job_id else None
+    if job_id is None or kept is None:
+        return Step(ended)
+    job = replace(
+        kept,
+        job_id=job_id,
+        scheduled_for=now,
+        created_at=now,
+        due=Due(now, position_at(now), job_id),
+        wake=True,
+        payload_text=encode(told(kept, ended)),
+    )
+    # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
+    return Step(ended, (insertion(replace(job, due_lane=job.run_lane)), callback_used(group.group_id)))
+
+
+def tell_change(before: Group, after: Group, parts: Parts) -> None:
+    """Log what became of a group, if its state changed."""
+    if after.state is before.state:
+        return
+    event = Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING
+    parts.telemetry.event(event, **after.progress, reason=after.reason)
+    if after.callback_job_id is not None:
+        parts.telemetry.event(
+            Event.JOB_ENQUEUED,
+            job_id=after.callback_job_id,
+            job_type=after.callback,
+            group_id=after.group_id,
+            created_by=after.created_by,
+        )

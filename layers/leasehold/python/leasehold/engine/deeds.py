@@ -1,0 +1,66 @@
+"""Changes that leave an audit record: made by somebody for a reason, on what was read, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
+from leasehold.domain.run import MAX_REASON_BYTES
+from leasehold.domain.text import fits
+from leasehold.store.audits import Deed
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Record
+
+_TRIES = 5
+_MAX_NAME_BYTES = 256
+# A larger payload stands in its record as a hash: written out, and escaped twice, it could outgrow a DynamoDB item.
+_MAX_PAYLOAD_BYTES = 32 * 1024
+
+
+def check_deed(what: str, by: str, reason: str) -> None:
+    if not fits(by, _MAX_NAME_BYTES) or not fits(reason, MAX_REASON_BYTES):
+        raise InvalidOptionError(
+            (by, reason),
+            f"a change of a {what} needs a name of at most {_MAX_NAME_BYTES} bytes, and a reason of {MAX_REASON_BYTES}",
+            "Pass by and reason.",
+        )
+
+
+def deed_of(target: str, action: str, changed: Record, parts: Parts, *, by: str, reason: str) -> Deed:
+    """`changed` is what the target says from then on."""
+    return Deed(
+        target=target,
+        action=action,
+        by=by,
+        at=parts.clock.now(),
+        reason=reason,
+        details=json.dumps(_bounded(changed), sort_keys=True, ensure_ascii=False),
+        deed_id=f"{parts.chance.bits(64):016x}",
+    )
+
+
+def token_of(deed: Deed) -> str:
+    return request_token(deed.target, deed.deed_id)
+
+
+def insist[Thing](what: str, attempt: Callable[[], Thing | None]) -> Thing:
+    """Read, decide and write, until the write meets what was read; an attempt that came too late answers None."""
+    for _ in range(_TRIES):
+        done = attempt()
+        if done is not None:
+            return done
+    raise StoreUnavailableError(f"{what} was changed {_TRIES} times during one change of it; try again")
+
+
+def _bounded(changed: Record) -> Record:
+    payload = cast("str", changed.get("payload", "")).encode()
+    if len(payload) <= _MAX_PAYLOAD_BYTES:
+        return changed
+    return {**changed, "payload": f"{len(payload)} bytes, sha256 {hashlib.sha256(payload).hexdigest()}"}

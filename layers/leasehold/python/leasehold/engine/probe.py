@@ -1,0 +1,112 @@
+"""Probe: let one job of a type through whose circuit is open, and take its end as the answer.
+
+The claim and the note of who is the probe are one transaction, conditional on the circuit as it was seen: of several
+pollers one sends a probe, and none is sent that nobody knows of. A probe that is never heard of again is replaced.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.breaker import Circuit, CircuitBreaker
+from leasehold.domain.errors import StoreError
+from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
+from leasehold.store.breakers import probe_noted
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.hold import Stop
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Update
+
+# A probe whose worker died is reaped first: that is an answer, too.
+_LEFT_TO_THE_REAPER = timedelta(minutes=1)
+
+
+class Probes:
+    """Which circuits one poll may send a probe into: each once, as the poll saw it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._sent: set[tuple[str, datetime]] = set()
+
+    def due(self, job_type: str, stop: Stop | None) -> Circuit | None:
+        """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
+        circuit = stop.circuit if stop else None
+        if circuit is None or circuit.probe_at > self._parts.clock.now():
+            return None
+        return None if (job_type, circuit.probe_at) in self._sent else circuit
+
+    def note_sent(self, job_type: str, circuit: Circuit) -> None:
+        """By this poll, or by another that was faster."""
+        self._sent.add((job_type, circuit.probe_at))
+
+
+def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, parts: Parts) -> Update:
+    """The part of the claim that makes this job the probe."""
+    replaced_at = parts.clock.now() + job_type.longest_hold + _LEFT_TO_THE_REAPER
+    return probe_noted(job_type.name, circuit, job_id, replaced_at)
+
+
+def probed_by(job_id: JobId, job_type: str, parts: Parts) -> Circuit | None:
+    """The open circuit that this job is the probe of."""
+    circuit = _circuit(job_type, parts, fresh=False)
+    if circuit is not None and circuit.probe != job_id:
+        # It may have been sent since the switches were read: they are cached.
+        circuit = _circuit(job_type, parts, fresh=True)
+    return circuit if circuit is not None and circuit.probe == job_id else None
+
+
+def answer(job_id: JobId, job_type: str, circuit: Circuit, parts: Parts, *, failed: bool | None) -> bool:
+    """The probe is over: close the circuit, or wait again; False if this job is not the probe any more.
+
+    An end that says nothing about the type (`failed` is None) is followed by the next probe after the same wait.
+    """
+    if failed is False:
+        was_probe = _close(job_id, job_type, parts)
+    else:
+        breaker = parts.deployment.settings_of(job_type).breaker or CircuitBreaker()
+        wait = breaker.longer(circuit.wait) if failed else circuit.wait
+        was_probe = _put_off(job_id, job_type, wait, parts)
+    parts.deployment.forget()
+    if was_probe:
+        outcome = {False: "completed", True: "failed", None: "no answer"}[failed]
+        parts.telemetry.event(Event.CIRCUIT_PROBED, job_id=job_id, job_type=job_type, outcome=outcome)
+    return was_probe
+
+
+def give_up(handover: Handover, circuit: Circuit, parts: Parts) -> None:
+    """The probe was not reached, or not allowed to start."""
+    try:
+        answer(handover.job_id, handover.job_type, circuit, parts, failed=None)
+    except StoreError as error:
+        parts.telemetry.event(Event.TIDY_FAILED, job_id=handover.job_id, what="probe", error=str(error))
+
+
+def tell_closed(job_type: str, by: str, parts: Parts) -> None:
+    parts.telemetry.event(Event.CIRCUIT_CLOSED, job_type=job_type, by=by)
+    parts.telemetry.measure(CIRCUIT_OPEN, 0, job_type=job_type)
+
+
+def _close(job_id: JobId, job_type: str, parts: Parts) -> bool:
+    token = request_token("close", job_type, f"{parts.chance.bits(64):x}")
+    closed = parts.store.breakers.close(job_type, job_id, parts.clock.now(), token=token)
+    if closed:
+        tell_closed(job_type, f"probe {job_id}", parts)
+    return closed
+
+
+def _put_off(job_id: JobId, job_type: str, wait: timedelta, parts: Parts) -> bool:
+    until = Circuit(probe_at=parts.clock.now() + wait, wait=wait)
+    return parts.store.breakers.put_off(job_type, job_id, until)
+
+
+def _circuit(job_type: str, parts: Parts, *, fresh: bool) -> Circuit | None:
+    pause = parts.deployment.switches(fresh=fresh).pauses.get(job_type)
+    return pause.circuit if pause else None

@@ -1,0 +1,155 @@
+"""Probes: one job at a time finds out whether a type whose circuit is open works again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold import JobType
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller
+from leasehold.engine.telemetry import Event
+from leasehold.store import keys
+from leasehold.testing import SeededChance
+from tests.contract.circuits import (
+    BREAKER,
+    FAILS,
+    GUARDED,
+    MINUTE,
+    all_ended,
+    circuit,
+    enqueue,
+    guard,
+    open_circuit,
+    outcomes,
+    run,
+    wait_for_probe,
+)
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.contract.world import World
+
+
+def another_poller(world: World, seed: int = 77) -> Poller:
+    """One of another process: it shares nothing with the first but the table and the time."""
+    parts = Parts(store=world.store, clock=world.clock, chance=SeededChance(seed), telemetry=world.recorder)
+    return Poller(parts, world.dispatches, worker_id="another poller")
+
+
+def test_no_job_runs_before_the_probes_time_and_one_runs_then(world: World) -> None:
+    open_circuit(world)
+    jobs = enqueue(world, 3)
+    world.poll()
+
+    world.clock.advance(BREAKER.probe_after - timedelta(milliseconds=4))
+    assert world.claim() == []
+    wait_for_probe(world)
+
+    assert [handover.job_id for handover in world.claim()] == jobs[:1]
+    world.clock.advance(MINUTE)
+    assert world.claim() == []
+
+
+def test_a_probe_that_completes_closes_the_circuit_and_all_held_jobs_run(world: World) -> None:
+    open_circuit(world)
+    jobs = enqueue(world, 5)
+    world.poll()
+    wait_for_probe(world)
+
+    assert world.work() == ["completed"]
+
+    assert world.operator.switches().pauses == {}
+    assert world.table.get(keys.breaker("report")) is None
+    assert outcomes(world) == ["completed"]
+    assert [each["by"] for each in world.recorder.of(Event.CIRCUIT_CLOSED)] == [f"probe {jobs[0]}"]
+    assert world.work() == ["completed"] * 4
+
+
+def test_a_job_that_falls_due_after_the_probes_time_is_the_probe(world: World) -> None:
+    open_circuit(world)
+    wait_for_probe(world)
+
+    assert run(world, "done") == ["completed"]
+    assert circuit(world) is None
+
+
+def test_each_failing_probe_doubles_the_wait_up_to_the_longest(world: World) -> None:
+    open_circuit(world)
+    jobs = enqueue(world, 6)
+    world.poll()
+    waits = []
+
+    for _ in range(3):
+        wait_for_probe(world)
+        world.script.then(FAILS)
+        assert world.work() == ["failed"]
+        found = circuit(world)
+        assert found is not None
+        assert found.probe is None
+        waits.append(found.probe_at - world.clock.now())
+
+    assert waits == [2 * MINUTE, 3 * MINUTE, 3 * MINUTE]
+    assert outcomes(world) == ["failed"] * 3
+    wait_for_probe(world)
+    assert all_ended(world, jobs[3:])
+
+
+def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second poll runs when the first has seen that a probe is due, and has not sent it yet."""
+    open_circuit(world)
+    jobs = enqueue(world, 4)
+    world.poll()
+    wait_for_probe(world)
+    claim, rivals = world.store.holds.claim, [another_poller(world)]
+
+    def claim_late(*args: object, **options: object) -> None:
+        if rivals:
+            rivals.pop().poll()
+        claim(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.store.holds, "claim", claim_late)
+
+    handovers = world.claim()
+
+    assert rivals == []
+    assert len(handovers) == 1
+    assert handovers[0].token.startswith("another poller")
+    found = circuit(world)
+    assert found is not None
+    assert found.probe == handovers[0].job_id
+    assert world.worker.run(handovers[0]) == "completed"
+    assert all_ended(world, jobs)
+
+
+def test_a_probe_takes_its_seat_and_waits_for_it_like_any_other(world: World) -> None:
+    guard(world, JobType(name="report", breaker=BREAKER, retry=GUARDED.retry, concurrency=1))
+    run(world, *[FAILS] * 3)
+    first, other = enqueue(world, 2)
+    (last,) = world.claim()
+    world.script.then(FAILS)
+    assert (last.job_id, world.worker.run(last)) == (first, "failed")
+    wait_for_probe(world)
+
+    (probe,) = world.claim()
+
+    assert probe.job_id == other
+    assert world.job(other).seat is not None
+    assert world.worker.run(probe) == "completed"
+    assert circuit(world) is None
+    assert run(world, "done") == ["completed"]
+
+
+def test_a_worker_whose_switches_are_cached_still_knows_the_probe(world: World) -> None:
+    open_circuit(world)
+    enqueue(world, 1)
+    wait_for_probe(world)
+    world.parts.deployment.switches(fresh=True)
+    cached = world.parts.deployment._switches
+    (probe,) = world.claim()
+
+    world.parts.deployment._switches = cached
+
+    assert world.worker.run(probe) == "completed"
+    assert circuit(world) is None

@@ -1,0 +1,73 @@
+"""What it costs to change the order of jobs: measured, and every change of these figures is meant."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobType, Priority
+from leasehold.engine.poll import Poller
+from tests.meter import Meter
+from tests.real_queue import Inbox, RealQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.domain.ids import JobId
+
+pytestmark = pytest.mark.dynoxide
+
+
+@pytest.fixture
+def deployed(dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]) -> RealQueue:
+    return RealQueue(make_client(dynoxide_endpoint), [JobType(name="send_order_receipt")])
+
+
+def enqueue(deployed: RealQueue, count: int) -> list[JobId]:
+    at = deployed.clock.now() + timedelta(hours=1)
+    made = []
+    for number in range(count):
+        made.append(deployed.queue.enqueue("send_order_receipt", {"order": number}, run_at=at).job_id)
+        deployed.clock.advance(timedelta(milliseconds=1))
+    return made
+
+
+def cost(deployed: RealQueue, change: Callable[[], object]) -> tuple[int, float, float]:
+    """Writes, write units and read units."""
+    reading = Meter(deployed.client).during(change)
+    print(f"\n{dict(reading.requests)}: {reading.write_units:g} write units, {reading.read_units:g} read units")
+    assert not reading.refusals
+    return reading.writes, reading.write_units, reading.read_units
+
+
+def test_a_move_costs_one_write_of_three_units_and_two_and_a_half_read_units(deployed: RealQueue) -> None:
+    first, *_, last = enqueue(deployed, 4)
+    deployed.queue.reprioritise(first, Priority.HIGH)
+
+    assert cost(deployed, lambda: deployed.queue.move(last, before=first)) == (1, 3, 2.5)
+
+
+def test_what_a_move_costs_does_not_depend_on_how_many_wait_in_the_lane(deployed: RealQueue) -> None:
+    made = enqueue(deployed, 200)
+
+    assert cost(deployed, lambda: deployed.queue.move(made[-1], after=made[100])) == (1, 3, 2.5)
+
+
+def test_a_held_job_is_moved_at_the_same_price(deployed: RealQueue) -> None:
+    first, *_, last = enqueue(deployed, 4)
+    deployed.operator.pause("send_order_receipt", reason="the printer is on fire")
+    deployed.clock.advance(timedelta(hours=1))
+    assert Poller(deployed.process(), Inbox(), worker_id="poller").poll().held == 4
+
+    assert cost(deployed, lambda: deployed.queue.move(last, before=first)) == (1, 3, 2.5)
+
+
+def test_reprioritising_and_running_now_cost_one_write_of_three_units(deployed: RealQueue) -> None:
+    first, last = enqueue(deployed, 2)
+
+    assert cost(deployed, lambda: deployed.queue.reprioritise(first, Priority.CRITICAL)) == (1, 3, 2)
+    assert cost(deployed, lambda: deployed.queue.reschedule(last)) == (1, 3, 1)

@@ -1,0 +1,50 @@
+"""docs/limits.md says what the code does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leasehold import JobType, Limit, Poller, Registry
+from leasehold.domain.limits import MAX_SEATS, OnFull
+from leasehold.engine.poll import PollSettings
+from leasehold.settings.limits import read_limits
+from leasehold.settings.section import Section
+from leasehold.testing import LeaseholdTest
+from tests.docs.markdown import code_blocks, text_of
+
+PAGE = "docs/limits.md"
+
+
+def test_its_settings_are_those_of_a_job_toml() -> None:
+    root = Section("job.toml", {}, [])
+
+    settings = read_limits(root)
+
+    assert [name for name in settings if f"`{name}" not in text_of(PAGE)] == []
+
+
+def test_it_names_every_choice_for_a_full_limit_and_the_largest_one() -> None:
+    page = text_of(PAGE)
+
+    assert [each for each in OnFull if f"- `{each}`" not in page] == []
+    assert f"up to {MAX_SEATS}" in page
+
+
+def test_the_share_of_the_lowest_priority_is_the_stated_one() -> None:
+    assert "Every fifth look" in text_of(PAGE)
+    assert PollSettings().lower_share == 1 / 5
+
+
+def test_its_examples_run() -> None:
+    enqueue, policy = code_blocks(PAGE, "python")
+    test = LeaseholdTest(types=[JobType(name="user_sync", concurrency_per_key=1)])
+    shown: dict[str, Any] = {"queue": test.queue}
+
+    exec(enqueue, shown)
+    exec(policy, shown)
+
+    assert [job.concurrency_key for job in test.jobs()] == ["tenant-1"]
+    own = shown["OneTenantAtATime"]()
+    plain = JobType(name="plain")
+    assert own.limits_of(plain, "t", Registry(types={"plain": plain})) == (Limit(scope="tenant:t", seats=1),)
+    assert Poller(test.parts, test, worker_id="w", policy=own).poll().claimed == 1

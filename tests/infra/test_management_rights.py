@@ -1,0 +1,95 @@
+"""What a program may do that was let to manage schedules or templates: exactly what these clients call."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobType, Queue
+from leasehold.domain.errors import UnknownTemplateError
+from tests.infra.iam import Call
+from tests.infra.recorded_calls import RecordedCalls
+from tests.infra.test_rights import TABLE, granted, unused
+from tests.real_queue import RealQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.testing import FakeClock
+
+pytestmark = pytest.mark.dynoxide
+
+HOUR = timedelta(hours=1)
+
+
+def manage_templates(queue: Queue, _clock: FakeClock) -> None:
+    queue.templates.create("nightly", "report", {"n": 1})
+    queue.templates.update("nightly", priority=3)
+    queue.templates.get("nightly")
+    queue.templates.list()
+    queue.templates.delete("nightly")
+    with suppress(UnknownTemplateError):
+        queue.templates.get("nightly")
+
+
+def manage_schedules(queue: Queue, clock: FakeClock) -> None:
+    schedules = queue.schedules
+    schedules.create("hourly", "report", every=HOUR)
+    with suppress(UnknownTemplateError):
+        schedules.update("hourly", template="nightly")
+    schedules.pause("hourly", reason="noise")
+    schedules.resume("hourly")
+    schedules.list()
+    schedules.trigger("hourly")
+    clock.advance(HOUR)
+    schedules.backfill("hourly", clock.now() - HOUR, clock.now())
+    schedules.delete("hourly")
+
+
+@pytest.fixture
+def managed(
+    request: pytest.FixtureRequest, dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
+) -> set[Call]:
+    """What all that a client offers has called, as if it were on the deployed table."""
+    deployed = RealQueue(make_client(dynoxide_endpoint), [JobType(name="report")])
+    calls = RecordedCalls(deployed.client)
+    request.param(Queue(deployed.process()), deployed.clock)
+    (made,) = calls.by_actor.values()
+    return {replace(call, resource=call.resource.replace(deployed.names.jobs, "leasehold-dev-jobs")) for call in made}
+
+
+GRANTS = pytest.mark.parametrize(
+    ("managed", "grant"),
+    [(manage_templates, "grant_manage_templates"), (manage_schedules, "grant_manage_schedules")],
+    indirect=["managed"],
+)
+
+
+@GRANTS
+def test_whoever_may_manage_them_is_allowed_all_that_this_calls_and_no_more(managed: set[Call], grant: str) -> None:
+    role = granted(grant)
+
+    assert [call for call in managed if not role.allowing(call)] == []
+    assert unused(role, managed) == set()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call("dynamodb:PutItem", TABLE, ("job",)),
+        Call("dynamodb:PutItem", TABLE, ("schedule",)),
+        Call("dynamodb:UpdateItem", TABLE, ("template",)),
+        Call("dynamodb:DeleteItem", TABLE, ("audit#template#nightly",)),
+        Call("dynamodb:PutItem", TABLE, ("audit#schedule#hourly",)),
+        Call("dynamodb:PutItem", TABLE, ("control",)),
+    ],
+    ids=lambda call: f"{call.action} {call.leading_keys[0]}",
+)
+def test_who_manages_templates_may_do_nothing_else(call: Call) -> None:
+    assert granted("grant_manage_templates").allowing(call) == []
