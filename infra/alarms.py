@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
 from infra.metrics import MINUTE, own_metric, table_metric
-from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
+from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +106,13 @@ class Alarms(Construct):
             above=_OLDEST_DUE_SECONDS,
             periods=3,
         )
+        if handler.folder.job_type.breaker is not None:
+            self._alarm(
+                f"CircuitOpen-{job_type}",
+                f"Too many runs of {job_type} failed: its circuit breaker holds its jobs back and tries one at a time.",
+                own_metric(self._stage, CIRCUIT_OPEN, statistic="Maximum", job_type=job_type),
+                above=0,
+            )
         self._alarm(
             f"LeasesLost-{job_type}",
             f"Workers of {job_type} lose their leases: they run longer than their lease, or die.",

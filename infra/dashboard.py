@@ -58,14 +58,21 @@ class Dashboard(Construct):
             self._graph("Processing p99, seconds", telemetry.PROCESSING, "p99"),
             self._graph("Leases lost", telemetry.LEASES_LOST, "Sum"),
         )
+        guarded = [handler.folder.name for handler in handlers if handler.folder.job_type.breaker is not None]
+        if guarded:
+            self.dashboard.add_widgets(self._graph("Open circuits", telemetry.CIRCUIT_OPEN, "Maximum", guarded))
         self.dashboard.add_widgets(*self._of_the_poller(poller))
         self.dashboard.add_widgets(*self._of_the_table(jobs.table_name))
         for handler in handlers:
             self.dashboard.add_widgets(*self._of_a_type(handler))
 
-    def _graph(self, title: str, metric: telemetry.Metric, statistic: str) -> cloudwatch.GraphWidget:
+    def _graph(
+        self, title: str, metric: telemetry.Metric, statistic: str, types: Sequence[str] | None = None
+    ) -> cloudwatch.GraphWidget:
+        """A line for each of these types, by default for all."""
         lines = [
-            own_metric(self._stage, metric, statistic=statistic, label=name, job_type=name) for name in self._types
+            own_metric(self._stage, metric, statistic=statistic, label=name, job_type=name)
+            for name in types or self._types
         ]
         return cloudwatch.GraphWidget(title=title, left=lines, width=8)
 

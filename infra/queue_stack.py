@@ -24,6 +24,7 @@ from infra.rights import (
     key_statements,
     manage_schedules_statements,
     manage_templates_statements,
+    run_now_statements,
     schedule_statements,
 )
 from infra.schedules import ScheduleTrigger, ScheduleWakes
@@ -91,6 +92,7 @@ class QueueStack(Stack):
             )
             for folder in folders
         ]
+        self._handlers = {handler.folder.name: handler for handler in handlers}
         wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
         schedules = schedules_of(folders)
         self.poller = Poller(
@@ -175,6 +177,18 @@ class QueueStack(Stack):
         """Let a program of yours use `queue.templates`, and nothing else."""
         for statement in [
             *manage_templates_statements(self._jobs),
+            *(key_statements(self._key) if self._key else []),
+        ]:
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def grant_run_now(self, grantee: iam.IGrantable, job_type: str) -> None:
+        """Let a program of yours use `queue.run_now` with one job type."""
+        handler = self._handlers.get(job_type)
+        if handler is None:
+            known = ", ".join(sorted(self._handlers)) or "none"
+            raise ValueError(f"grant_run_now: there is no job type {job_type!r}. Deployed are: {known}.")
+        for statement in [
+            *run_now_statements(handler.folder.job_type, self._jobs, handler.function),
             *(key_statements(self._key) if self._key else []),
         ]:
             grantee.grant_principal.add_to_principal_policy(statement)

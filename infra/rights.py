@@ -11,20 +11,23 @@ from aws_cdk import aws_iam as iam
 
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
-from leasehold.store.keys import scope_partition
+from leasehold.store.keys import circuit, scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_lambda as lambda_
 
     from infra.stages import Stage
     from leasehold.domain.job_type import JobType
 
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 JOB_PARTITIONS = ("job", "job#*")
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
+CIRCUIT_PARTITIONS = ("circuit#*",)
 CONTROL_PARTITIONS = ("control",)
 WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
@@ -45,6 +48,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
         _on_keys("WorkOnScopes", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
+        _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
         _on_index("FindDue", jobs, DUE_INDEX.name),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
         _on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
@@ -60,6 +64,7 @@ def handler_statements(
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
     ]
 
@@ -138,6 +143,25 @@ def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     ]
 
 
+def run_now_statements(
+    job_type: JobType, jobs: dynamodb.ITable, function: lambda_.IFunction
+) -> list[iam.PolicyStatement]:
+    """What a program needs to run one type directly.
+
+    The reservation is a record of control, and IAM tells partitions apart, not records: who may reserve could also
+    lift a halt. Give it to programs that you would let do that.
+    """
+    seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", *_WRITES]
+    holders = [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], JOB_PARTITIONS)]
+    return [
+        _on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
+        _on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
+        *holders,
+        _on_index("FindRunning", jobs, DUE_INDEX.name),
+        iam.PolicyStatement(sid="Call", actions=["lambda:InvokeFunction"], resources=[function.function_arn]),
+    ]
+
+
 def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What Lambda needs to read a stream on a function's behalf."""
     assert table.table_stream_arn is not None
@@ -161,6 +185,12 @@ def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
             resources=[key.key_arn],
         )
     ]
+
+
+def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
+    actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
+    return _on_keys("BreakCircuit", jobs, actions, [circuit(job_type.name).values[0]])
 
 
 def _seats_of(job_type: JobType, stage: Stage) -> list[str]:

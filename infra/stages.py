@@ -13,7 +13,7 @@ from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAX_SHARDS = 4096  # a job's id has twelve bits for its shard
+MAX_SHARDS = 4095  # a job's id has twelve bits for its shard; the last is that of the system's own jobs
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 

@@ -58,7 +58,7 @@ class LocalStack:
 
     @property
     def operator(self) -> Operator:
-        return Operator(self.queue.parts, by="e2e")
+        return Operator(self.queue.parts)
 
     def client(self, service: str) -> Any:
         return client(self.running, service)

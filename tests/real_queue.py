@@ -47,7 +47,7 @@ class RealQueue:
         create_tables(self.client, self.names)
         self.parts = self.process()
         self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts, by="ada")
+        self.operator = Operator(self.parts)
         self.operator.publish(
             Registry(
                 types={each.name: each for each in self.types},

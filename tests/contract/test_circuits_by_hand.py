@@ -24,7 +24,7 @@ def test_lifting_the_pause_by_hand_closes_the_circuit_and_counts_anew(world: Wor
     assert world.work() == ["completed"] * 3
     assert all(world.status(job_id) is JobStatus.COMPLETED for job_id in jobs)
     assert [each["by"] for each in world.recorder.of(Event.CIRCUIT_CLOSED)] == ["ada"]
-    record = world.table.get(keys.breaker("report"))
+    record = world.table.get(keys.circuit("report"))
     assert record is not None
     assert (record["runs"], record["failures"]) == (3, 0)
 

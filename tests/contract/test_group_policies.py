@@ -107,8 +107,8 @@ def test_a_member_that_waits_for_its_next_try_is_ended_like_those_that_never_ran
 
 
 def test_a_stop_ends_and_counts_more_members_than_one_visit_sees(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.engine.tend_group._PAGE", 2)
-    monkeypatch.setattr("leasehold.engine.tend_group._PAGES_A_VISIT", 2)
+    monkeypatch.setattr("leasehold.engine.sweep_group._PAGE", 2)
+    monkeypatch.setattr("leasehold.engine.sweep_group._PAGES_A_VISIT", 2)
     make(world, 12)
     world.script.then(BROKEN)
 
@@ -156,7 +156,7 @@ def test_a_cancel_ends_what_waits_and_asks_what_runs_to_stop(world: World) -> No
 def test_a_member_that_completes_after_the_cancel_counts_as_completed(world: World) -> None:
     make(world, 3)
     (handover,) = world.claim()
-    world.script.then(lambda _context: world.queue.groups.cancel("import", reason="wrong file") and None)
+    world.script.then(lambda _context: str(world.queue.groups.cancel("import", reason="wrong file").state))
 
     assert world.worker.run(handover) == "completed"
     run_out(world)

@@ -119,7 +119,7 @@ def test_a_halt_tells_who_when_and_why_and_a_second_one_changes_nothing(world: W
     halted_at = world.clock.now()
     world.clock.advance(timedelta(minutes=1))
 
-    assert not Operator(world.parts, by="bob").halt(reason="me too")
+    assert not Operator(world.parts).halt(reason="me too")
 
     halt = world.operator.switches().halt
     assert halt is not None

@@ -9,7 +9,7 @@ import pytest
 from leasehold.domain.lifecycle import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
 from leasehold.engine.endings import Failure, dead_letter_of
 from leasehold.store import keys
-from leasehold.store.jobs import Jobs, TransitionRefused
+from leasehold.store.jobs import Jobs, TransitionRefused, letter_insertion
 from leasehold.store.table import Put
 from tests.contract.transition_cases import JOB_ID, LATER, NOW, RUN, due_of, satisfying, write_of
 
@@ -97,10 +97,10 @@ def test_a_repeated_burial_succeeds_and_leaves_one_letter(table: Table) -> None:
     letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
     write = write_of(DEAD_LETTER)
 
-    Jobs(table).bury(write, letter, token="burial")
+    Jobs(table).advance_with(write, [letter_insertion(letter)], token="burial")
     stored = table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))
     # Another token, as if the ten minutes of the first were over: now only the signature can tell.
-    Jobs(table).bury(write, letter, token="burial-again")
+    Jobs(table).advance_with(write, [letter_insertion(letter)], token="burial-again")
 
     assert (table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))) == stored
     assert stored[1] is not None
@@ -114,7 +114,7 @@ def test_a_burial_that_is_refused_leaves_no_letter(table: Table) -> None:
     letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
 
     with pytest.raises(TransitionRefused):
-        Jobs(table).bury(write_of(DEAD_LETTER), letter, token="burial-refused")
+        Jobs(table).advance_with(write_of(DEAD_LETTER), [letter_insertion(letter)], token="burial-refused")
 
     assert table.get(keys.dead_letter(JOB_ID)) is None
     assert table.get(keys.job(JOB_ID)) == {**keys.job(JOB_ID).attributes, **record}

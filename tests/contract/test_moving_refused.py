@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +21,6 @@ from leasehold.domain.group import group_scope
 from leasehold.domain.ids import make_job_id, shard_of
 from leasehold.domain.position import MAX_POSITION_LENGTH
 from leasehold.store import keys
-from leasehold.store.jobs import TransitionRefused
 from leasehold.store.table import Update
 from tests.contract.line import Line
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold import Job
-    from leasehold.domain.lifecycle import Write
     from tests.contract.world import World
 
 
@@ -133,14 +131,15 @@ def test_a_job_that_is_claimed_while_it_is_moved_runs_once_and_the_mover_is_told
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line.enqueue("ab")
-    advance = line.world.store.jobs.advance
+    audits = line.world.store.audits
+    commit = audits.commit
 
-    def claim_first(write: Write) -> Job:
-        monkeypatch.setattr(line.world.store.jobs, "advance", advance)
+    def claim_first(*args: Any, **options: Any) -> bool:
+        monkeypatch.setattr(audits, "commit", commit)
         assert line.claimed() == "ab"
-        return advance(write)
+        return commit(*args, **options)
 
-    monkeypatch.setattr(line.world.store.jobs, "advance", claim_first)
+    monkeypatch.setattr(audits, "commit", claim_first)
 
     with pytest.raises(WrongStateError, match="it is in_progress"):
         line.move("b", before="a")
@@ -151,14 +150,15 @@ def test_a_job_that_is_held_while_it_is_moved_is_moved_where_it_is_held(
 ) -> None:
     line.enqueue("abc", "email")
     line.world.operator.pause("email", reason="provider is down")
-    advance = line.world.store.jobs.advance
+    audits = line.world.store.audits
+    commit = audits.commit
 
-    def hold_first(write: Write) -> Job:
-        monkeypatch.setattr(line.world.store.jobs, "advance", advance)
+    def hold_first(*args: Any, **options: Any) -> bool:
+        monkeypatch.setattr(audits, "commit", commit)
         assert line.world.poll().held == 3
-        return advance(write)
+        return commit(*args, **options)
 
-    monkeypatch.setattr(line.world.store.jobs, "advance", hold_first)
+    monkeypatch.setattr(audits, "commit", hold_first)
 
     assert line.move("c", before="a").is_held
 
@@ -171,20 +171,17 @@ def test_a_move_whose_response_was_lost_is_recognised_even_if_the_job_was_claime
     line: Line, claimed_meanwhile: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line.enqueue("ab")
-    advance = line.world.store.jobs.advance
-    tries: list[Write] = []
+    audits = line.world.store.audits
+    commit = audits.commit
+    tries: list[bool] = []
 
-    def answer_only_the_retry(write: Write) -> Job:
-        tries.append(write)
-        advance(write)
-        monkeypatch.setattr(line.world.store.jobs, "advance", advance)
+    def answer_only_the_retry(*args: Any, **options: Any) -> bool:
+        tries.append(commit(*args, **options))
         if claimed_meanwhile:
             assert line.claimed() == "ba"
-        with pytest.raises(TransitionRefused) as refused:
-            advance(write)
-        raise refused.value
+        return commit(*args, **options)
 
-    monkeypatch.setattr(line.world.store.jobs, "advance", answer_only_the_retry)
+    monkeypatch.setattr(audits, "commit", answer_only_the_retry)
 
     moved = line.move("b", before="a")
 

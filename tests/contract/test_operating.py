@@ -88,7 +88,7 @@ def test_a_retry_of_an_ended_job_is_a_new_job(world: World) -> None:
     world.script.then(NonRetryableError("broken"))
     world.work()
 
-    again = world.queue.retry(job_id, created_by="ada", priority=Priority.HIGH)
+    again = world.queue.retry(job_id, priority=Priority.HIGH)
 
     assert again.created
     job = world.job(again.job_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold import JobType
+from leasehold import JobType, Worker
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
@@ -25,6 +25,7 @@ from tests.contract.circuits import (
     run,
     wait_for_probe,
 )
+from tests.contract.handlers import scripted
 
 if TYPE_CHECKING:
     import pytest
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from tests.contract.world import World
 
 
-def another_poller(world: World, seed: int = 77) -> Poller:
-    """One of another process: it shares nothing with the first but the table and the time."""
-    parts = Parts(store=world.store, clock=world.clock, chance=SeededChance(seed), telemetry=world.recorder)
-    return Poller(parts, world.dispatches, worker_id="another poller")
+def another_process(world: World) -> Parts:
+    """It shares nothing with the first but the table and the time."""
+    return Parts(store=world.store, clock=world.clock, chance=SeededChance(77), telemetry=world.recorder)
 
 
 def test_no_job_runs_before_the_probes_time_and_one_runs_then(world: World) -> None:
@@ -61,7 +61,7 @@ def test_a_probe_that_completes_closes_the_circuit_and_all_held_jobs_run(world: 
     assert world.work() == ["completed"]
 
     assert world.operator.switches().pauses == {}
-    assert world.table.get(keys.breaker("report")) is None
+    assert world.table.get(keys.circuit("report")) is None
     assert outcomes(world) == ["completed"]
     assert [each["by"] for each in world.recorder.of(Event.CIRCUIT_CLOSED)] == [f"probe {jobs[0]}"]
     assert world.work() == ["completed"] * 4
@@ -102,7 +102,8 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
     jobs = enqueue(world, 4)
     world.poll()
     wait_for_probe(world)
-    claim, rivals = world.store.holds.claim, [another_poller(world)]
+    rival = Poller(another_process(world), world.dispatches, worker_id="another poller")
+    claim, rivals = world.store.holds.claim, [rival]
 
     def claim_late(*args: object, **options: object) -> None:
         if rivals:
@@ -141,15 +142,17 @@ def test_a_probe_takes_its_seat_and_waits_for_it_like_any_other(world: World) ->
     assert run(world, "done") == ["completed"]
 
 
-def test_a_worker_whose_switches_are_cached_still_knows_the_probe(world: World) -> None:
+def test_a_worker_that_read_the_circuit_before_the_probe_was_sent_still_starts_it(world: World) -> None:
     open_circuit(world)
-    enqueue(world, 1)
+    enqueue(world, 2)
     wait_for_probe(world)
-    world.parts.deployment.switches(fresh=True)
-    cached = world.parts.deployment._switches
+    elsewhere = another_process(world)
+    worker = Worker(elsewhere, {"report": scripted(world.script)}, worker_id="elsewhere", limit_time=False)
+    cached = elsewhere.deployment.circuit("report")
+    assert cached is not None
+    assert cached.probe is None
     (probe,) = world.claim()
 
-    world.parts.deployment._switches = cached
+    assert worker.run(probe) == "completed"
 
-    assert world.worker.run(probe) == "completed"
     assert circuit(world) is None

@@ -187,12 +187,12 @@ def test_a_type_that_is_not_deployed_any_more_is_not_asked_for_at_every_poll(wor
 
 def test_a_pause_runs_nothing_and_what_passed_meanwhile_is_not_made_up_for(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR, missed="all")
-    world.queue.schedules.pause("hourly", reason="noise", by="ada")
+    world.queue.schedules.pause("hourly", reason="noise")
     world.clock.move_to(TWO + timedelta(minutes=1))
     assert world.poll().triggered == 0
     assert world.queue.schedules.next_runs("hourly") == []
 
-    world.queue.schedules.resume("hourly", by="ada")
+    world.queue.schedules.resume("hourly")
 
     assert trigger("hourly", world.parts) == []
     assert world.queue.schedules.next_runs("hourly", 1) == [THREE]
@@ -214,12 +214,15 @@ def test_a_new_plan_counts_from_its_change_and_the_same_plan_goes_on(world: Worl
 
 
 def test_every_change_leaves_a_record_and_the_records_are_a_chain(world: World) -> None:
-    world.queue.schedules.create("hourly", "report", every=HOUR, by="ada", reason="we need it")
+    world.queue.schedules.create("hourly", "report", every=HOUR, reason="we need it")
     world.clock.advance(timedelta(seconds=1))
-    world.queue.schedules.pause("hourly", reason="noise", by="bob")
+    world.act_as("bob")
+    world.queue.schedules.pause("hourly", reason="noise")
     world.clock.advance(timedelta(seconds=1))
-    world.queue.schedules.pause("hourly", reason="again", by="eve")
-    world.queue.schedules.delete("hourly", reason="no longer", by="ada")
+    world.act_as("eve")
+    world.queue.schedules.pause("hourly", reason="again")
+    world.act_as("ada")
+    world.queue.schedules.delete("hourly", reason="no longer")
 
     records = audits(world, "hourly")
 
@@ -295,7 +298,7 @@ def test_eventbridge_forgets_what_is_paused_and_learns_it_again(world: World, mi
 def test_a_run_by_hand_is_one_a_minute_and_outside_of_the_plan(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
 
-    first = world.queue.schedules.trigger("hourly", by="ada")
+    first = world.queue.schedules.trigger("hourly")
 
     assert world.queue.schedules.trigger("hourly") == first
     assert (world.job(first).created_by, world.job(first).schedule) == ("ada", "hourly")

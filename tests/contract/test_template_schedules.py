@@ -75,7 +75,7 @@ def test_the_schedules_own_priority_wins(world: World, hourly: Schedule) -> None
 def test_runs_by_hand_and_backfills_come_from_the_template_too(world: World, hourly: Schedule) -> None:
     world.clock.move_to(TWO)
 
-    by_hand = world.queue.schedules.trigger("hourly", by="ada")
+    by_hand = world.queue.schedules.trigger("hourly")
     made = world.queue.schedules.backfill("hourly", ONE, TWO)
 
     assert [world.job(each).payload for each in (by_hand, *made)] == [{"to": "ada", "n": 2}] * 3
@@ -126,10 +126,10 @@ def test_a_run_by_hand_without_the_template_is_refused(world: World) -> None:
 
 
 def test_a_halt_leaves_the_slots_of_a_template_to_be_made_up_for(world: World, hourly: Schedule) -> None:
-    Operator(world.parts, by="ada").halt(reason="bad deploy")
+    Operator(world.parts).halt(reason="bad deploy")
     world.clock.move_to(TWO)
     assert trigger("hourly", world.parts) == []
-    Operator(world.parts, by="ada").resume()
+    Operator(world.parts).resume()
     world.poll()
 
     assert all_jobs(world) == [TWO]

@@ -34,7 +34,6 @@ def test_a_template_is_read_back_as_it_was_made(world: World) -> None:
         retry=RETRY,
         webhook=HOOK,
         description="Sent at night",
-        by="ada",
     )
 
     found = world.queue.templates.get("nightly")
@@ -77,13 +76,16 @@ def test_an_option_can_be_left_to_the_job_type_again(world: World) -> None:
 
 
 def test_every_change_leaves_a_record_and_the_records_are_a_chain(world: World) -> None:
-    world.queue.templates.create("nightly", "report", by="ada", reason="we need it")
+    world.queue.templates.create("nightly", "report", reason="we need it")
     world.clock.advance(timedelta(seconds=1))
-    world.queue.templates.update("nightly", priority=3, by="bob", reason="urgent")
-    world.queue.templates.update("nightly", priority=3, by="eve", reason="changes nothing")
+    world.act_as("bob")
+    world.queue.templates.update("nightly", priority=3, reason="urgent")
+    world.act_as("eve")
+    world.queue.templates.update("nightly", priority=3, reason="changes nothing")
     world.clock.advance(timedelta(seconds=1))
     head = world.queue.templates.get("nightly").audit_head
-    world.queue.templates.delete("nightly", by="ada", reason="no longer")
+    world.act_as("ada")
+    world.queue.templates.delete("nightly", reason="no longer")
 
     records = audits(world, "nightly")
 

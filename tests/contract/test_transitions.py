@@ -51,6 +51,7 @@ SOURCES = {
     "edit": "pending failed",
     "settle": "completed cancelled dead_letter",
     "resolve": "dead_letter",
+    "purge": "completed cancelled dead_letter",
 }
 TARGETS = {
     "claim": "in_progress",
@@ -94,6 +95,7 @@ GUARDS = {
     "edit": ["due_key as seen", "payload as seen"],
     "settle": ["due_key as seen"],
     "resolve": [],
+    "purge": ["completed_at as seen"],
 }
 
 each_transition = pytest.mark.parametrize("transition", TRANSITIONS, ids=lambda each: each.name)

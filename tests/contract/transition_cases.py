@@ -63,6 +63,7 @@ SEEN_BY_WRITER: dict[str, object] = {
     "due_lane": run_lane(1, 0),
     "locked_by": "nonce",
     "now": NOW,
+    "completed_at": NOW,
     "payload": '{"n":1}',
     "priority": 1,
 }
@@ -174,6 +175,8 @@ def _satisfied(record: Record, guard: Condition) -> Iterator[Record]:
 
 def _violated(record: Record, guard: Condition) -> Iterator[Record]:
     match guard:
+        case Equals("completed_at", _):
+            yield {**record, "completed_at": to_text(EARLIER)}
         case Equals(attribute, _):
             yield {**record, attribute: 3 if attribute == "priority" else f"{to_text(NOW)}#another#one"}
             if attribute not in {"payload", "status"}:

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 from leasehold import JobStatus, JobType, Operator, Queue, Registry, Worker
 from leasehold.domain.errors import DispatchError
 from leasehold.domain.retry import Exponential, Fixed
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller
+from leasehold.engine.ports import KnownIdentity
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock, Recorder, SeededChance
+from leasehold.testing.receiver import Told, receiver
 from tests.contract.handlers import Script, scripted
 
 if TYPE_CHECKING:
@@ -54,21 +58,27 @@ class World:
         # Another seed on every table: a server remembers request tokens, which are made by chance, across all of them.
         chance = SeededChance(zlib.crc32(table.name.encode()))
         self.parts = Parts(store=self.store, clock=self.clock, chance=chance, telemetry=self.recorder)
+        self.act_as("ada")
         self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts, by="ada")
+        self.operator = Operator(self.parts)
         self.script = Script()
-        self.types = {each.name: each for each in TYPES}
-        self.operator.publish(Registry(types=self.types))
+        self.told: list[Told] = []
+        self.deploy(*TYPES)
         self.dispatches = Dispatches()
         self.poller = Poller(self.parts, self.dispatches, worker_id="poller")
         handler = scripted(self.script)
         # The handlers outlive their deployment, as a Lambda does that is still running when its type is removed.
-        handlers = dict.fromkeys([*self.types, "newcomer"], handler)
+        handlers = {**dict.fromkeys([*self.types, "newcomer"], handler), DELIVERY: receiver(self.told)}
         self.worker = Worker(self.parts, handlers, worker_id="worker", limit_time=False)
 
-    def deploy(self, *types: JobType) -> None:
+    def act_as(self, name: str) -> None:
+        """Whatever is done from now on is done by somebody else."""
+        self.parts.identity = KnownIdentity(name)
+
+    def deploy(self, *types: JobType, with_webhooks: bool = True) -> None:
         self.types = {each.name: each for each in types}
-        self.operator.publish(Registry(types=self.types))
+        systems = {DELIVERY: delivery_type()} if with_webhooks else {}
+        self.operator.publish(Registry(types={**self.types, **systems}))
 
     def poll(self) -> PollReport:
         return self.poller.poll()

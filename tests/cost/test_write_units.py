@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import JobType
+from leasehold import CircuitBreaker, JobType
 from leasehold.domain.limits import OnFull, Rate
 from tests.cost.life import Life
 from tests.real_queue import RealQueue
@@ -102,6 +102,12 @@ LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
         "occupy enqueue poll vacate poll start complete",
         [10, 2, 5, 8, 11, 1, 7],
         {"type_concurrency": 1},
+    ),
+    # Behind another run of the same window: the first of a window costs one more.
+    "with a circuit breaker": (
+        "occupy enqueue vacate poll start complete",
+        [5, 2, 6, 3, 1, 4],
+        {"breaker": CircuitBreaker()},
     ),
     "skipped at a full limit": ("occupy enqueue poll", [10, 2, 3], {"type_concurrency": 1, "on_full": OnFull.SKIP}),
     "cancelled at a full limit": (

@@ -11,6 +11,8 @@ from leasehold.domain.ids import key_of
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run import Outcome
 from leasehold.engine.telemetry import Event
+from tests.crash.audit_invariants import assert_recorded
+from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -36,16 +38,21 @@ def assert_consistent(now: Snapshot) -> None:
         again = [job.job_id for job in now.successors(letter.id)]
         assert again == ([letter.redriven_as] if letter.redriven_as else []), "a letter and its redriven job differ"
         assert (letter.resolution is Resolution.REDRIVEN) == bool(again)
+    for group in now.groups.values():
+        assert_counted(group, now)
 
 
 def assert_at_rest(world: World) -> Snapshot:
     """Holds once the system has recovered: nothing lost, nothing completed twice."""
     now = Snapshot.of(world)
     assert_consistent(now)
+    assert_recorded(world, now)
     lost = [job_id for job_id in world.acknowledged if job_id not in now.jobs]
     assert not lost, f"acknowledged, but gone: {lost}"
     for job in now.jobs.values():
         _assert_ended_once(job, world)
+    for group in now.groups.values():
+        assert group.has_ended, f"group {group.group_id} is {group.state}"
     for process in world.healthy:
         assert_untroubled(process)
     return now

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tests.crash.snapshot import stored_jobs
+from leasehold.domain.due import Due
+from tests.crash.snapshot import stored_groups, stored_jobs
 
 if TYPE_CHECKING:
     from tests.crash.world import World
@@ -14,14 +15,17 @@ _LONG_ENOUGH = 60
 
 
 def recover(world: World) -> None:
-    """Poll with a new, healthy process, the clock jumping to whatever is due next, until every job is at rest."""
+    """Poll with a new, healthy process, the clock jumping to whatever is due next, until all is at rest."""
     poller = world.process().poller()
     for _ in range(_LONG_ENOUGH):
         due = [job for job in stored_jobs(world) if job.due is not None]
-        if not due:
+        tended = [Due.parse(group.due_key).at for group in stored_groups(world) if group.due_key]
+        if not due and not tended:
             return
-        # Held jobs are due with their scope, which looks again within a minute.
-        upcoming = [job.due.at for job in due if job.due is not None and not job.is_held]
+        # Held jobs are due with their scope, which looks again within a minute; in no lane at all are those that their
+        # group has not let in.
+        upcoming = [job.due.at for job in due if job.due is not None and job.due_lane is not None and not job.is_held]
+        upcoming += tended
         world.clock.move_to(min(upcoming, default=world.clock.now() + timedelta(minutes=1)))
         poller.poll()
         world.clock.advance(timedelta(seconds=1))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from leasehold.domain.dedup import DedupRef
 from leasehold.domain.ids import job_id_of_key
 from leasehold.store.dynamodb.items import from_item
+from leasehold.store.group_records import group_of
 from leasehold.store.records import dead_letter_of, job_of
 
 if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.group import Group
     from leasehold.domain.job import Job
     from tests.crash.world import World
 
@@ -22,6 +24,7 @@ class Snapshot:
     letters: dict[str, DeadLetter]
     # Which job each dedup record points to.
     pointers: dict[DedupRef, str]
+    groups: dict[str, Group]
 
     @classmethod
     def of(cls, world: World) -> Snapshot:
@@ -35,7 +38,13 @@ class Snapshot:
                 for record in records
                 if record["PK"].startswith("scheduled-job#")
             },
+            groups={group.group_id: group for group in _groups_of(records)},
         )
+
+    def members(self, group: Group) -> dict[int, Job]:
+        """Those that exist, by their number."""
+        ids = {group.member_id(number): number for number in range(group.total)}
+        return {ids[job.job_id]: job for job in self.jobs.values() if job.job_id in ids}
 
     def successors(self, job_id: str) -> list[Job]:
         return [job for job in self.jobs.values() if job.retry_of == job_id]
@@ -46,6 +55,14 @@ class Snapshot:
 
 def stored_jobs(world: World) -> list[Job]:
     return _jobs_of(_scan(world, world.names.jobs))
+
+
+def stored_groups(world: World) -> list[Group]:
+    return _groups_of(_scan(world, world.names.jobs))
+
+
+def _groups_of(records: list[dict[str, Any]]) -> list[Group]:
+    return [group_of(record) for record in records if record["SK"] == "group"]
 
 
 def _jobs_of(records: list[dict[str, Any]]) -> list[Job]:

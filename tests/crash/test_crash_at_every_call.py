@@ -12,6 +12,7 @@ from tests.crash import (
     breaking,
     direct_running,
     enqueueing,
+    grouping,
     limiting,
     moving,
     operating,
@@ -37,6 +38,7 @@ SCENARIOS = (
     *breaking.SCENARIOS,
     *direct_running.SCENARIOS,
     *templating.SCENARIOS,
+    *grouping.SCENARIOS,
 )
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]

@@ -154,7 +154,7 @@ class Process:
             telemetry=self.telemetry,
         )
         self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts, by="ada")
+        self.operator = Operator(self.parts)
         # As long as a Lambda's log stream name: tokens must not be cut off within it.
         self.name = f"2026/01/01/[$LATEST]{seed:032x}"
         self.worker = Worker(

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from leasehold.domain.breaker import Circuit
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
 from leasehold.domain.due import Due, Priority
 from leasehold.domain.effects import Effect, EffectKind
-from leasehold.domain.ids import MAX_SHARDS, make_job_id
+from leasehold.domain.ids import SYSTEM_SHARD, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
 from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
@@ -29,6 +30,7 @@ from leasehold.domain.run import (
 from leasehold.domain.template import MAX_DESCRIPTION_BYTES, Template
 from leasehold.domain.webhook import MAX_WEBHOOK_BYTES
 from leasehold.engine.draft import MAX_ATTEMPTS
+from leasehold.store.circuits import circuit_record
 from leasehold.store.definition import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.store.records import dead_letter_record, job_record
 from leasehold.store.template_records import template_record
@@ -132,6 +134,9 @@ FULL_TEMPLATE = Template(
 )
 
 
+FULL_CIRCUIT = Circuit(opened_at=AT, reason="r", probe_at=AT, wait=timedelta(minutes=1), probe=JOB_ID)
+
+
 def names_in(record: object) -> set[str]:
     """Every attribute name of a record, those inside of its lists included."""
     match record:
@@ -167,6 +172,13 @@ def test_every_attribute_of_a_template_is_explained(name: str) -> None:
     assert f"`{name}`" in section
 
 
+@pytest.mark.parametrize("name", sorted({*circuit_record(FULL_CIRCUIT), "since", "runs", "failures"}))
+def test_every_attribute_of_a_circuit_is_explained(name: str) -> None:
+    section = PAGE.partition("### Circuits")[2].partition("\n### ")[0]
+
+    assert f"`{name}`" in section
+
+
 def test_every_attribute_that_a_transition_touches_is_explained() -> None:
     touched = {name for step in TRANSITIONS for name in (*step.sets, *step.may_set, *step.removes, *dict(step.adds))}
 
@@ -195,7 +207,7 @@ def test_every_key_and_index_is_named(table: TableDefinition) -> None:
         f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES // 1024} KB in all",
         f"error kept on the job, and on a run | {MAX_ERROR_BYTES // 1024} KB",
         f"artifacts of a run | {MAX_ARTIFACTS}, of {MAX_ARTIFACT_BYTES} bytes each",
-        f"shards | {MAX_SHARDS} |",
+        f"shards | {SYSTEM_SHARD} |",
     ],
 )
 def test_the_limits_are_those_of_the_code(row: str) -> None:

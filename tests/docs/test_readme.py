@@ -105,8 +105,48 @@ def block_with(text: str) -> str:
     return next(block for block in code_blocks("README.md", "python") if text in block)
 
 
+def test_the_direct_run_of_the_readme_is_answered_and_makes_no_job(
+    deployed: LeaseholdTest, shown: dict[str, Any]
+) -> None:
+    deployed.register("daily_summary", shown["DailySummaryHandler"])
+    jobs = deployed.jobs()
+
+    exec(block_with("queue.run_now"), shown)
+
+    assert shown["answer"] == {"sent_to": "ada"}
+    assert deployed.jobs() == jobs
+
+
+def test_the_cancelling_example_ends_a_waiting_job_and_a_running_one_that_looks(
+    deployed: LeaseholdTest, shown: dict[str, Any]
+) -> None:
+    exec(block_with("context.cancel_requested"), shown)
+    assert shown["stopped"].job_ended
+    assert deployed.queue.get(shown["job"].job_id).status is JobStatus.CANCELLED
+    running = deployed.queue.enqueue("daily_summary", {"user": "bob"}).job_id
+
+    def has_more_to_do(*_: object) -> bool:
+        deployed.queue.cancel(running, reason="bob has left")
+        deployed.clock.advance(timedelta(seconds=5))
+        return True
+
+    shown["ThoroughSummaryHandler"].has_more_to_do = has_more_to_do
+    deployed.register("daily_summary", shown["ThoroughSummaryHandler"])
+
+    assert deployed.drain(until_idle=True)["cancelled"] == 1
+    assert deployed.queue.get(running).cancel_reason == "as requested"
+
+
+def test_the_circuit_breakers_example_of_a_users_test_passes(shown: dict[str, Any], leasehold: LeaseholdTest) -> None:
+    exec(block_with("CircuitBreaker("), shown)
+
+    shown["test_a_mail_server_that_is_down_costs_three_attempts_and_not_a_hundred"](leasehold)
+
+    assert leasehold.operator.switches().pauses == {}
+
+
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 6
+    assert len(code_blocks("README.md", "python")) == 9
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

@@ -14,6 +14,7 @@ import pytest
 from functions.jobs.daily_summary import handler as daily_summary
 from functions.poller import handler as poller
 from leasehold import JobType, Operator, Queue, Registry
+from leasehold.engine.ports import KnownIdentity
 from leasehold.settings import variables
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import TableNames
@@ -53,7 +54,7 @@ class FakeLambda:
         self.on_invoke()
         return {"StatusCode": 202}
 
-    def run_all(self) -> list[dict[str, str]]:
+    def run_all(self) -> list[dict[str, str | None]]:
         events, self.invoked = [event for _, event in self.invoked], []
         return [daily_summary.lambda_handler(event, FakeContext()) for event in events]
 
@@ -71,14 +72,15 @@ def queue(
     monkeypatch.setenv(variables.JOBS_TABLE, names.jobs)
     monkeypatch.setenv(variables.DEAD_LETTERS_TABLE, names.dead_letters)
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)
+    queue.parts.identity = KnownIdentity("ada")
     types = {"daily_summary": JobType(name="daily_summary", function=FUNCTION)}
-    Operator(queue.parts, by="test").publish(Registry(types=types))
+    Operator(queue.parts).publish(Registry(types=types))
     return queue
 
 
 @pytest.fixture
 def operator(queue: Queue) -> Operator:
-    return Operator(queue.parts, by="ada")
+    return Operator(queue.parts)
 
 
 @pytest.fixture

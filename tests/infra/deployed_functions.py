@@ -139,7 +139,7 @@ class DeployedFunctions:
         create_tables(client, self.names)
         self.calls = RecordedCalls(client)
         self.queue = Queue(self._parts(client))
-        self.operator = Operator(self._parts(client), by="ada")
+        self.operator = Operator(self._parts(client))
         self._handle = entry.entry(ErrandHandler)
         self._deploy(client, patch)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tests.infra.deployed_functions import DeployedFunctions
 
 PLAIN, LIMITED, KEYED = "daily_summary", "backup", "user_sync"
+GUARDED = "user_sync"
 LATER = timedelta(hours=1)
 
 
@@ -35,7 +36,7 @@ def play_all(deployed: DeployedFunctions) -> None:
     for scene in (
         *(deploy, enqueue, enqueue_with_keys, complete, end_otherwise, fail_and_try_again, follow_up),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
-        *(take_turns, take_turns_by_key, take_over_a_seat),
+        *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
         *(halt, reside, report_letters, sweep_letters, run_schedules, use_templates),
     ):
         scene(deployed)
@@ -186,6 +187,22 @@ def take_over_a_seat(deployed: DeployedFunctions) -> None:
     for _ in range(3):
         deployed.later(minutes=20).tick().deliver()
     assert (deployed.queue.get(lost).status, deployed.queue.get(next_one).status) == ("dead_letter", "completed")
+
+
+def break_a_circuit(deployed: DeployedFunctions) -> None:
+    """A lost worker is the first of many failures; then probes are sent, of which one fails and one closes it."""
+    deployed.enqueue(GUARDED, "die", max_attempts=1)
+    deployed.tick().deliver().later(minutes=30).tick()
+    for _ in range(19):
+        deployed.enqueue(GUARDED, "fail", max_attempts=1)
+    for _ in range(6):
+        deployed.tick().deliver().later(seconds=6)
+    assert deployed.operator.switches().pauses[GUARDED].by == "circuit-breaker"
+    jobs = [deployed.enqueue(GUARDED, do, max_attempts=1) for do in ("fail", "complete", "complete")]
+    for _ in range(8):
+        deployed.later(minutes=1).tick().deliver()
+    assert [deployed.queue.get(each).status for each in jobs] == ["dead_letter", "completed", "completed"]
+    assert deployed.operator.switches().pauses == {}
 
 
 def halt(deployed: DeployedFunctions) -> None:

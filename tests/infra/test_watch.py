@@ -30,10 +30,11 @@ def alarms(stage: Stage) -> dict[str, dict[str, Any]]:
 @everywhere
 def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Stage) -> None:
     per_type = {f"{what}-{name}" for what in ("Late", "LeasesLost", "Errors", "Throttles") for name in job_types(stage)}
+    guarded = {f"CircuitOpen-{folder.name}" for folder in job_folders(stage) if folder.job_type.breaker}
     of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles"}
     of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
 
-    assert alarms(stage).keys() == of_all | of_functions | per_type
+    assert alarms(stage).keys() == of_all | of_functions | per_type | guarded
 
 
 @everywhere
@@ -116,3 +117,12 @@ def test_the_undelivered_are_kept_for_two_weeks_and_encrypted() -> None:
             assert queue["MessageRetentionPeriod"] == 14 * 24 * 3600
             assert ("KmsMasterKeyId" in queue) is stage.customer_key
             assert queue.get("SqsManagedSseEnabled", False) is not stage.customer_key
+
+
+@everywhere
+def test_a_type_with_a_circuit_breaker_has_an_alarm_that_lasts_as_long_as_its_circuit_is_open(stage: Stage) -> None:
+    alarm = alarms(stage)["CircuitOpen-user_sync"]
+
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"]) == ("circuit_open", "Maximum", 60)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert alarm["Dimensions"] == [{"Name": "job_type", "Value": "user_sync"}]

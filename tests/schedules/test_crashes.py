@@ -68,7 +68,7 @@ def process(table: Any, clock: FakeClock, seed: int) -> Parts:
 def world() -> tuple[MemoryTable, FakeClock, Parts]:
     table, clock = MemoryTable(), FakeClock()
     parts = process(table, clock, 1)
-    Operator(parts, by="ada").publish(Registry(types={"report": JobType(name="report")}))
+    Operator(parts).publish(Registry(types={"report": JobType(name="report")}))
     return table, clock, parts
 
 
@@ -142,7 +142,7 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change: str)
     _, clock, _ = world()
     table = Forgetful()
     parts = process(table, clock, 3)
-    Operator(parts, by="ada").publish(Registry(types={"report": JobType(name="report")}))
+    Operator(parts).publish(Registry(types={"report": JobType(name="report")}))
     Queue(parts).schedules.create("hourly", "report", every=HOUR)
 
     CHANGES[change](Queue(parts))

@@ -34,7 +34,7 @@ class World:
         self.clock = FakeClock(START)
         self.parts = Parts(store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(7))
         self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts, by="ada")
+        self.operator = Operator(self.parts)
         self.operator.publish(Registry(types={"report": JobType(name="report")}))
         self.queue.schedules.create(NAME, "report", **vars(definition))
         self.model = Model(definition, slots_of(definition, START, END), START, START, START)

@@ -24,6 +24,7 @@ HEAVY = (
 EXPORTED = [
     "BaseJobHandler",
     "Cancel",
+    "CircuitBreaker",
     "ConcurrencyPolicy",
     "Day",
     "DeadLetter",

@@ -57,7 +57,7 @@ def spied_queue(registry: Registry | None = DEPLOYED, *, clock: FakeClock | None
     table = SpyTable()
     queue = Queue(Parts(store=Store(table), clock=clock or FakeClock(), chance=SeededChance()))
     if registry is not None:
-        Operator(queue.parts, by="test").publish(registry)
+        Operator(queue.parts).publish(registry)
     table.reads.clear()
     table.writes.clear()
     return queue, table

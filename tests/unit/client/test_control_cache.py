@@ -13,6 +13,7 @@ from leasehold.domain.errors import NotDeployedError, SystemHaltedError, Unknown
 from leasehold.domain.job_type import JobType
 from leasehold.engine.enqueue import Rejected
 from leasehold.engine.parts import Parts
+from leasehold.engine.ports import KnownIdentity
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock
 from tests.unit.worlds import read_only_dynamo_queue, spied_queue
@@ -26,7 +27,7 @@ each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 
 
 def another_process(table, clock) -> Operator:
-    return Operator(Parts(store=Store(table), clock=clock), by="ada")
+    return Operator(Parts(store=Store(table), clock=clock, identity=KnownIdentity("ada")))
 
 
 def test_a_thousand_jobs_in_five_seconds_read_control_once():
@@ -134,7 +135,7 @@ def test_transact_items_are_refused_while_the_system_is_halted():
 def test_who_halts_sees_it_at_once():
     queue, _ = spied_queue()
     queue.enqueue("user_sync")
-    Operator(queue.parts, by="ada").halt(reason="bad deploy")
+    Operator(queue.parts).halt(reason="bad deploy")
 
     with pytest.raises(SystemHaltedError):
         queue.enqueue("user_sync")

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
@@ -44,6 +45,13 @@ def test_every_key_is_understood():
         policy = "delays"
         delays = [30, "1m"]
 
+        [circuit_breaker]
+        failure_rate = 0.25
+        min_runs = 40
+        window = "10m"
+        probe_after = "30s"
+        longest_pause = "15m"
+
         [retention]
         completed = "1d"
         cancelled = "2 days"
@@ -77,6 +85,13 @@ def test_every_key_is_understood():
             rate_per_key=Rate(5, timedelta(seconds=1)),
             resources=("gpu",),
             on_full=OnFull.SKIP,
+            breaker=CircuitBreaker(
+                failure_rate=0.25,
+                min_runs=40,
+                window=timedelta(minutes=10),
+                probe_after=timedelta(seconds=30),
+                longest_pause=timedelta(minutes=15),
+            ),
             priority=Priority.CRITICAL,
             max_attempts=3,
             retry=Delays((timedelta(seconds=30), timedelta(minutes=1))),
@@ -154,6 +169,18 @@ def test_a_cron_line_has_five_fields(cron: str):
     schedule = read_well(f'[schedule]\ncron = "{cron}"').schedule
     assert schedule is not None
     assert schedule.cron == cron
+
+
+@pytest.mark.parametrize(
+    ("written", "breaker"),
+    [
+        ("", CircuitBreaker()),
+        ("failure_rate = 1", CircuitBreaker(failure_rate=1.0)),
+        ('probe_after = "2h"', CircuitBreaker(probe_after=timedelta(hours=2), longest_pause=timedelta(hours=2))),
+    ],
+)
+def test_the_header_alone_switches_the_circuit_breaker_on(written: str, breaker: CircuitBreaker):
+    assert read_well(f"[circuit_breaker]\n{written}").job_type.breaker == breaker
 
 
 def test_an_action_on_everything_is_allowed_with_its_reason():

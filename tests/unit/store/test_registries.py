@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import MAX_SEATS, OnFull, Rate
 from leasehold.domain.retry import MAX_DELAY, Delays, Exponential, Fixed
+from leasehold.domain.webhook import RunEvent, Webhook
 from leasehold.store.dynamodb.items import from_item, to_item
 from leasehold.store.registries import registry_of, registry_record
 from tests.unit.strategies import names
@@ -26,6 +28,15 @@ policies = (
     | st.builds(Delays, st.lists(delays, min_size=1, max_size=4).map(tuple))
 )
 rates = st.builds(Rate, st.integers(1, MAX_SEATS), seconds)
+breakers = st.builds(
+    CircuitBreaker,
+    failure_rate=st.floats(0, 1, exclude_min=True),
+    min_runs=st.integers(1, 1000),
+    window=seconds,
+    probe_after=st.integers(10, 1000).map(lambda value: timedelta(seconds=value)),
+    longest_pause=st.integers(1000, 86400).map(lambda value: timedelta(seconds=value)),
+)
+events = st.lists(st.sampled_from(RunEvent), min_size=1, unique=True).map(tuple)
 resources = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "name": st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True),
@@ -39,9 +50,11 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "rate_per_key": st.none() | rates,
     "resources": st.lists(resources, max_size=2).map(tuple),
     "on_full": st.sampled_from(OnFull),
+    "breaker": st.none() | breakers,
     "priority": st.sampled_from(Priority),
     "max_attempts": st.integers(1, 1000),
     "retry": policies,
+    "webhook": st.none() | st.builds(Webhook, url=st.none() | st.just("https://a.example/b"), events=events),
     "retention": st.builds(Retention, completed=seconds, cancelled=seconds, dead_letter=seconds),
     "function": st.none() | names,
     "reported_fields": st.lists(names, max_size=3).map(tuple),
@@ -55,7 +68,7 @@ def test_the_strategy_draws_every_setting():
 
 @given(
     st.lists(job_types, max_size=4),
-    st.integers(1, 4096),
+    st.integers(1, 4095),
     st.booleans(),
     st.none() | st.integers(1, MAX_SEATS),
     st.dictionaries(resources, st.integers(1, MAX_SEATS), max_size=3),

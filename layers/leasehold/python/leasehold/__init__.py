@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leasehold.client.queue import NewJob, Queue, TransactEnqueue
     from leasehold.client.scheduler import JobScheduler, JobSchedulerProtocol
     from leasehold.client.tracing import current_trace, trace_context
+    from leasehold.domain.breaker import CircuitBreaker
     from leasehold.domain.control import Registry
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.dedup import Day, UntilEnded, Within
@@ -39,6 +40,7 @@ _HOMES = {
     "leasehold.client.queue": ("NewJob", "Queue", "TransactEnqueue"),
     "leasehold.client.scheduler": ("JobScheduler", "JobSchedulerProtocol"),
     "leasehold.client.tracing": ("current_trace", "trace_context"),
+    "leasehold.domain.breaker": ("CircuitBreaker",),
     "leasehold.domain.control": ("Registry",),
     "leasehold.domain.dead_letter": ("DeadLetter",),
     "leasehold.domain.dedup": ("Day", "UntilEnded", "Within"),
@@ -65,6 +67,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "BaseJobHandler",
     "Cancel",
+    "CircuitBreaker",
     "ConcurrencyPolicy",
     "Day",
     "DeadLetter",

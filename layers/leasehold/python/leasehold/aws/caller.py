@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
-
     from mypy_boto3_lambda import LambdaClient
 
     from leasehold.domain.direct_run import DirectRun

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
 
+from leasehold.aws.caller import LambdaCaller
 from leasehold.aws.event_schedules import mirror_of
 from leasehold.aws.reporting import reporter_of
 from leasehold.aws.settings import Settings
@@ -51,7 +52,13 @@ def open_container(service: str) -> Container:
     telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace)
     _log_as_json(service)
     store = Store(DynamoTable(connect(), names))
-    parts = Parts(store=store, telemetry=telemetry, reporter=reporter_of(settings), mirror=mirror_of(settings))
+    parts = Parts(
+        store=store,
+        telemetry=telemetry,
+        reporter=reporter_of(settings),
+        mirror=mirror_of(settings),
+        caller=LambdaCaller(),
+    )
     return Container(parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval))
 
 

@@ -45,6 +45,17 @@ reported_fields = [] # payload fields that error reports may show
 policy = "exponential" # or "fixed" with a delay, or "delays" with a list of them
 base = "1m"
 
+# How long ended jobs stay readable; a dead letter stays until it is resolved, and then for as long as this:
+# [retention]
+# completed = "7d"
+# cancelled = "7d"
+# dead_letter = "30d"
+
+# To pause the type by itself when its runs fail, and try one job at a time until it works again:
+# [circuit_breaker]
+# failure_rate = 0.5
+# min_runs = 20
+
 # [environment]
 # REPORT_BUCKET = "my-reports"
 

@@ -12,7 +12,7 @@ import typer
 from leasehold.cli.job_templates import HANDLER, SETTINGS, TEST
 from leasehold.cli.main import EXIT_UNUSABLE
 from leasehold.domain.errors import InvalidInputError, InvalidJobTypeError, InvalidOptionError
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_users_job_type
 
 app = typer.Typer(no_args_is_help=True, help="Start something new from a template.")
 
@@ -35,7 +35,7 @@ def job(
 
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
-    class_name = _class_name(parse_job_type(name))
+    class_name = _class_name(parse_users_job_type(name))
     folder = root / "functions" / "jobs" / name
     test = root / "tests" / "functions" / "jobs" / f"test_{name}.py"
     if not root.is_dir():

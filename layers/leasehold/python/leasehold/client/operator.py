@@ -20,38 +20,37 @@ if TYPE_CHECKING:
 
 
 class Operator:
-    """Acts on a queue in somebody's name: `by` is recorded with everything it does.
+    """Acts on a queue. Who does, as AWS knows them, is recorded with everything it does.
 
-    >>> Operator(queue.parts, by="ada").halt(reason="bad deploy")              # doctest: +SKIP
+    >>> Operator(queue.parts).halt(reason="bad deploy")                        # doctest: +SKIP
     True
     """
 
-    def __init__(self, parts: Parts, *, by: str) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._by = by
 
     def publish(self, registry: Registry) -> None:
         """Say which job types are deployed, on how many shards."""
         switch.publish(registry, self._parts)
 
     def switches(self) -> Switches:
-        """What is halted or paused now, by whom and why."""
-        return self._parts.deployment.switches(fresh=True)
+        """What is halted or paused now, by whom and why; also by a circuit breaker."""
+        return switch.everything_stopped(self._parts)
 
     def halt(self, *, reason: str) -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
-        return switch.halt(self._parts, by=self._by, reason=reason)
+        return switch.halt(self._parts, by=self._parts.identity.actor(), reason=reason)
 
     def resume(self) -> bool:
         return switch.resume(self._parts)
 
     def pause(self, job_type: str, *, reason: str) -> bool:
-        """Start no more jobs of one type; they can still be enqueued. It may be paused by its circuit breaker before."""
-        return switch.pause(job_type, self._parts, by=self._by, reason=reason)
+        """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
+        return switch.pause(job_type, self._parts, by=self._parts.identity.actor(), reason=reason)
 
     def unpause(self, job_type: str) -> bool:
-        """Lift a pause, also one by a circuit breaker, which then counts anew. False if there was none."""
-        return switch.unpause(job_type, self._parts, by=self._by)
+        """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
+        return switch.unpause(job_type, self._parts, by=self._parts.identity.actor())
 
     def backlog(self) -> Backlog:
         """Due and unclaimed jobs per type, and the dead letters."""
@@ -68,7 +67,7 @@ class Operator:
 
     def redrive(self, job_id: str, *, reason: str) -> Redriven:
         """Run a dead job again, as a new job."""
-        return letters.redrive(job_id, self._parts, by=self._by, reason=reason)
+        return letters.redrive(job_id, self._parts, reason=reason)
 
     def redrive_many(
         self,
@@ -83,7 +82,6 @@ class Operator:
         """Redrive all open dead letters that match; each result says which job it became, or why not."""
         return letters.redrive_many(
             self._parts,
-            by=self._by,
             reason=reason,
             job_type=job_type,
             start=start,
@@ -94,4 +92,4 @@ class Operator:
 
     def discard(self, job_id: str, *, reason: str) -> DeadLetter:
         """Resolve a dead letter without running it again."""
-        return letters.discard(job_id, self._parts, by=self._by, reason=reason)
+        return letters.discard(job_id, self._parts, reason=reason)

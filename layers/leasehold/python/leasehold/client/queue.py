@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leasehold.client.payloads import TypedPayload
     from leasehold.client.schedules import Schedules
     from leasehold.client.templates import Templates
+    from leasehold.client.webhooks import Webhooks
     from leasehold.domain.dedup import DedupWindow
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
@@ -102,15 +103,18 @@ class Queue:
         caller: how `run_now` reaches handlers; by default through Lambda, at the same endpoint and in the same region.
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
+        from leasehold.aws.identity import CallerIdentity
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
         names = TableNames(jobs=jobs_table, dead_letters=dead_letters_table)
         opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
-        parts = Parts(store=Store(DynamoTable(opened, names)))
-        parts.caller = caller or LambdaCaller(
-            partial(connect_patiently, endpoint_url=endpoint_url, region_name=region_name or opened.meta.region_name)
+        region = region_name or opened.meta.region_name
+        parts = Parts(
+            store=Store(DynamoTable(opened, names)),
+            identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
         )
+        parts.caller = caller or LambdaCaller(partial(connect_patiently, endpoint_url=endpoint_url, region_name=region))
         if telemetry is not None:
             parts.telemetry = telemetry
         return cls(parts)
@@ -150,6 +154,16 @@ class Queue:
 
         return Groups(self._parts)
 
+    @property
+    def webhooks(self) -> Webhooks:
+        """What receivers were told of runs.
+
+        >>> queue.webhooks.deliveries(job_id)                                          # doctest: +SKIP
+        """
+        from leasehold.client.webhooks import Webhooks
+
+        return Webhooks(self._parts)
+
     def enqueue(
         self,
         job: str | TypedPayload | None = None,
@@ -176,7 +190,7 @@ class Queue:
         template: take job type, payload and options from it. What is passed here wins; of the payload, key by key at
             the top level only. The job keeps a copy: it does not change with the template.
         retry: a policy of its own, instead of its type's.
-        webhook: an https address. It is kept with the job; **nothing is sent to it yet**.
+        webhook: an https address that is told of each run's end, instead of its type's; see docs/webhooks.md.
 
         >>> queue.enqueue(                                                     # doctest: +SKIP
         ...     "daily_summary",
@@ -259,30 +273,37 @@ class Queue:
         """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""
         return operate.cancel(job_id, reason, self._parts)
 
-    def retry(self, job_id: str, *, created_by: str = SYSTEM, priority: Priority | int | None = None) -> Enqueued:
+    def retry(self, job_id: str, *, priority: Priority | int | None = None, reason: str = "retried") -> Enqueued:
         """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
-        return operate.retry(job_id, self._parts, created_by=created_by, priority=priority)
+        return operate.retry(job_id, self._parts, priority=priority, reason=reason)
 
-    def reschedule(self, job_id: str, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:
+    def reschedule(
+        self,
+        job_id: str,
+        *,
+        run_at: datetime | None = None,
+        run_in: timedelta | None = None,
+        reason: str = "rescheduled",
+    ) -> Job:
         """Move a waiting job to another time; without one, to now: that is how to run it at once.
 
         >>> queue.reschedule(job_id)                                           # doctest: +SKIP
         """
-        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in)
+        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
 
-    def reprioritise(self, job_id: str, priority: Priority | int) -> Job:
+    def reprioritise(self, job_id: str, priority: Priority | int, *, reason: str = "reprioritised") -> Job:
         """Have a waiting job run among those of another priority, in the order of its time.
 
         >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
         """
-        return operate.edit(job_id, self._parts, priority=priority)
+        return operate.edit(job_id, self._parts, priority=priority, reason=reason)
 
-    def move(self, job_id: str, *, before: str | None = None, after: str | None = None) -> Job:
+    def move(self, job_id: str, *, before: str | None = None, after: str | None = None, reason: str = "moved") -> Job:
         """Let a waiting job run directly before or after another waiting one, with that one's priority and time.
 
         >>> queue.move(job_id, before=other_id)                                # doctest: +SKIP
         """
-        return move(job_id, self._parts, before=before, after=after)
+        return move(job_id, self._parts, before=before, after=after, reason=reason)
 
     def edit(
         self,
@@ -291,10 +312,13 @@ class Queue:
         payload: Json | TypedPayload = None,
         priority: Priority | int | None = None,
         max_attempts: int | None = None,
+        reason: str = "edited",
     ) -> Job:
         """Change what a waiting job will do; a job that was claimed is left alone (WrongStateError)."""
         text = None if payload is None else encode_value(payload)
-        return operate.edit(job_id, self._parts, payload_text=text, priority=priority, max_attempts=max_attempts)
+        return operate.edit(
+            job_id, self._parts, payload_text=text, priority=priority, max_attempts=max_attempts, reason=reason
+        )
 
     def wait(self, job_id: str, *, timeout: timedelta = timedelta(seconds=30)) -> Job:
         """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""
@@ -317,7 +341,6 @@ class Queue:
         """
         job_type, payload_text = resolve(job, payload)
         return run_now(job_type, payload_text, self._parts, timeout=timeout, trace=current_trace())
-
 
 
 def request_of(wanted: NewJob) -> JobRequest:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.client.payloads import encode_value, resolve
-from leasehold.domain.job import SYSTEM
 from leasehold.engine import runs_by_hand, schedules
 from leasehold.engine.plan import Plan
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Schedules:
-    """Each change says `by` whom and for what `reason`, and is recorded with both.
+    """Each change is recorded with its reason and with who made it, as AWS knows them.
 
     >>> queue.schedules.create(                                                # doctest: +SKIP
     ...     "weekday-summary", "daily_summary", {"user_id": "u1"}, cron="0 9 * * 1-5", timezone="Europe/Berlin"
@@ -55,7 +54,6 @@ class Schedules:
         overlap: Overlap | str | None = None,
         priority: Priority | int | None = None,
         enabled: bool = True,
-        by: str = SYSTEM,
         reason: str = "created",
     ) -> Schedule:
         """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a timezone (default UTC).
@@ -85,7 +83,7 @@ class Schedules:
             priority=priority,
             enabled=enabled,
         )
-        return schedules.create(name, plan, self._parts, by=by, reason=reason)
+        return schedules.create(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
 
     def list(self) -> _Schedules:
         """All schedules by name; `mirror_error` says what EventBridge refused, if it did."""
@@ -116,7 +114,6 @@ class Schedules:
         overlap: Overlap | str | None = None,
         priority: Priority | int | None = None,
         enabled: bool | None = None,
-        by: str = SYSTEM,
         reason: str = "updated",
     ) -> Schedule:
         """Change what is passed, leave the rest. A new rate, line or timezone counts from now on."""
@@ -135,24 +132,24 @@ class Schedules:
             priority=priority,
             enabled=enabled,
         )
-        return schedules.update(name, plan, self._parts, by=by, reason=reason)
+        return schedules.update(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
 
-    def pause(self, name: str, *, reason: str, by: str = SYSTEM) -> Schedule:
+    def pause(self, name: str, *, reason: str) -> Schedule:
         """Run no slots until it is resumed; also of a schedule that comes from a job.toml."""
-        return schedules.pause(name, self._parts, by=by, reason=reason)
+        return schedules.pause(name, self._parts, by=self._parts.identity.actor(), reason=reason)
 
-    def resume(self, name: str, *, reason: str = "resumed", by: str = SYSTEM) -> Schedule:
+    def resume(self, name: str, *, reason: str = "resumed") -> Schedule:
         """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
-        return schedules.resume(name, self._parts, by=by, reason=reason)
+        return schedules.resume(name, self._parts, by=self._parts.identity.actor(), reason=reason)
 
-    def delete(self, name: str, *, reason: str = "deleted", by: str = SYSTEM) -> None:
+    def delete(self, name: str, *, reason: str = "deleted") -> None:
         """Remove a schedule. Its jobs stay."""
-        schedules.delete(name, self._parts, by=by, reason=reason)
+        schedules.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)
 
-    def trigger(self, name: str, *, by: str = SYSTEM) -> JobId:
+    def trigger(self, name: str, *, reason: str = "triggered") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
-        return runs_by_hand.run_now(name, self._parts, by=by)
+        return runs_by_hand.run_now(name, self._parts, reason=reason)
 
-    def backfill(self, name: str, start: datetime, end: datetime, *, by: str = SYSTEM) -> _JobIds:
+    def backfill(self, name: str, start: datetime, end: datetime, *, reason: str = "backfilled") -> _JobIds:
         """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made."""
-        return runs_by_hand.backfill(name, start, end, self._parts, by=by)
+        return runs_by_hand.backfill(name, start, end, self._parts, reason=reason)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.client.payloads import encode_value, resolve
-from leasehold.domain.job import SYSTEM
 from leasehold.engine import templates
 from leasehold.engine.preset import Preset
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Templates:
-    """Each change says `by` whom and for what `reason`, and is recorded with both.
+    """Each change is recorded with its reason and with who made it, as AWS knows them.
 
     A change takes effect at once here, and within five seconds in other programs. Jobs that exist keep what they have.
 
@@ -46,14 +45,13 @@ class Templates:
         retry: RetryPolicy | None = None,
         webhook: str | None = None,
         description: str | None = None,
-        by: str = SYSTEM,
         reason: str = "created",
     ) -> Template:
         """Keep what jobs of a type are often given. What is left out here is left to the job type.
 
         payload: an object of defaults; a job's own payload replaces single keys of it, at the top level.
         retry: a policy instead of the type's.
-        webhook: an https address. It is kept with each job; **nothing is sent to it yet**.
+        webhook: an https address that is told of each run's end, instead of its type's.
         """
         job_type, payload_text = resolve(job, payload)
         preset = Preset(
@@ -65,7 +63,7 @@ class Templates:
             webhook=webhook,
             description=description,
         )
-        return templates.create(name, preset, self._parts, by=by, reason=reason)
+        return templates.create(name, preset, self._parts, by=self._parts.identity.actor(), reason=reason)
 
     def list(self) -> _Templates:
         """All templates by name."""
@@ -87,7 +85,6 @@ class Templates:
         webhook: str | None = None,
         description: str | None = None,
         remove: Collection[str] = (),
-        by: str = SYSTEM,
         reason: str = "updated",
     ) -> Template:
         """Change what is passed, leave the rest; `payload` replaces all defaults.
@@ -103,8 +100,10 @@ class Templates:
             webhook=webhook,
             description=description,
         )
-        return templates.update(name, preset, self._parts, remove=remove, by=by, reason=reason)
+        return templates.update(
+            name, preset, self._parts, remove=remove, by=self._parts.identity.actor(), reason=reason
+        )
 
-    def delete(self, name: str, *, reason: str = "deleted", by: str = SYSTEM) -> None:
+    def delete(self, name: str, *, reason: str = "deleted") -> None:
         """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
-        templates.delete(name, self._parts, by=by, reason=reason)
+        templates.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)

@@ -38,13 +38,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circuit:
-    """An open circuit.
+    """An open circuit: since when and why, and who may try whether the type works again.
 
     probe_at: when a job may be let through, whichever is there first.
-    wait: how long it stayed closed to everybody before that; each failed probe doubles it.
+    wait: how long nobody was let through before that; each failed probe doubles it.
     probe: the job that was let through and has not ended yet.
     """
 
+    opened_at: datetime
+    reason: str
     probe_at: datetime
     wait: timedelta
     probe: JobId | None = None

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError, UnknownJobTypeError
-from leasehold.domain.ids import MAX_SHARDS
+from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.limits import check_resource, check_seats
+from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """Something is stopped: who did it, when and why. A `circuit` opened by itself, and closes by itself."""
+    """Something is stopped: who did it, when and why. With a `circuit`, its circuit breaker did, and tries again."""
 
     by: str
     at: datetime
@@ -61,8 +62,8 @@ class Registry:
     resources: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shards <= MAX_SHARDS:
-            raise InvalidOptionError(self.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
+        if not 1 <= self.shards <= SYSTEM_SHARD:
+            raise InvalidOptionError(self.shards, f"shards are 1 to {SYSTEM_SHARD}", "Start with 1.")
         if self.concurrency is not None:
             check_seats(self.concurrency, "the concurrency of all types")
         for name, seats in self.resources.items():
@@ -81,4 +82,4 @@ class Registry:
         try:
             return self.types[name]
         except KeyError:
-            raise UnknownJobTypeError(name, list(self.types)) from None
+            raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY]) from None

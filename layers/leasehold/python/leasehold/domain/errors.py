@@ -12,6 +12,7 @@ LeaseholdError
 │   ├── InvalidJobIdError
 │   ├── InvalidKeyError          dedup keys, concurrency keys
 │   ├── InvalidOptionError       any other argument
+│   ├── InvalidCursorError       a page is asked for with something that is no cursor, or another listing's
 │   ├── NoCommonOrderError       two jobs that never stand in the same lane
 │   ├── InvalidMemberError       one job of a group cannot be accepted; carries its number and the error
 │   └── InvalidJobFolderError    a job type's folder cannot be deployed; carries every problem found
@@ -27,16 +28,20 @@ LeaseholdError
 │   ├── TemplateExistsError
 │   ├── TemplateInUseError       carries the schedules that need it
 │   ├── NoPlaceLeftError         jobs were moved between the same two too often
+│   ├── WebhooksOffError         a job brings an address, and nothing is deployed that would tell it
 │   ├── GroupNotFoundError
 │   ├── GroupExistsError         the id belongs to a group of other jobs
 │   ├── GroupEndedError
 │   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
+│   ├── IdentityUnknownError     nobody knows who wants this, so it cannot be recorded
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
+├── WebhookFailedError           a receiver was not told; carries a code such as http_503
+├── WebhookVerificationError     what came is not what a sender with this secret has sent
 ├── MirrorError                  EventBridge was not told of a schedule; the table knows, and tells it again
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
@@ -165,6 +170,10 @@ class InvalidOptionError(InvalidInputError):
     code = "invalid_option"
 
 
+class InvalidCursorError(InvalidInputError):
+    code = "invalid_cursor"
+
+
 class NoCommonOrderError(InvalidInputError):
     code = "no_common_order"
 
@@ -215,6 +224,16 @@ class SystemHaltedError(RefusedError):
         self.by = by
         self.at = at
         self.reason = reason
+
+
+class IdentityUnknownError(RefusedError):
+    code = "identity_unknown"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"AWS does not say who you are ({problem}), and what is done here is recorded with who did it. "
+            "Check the credentials: `aws sts get-caller-identity` must answer."
+        )
 
 
 class JobTypePausedError(RefusedError):
@@ -318,6 +337,16 @@ class NoPlaceLeftError(RefusedError):
         self.job_id = job_id
 
 
+class WebhooksOffError(RefusedError):
+    code = "webhooks_off"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "
+            "webhook_keys_secret or webhook_keys_parameter of the stage in infra/stages.py and deploy."
+        )
+
+
 class GroupNotFoundError(RefusedError):
     code = "group_not_found"
 
@@ -404,6 +433,24 @@ class DispatchError(LeaseholdError):
     code = "dispatch_failed"
 
 
+class WebhookFailedError(LeaseholdError):
+    """A receiver was not told, or did not take it. `code` says how: http_503, timeout, refused_address, …"""
+
+    code = "webhook_failed"
+
+    def __init__(self, code: str, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.code = code
+        # Trying again would not change it.
+        self.is_final = is_final
+
+
+class WebhookVerificationError(LeaseholdError):
+    """The request is forged, altered, replayed, or signed with another key: do not act on it. Answer with 401."""
+
+    code = "webhook_not_verified"
+
+
 class MirrorError(LeaseholdError):
     code = "mirror_failed"
 
@@ -452,7 +499,7 @@ class DirectRunError(LeaseholdError):
     code = "direct_run_failed"
 
     def __init__(self, job_type: str, run_id: str, error: str, error_code: str) -> None:
-        last_line = error.rstrip().rpartition("\n")[2]
+        last_line = _cut(error.rstrip().rpartition("\n")[2])
         super().__init__(f"the direct run {run_id} of {job_type!r} failed ({error_code}): {last_line}")
         self.job_type = job_type
         self.run_id = run_id

@@ -121,6 +121,11 @@ class Group:
         return group_scope(self.group_id)
 
     @property
+    def lowest_waiting(self) -> int:
+        """No member with a lower number can be waiting."""
+        return self.turn or 0
+
+    @property
     def callback_job_id(self) -> JobId | None:
         """The job that its end has made."""
         if self.callback is None or self.ended_at is None:

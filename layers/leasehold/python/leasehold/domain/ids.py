@@ -20,6 +20,8 @@ JobId = NewType("JobId", str)
 SHARD_BITS = 12
 MAX_SHARDS = 1 << SHARD_BITS
 RANDOM_BITS = 62
+# The system's own jobs have a partition to themselves, which roles can tell from that of users' jobs.
+SYSTEM_SHARD = MAX_SHARDS - 1
 
 _VERSION = 8
 _VARIANT = 0b10

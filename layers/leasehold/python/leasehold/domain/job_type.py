@@ -11,9 +11,11 @@ from leasehold.domain.due import Priority
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
 from leasehold.domain.limits import OnFull, Rate, check_resource, check_seats, type_scope
 from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
+from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
     from leasehold.domain.breaker import CircuitBreaker
+    from leasehold.domain.webhook import Webhook
 
 # How far apart the clocks of two machines may be before only fencing protects a job.
 CLOCK_TOLERANCE = timedelta(seconds=5)
@@ -31,6 +33,13 @@ def parse_job_type(name: object) -> str:
     return name
 
 
+def parse_users_job_type(name: object) -> str:
+    """A name that a user may give to a job type, and enqueue jobs under."""
+    if parse_job_type(name) == DELIVERY:
+        raise InvalidJobTypeError(name, "this job type is the system's own", "Use another name.")
+    return str(name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """How long an ended job stays readable. Dead letters stay until they are resolved."""
@@ -38,6 +47,11 @@ class Retention:
     completed: timedelta = timedelta(days=7)
     cancelled: timedelta = timedelta(days=7)
     dead_letter: timedelta = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        shortest = min(self.completed, self.cancelled, self.dead_letter)
+        if shortest <= timedelta(0):
+            raise InvalidOptionError(shortest, "an ended job is kept for a while", "Use an hour or more.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +68,7 @@ class JobType:
     resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
     on_full: what becomes of a new job that finds one of these limits full.
     breaker: pause it by itself when too many of its runs fail; None leaves that to people.
+    webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -74,6 +89,7 @@ class JobType:
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     retry: RetryPolicy = field(default_factory=Exponential)
     retention: Retention = field(default_factory=Retention)
+    webhook: Webhook | None = None
     reported_fields: tuple[str, ...] = ()
     function: str | None = None
 

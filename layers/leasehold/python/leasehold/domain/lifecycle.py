@@ -365,8 +365,8 @@ SETTLE = Transition(
     by=(Writer.POLLER,),
     sources=ENDED,
     guards=(_ENTRY_AS_READ,),
-    # An effect that could not be done yet keeps its job in the index, at a later time.
-    may_set=_DUE,
+    # An effect that could not be done yet keeps its job in the index, at a later time; one that is done lets it go.
+    may_set=_DUE | {"expires_at"},
     removes=_DUE | {"wake"},
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
@@ -375,6 +375,17 @@ RESOLVE = Transition(
     by=(Writer.OPERATOR,),
     sources=frozenset({JobStatus.DEAD_LETTER}),
     sets=frozenset({"expires_at"}),
+)
+
+# What an ended job held of people's data is forgotten; that it ran, and how it ended, is not.
+PURGE = Transition(
+    name="purge",
+    by=(Writer.OPERATOR,),
+    sources=ENDED,
+    guards=(Equals("completed_at", Seen("completed_at")),),
+    sets=frozenset({"payload"}),
+    may_set=frozenset({"runs", "last_error"}),
+    removes=frozenset({"result", "artifacts", "trace"}),
 )
 
 TRANSITIONS: tuple[Transition, ...] = (
@@ -402,4 +413,5 @@ TRANSITIONS: tuple[Transition, ...] = (
     EDIT,
     SETTLE,
     RESOLVE,
+    PURGE,
 )

@@ -15,6 +15,8 @@ from leasehold.domain.errors import InvalidPayloadError, PayloadTooLargeError
 
 type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
 
+# What stands in the place of a payload that was purged.
+PURGED = '{"$purged":true}'
 MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_RESULT_BYTES = 64 * 1024
 MAX_DEPTH = 64

@@ -39,6 +39,14 @@ class Cancel(Signal):
         self.reason = str(reason)
 
 
+class GiveUp(Signal):
+    """It failed, and is not tried again, but nobody needs to look after it: the job ends as cancelled."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Skip(Signal):
     """Nothing to do: the job ends as completed, its run's outcome is SKIPPED."""
 

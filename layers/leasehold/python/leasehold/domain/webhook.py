@@ -3,19 +3,74 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run import Outcome
 
+if TYPE_CHECKING:
+    from leasehold.domain.run import Run
+
+# The system's own job type: a job of it tells one receiver of one run. Users can neither deploy nor enqueue it.
+DELIVERY = "webhook_delivery"
 MAX_WEBHOOK_BYTES = 2048
 _HIGHEST_PORT = 65_535
 # No user name or password: they would be stored with every job, and shown to whoever may read one. No fragment: it is
 # never sent.
 _ADDRESS = re.compile(
-    r"https://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
-    r"(?:[/?][a-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?",
+    r"https://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>(?:[/?][a-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?)",
     re.IGNORECASE | re.ASCII,
 )
 _CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
+
+
+class RunEvent(StrEnum):
+    """What is told of a run: how it ended. A run that leaves a dead letter is told as that, not as failed."""
+
+    COMPLETED = "job.run.completed"
+    FAILED = "job.run.failed"
+    SKIPPED = "job.run.skipped"
+    DEAD_LETTERED = "job.run.dead_lettered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """A job type's webhook.
+
+    url: whom to tell of jobs that bring no address of their own; None for nobody.
+    events: what is told of jobs of this type, whoever is told.
+    """
+
+    url: str | None = None
+    events: tuple[RunEvent, ...] = tuple(RunEvent)
+
+    def __post_init__(self) -> None:
+        if self.url is not None:
+            parse_webhook(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A webhook's address in its parts; `path` is what is asked for, with its query."""
+
+    host: str
+    port: int
+    path: str
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        """
+        >>> Address.of("https://example.com/hooks?team=7")
+        Address(host='example.com', port=443, path='/hooks?team=7')
+        """
+        found = _ADDRESS.fullmatch(parse_webhook(url))
+        assert found is not None
+        path = found["path"] or "/"
+        return cls(found["host"].strip("[]").lower(), int(found["port"] or 443), path if path[0] == "/" else f"/{path}")
 
 
 def parse_webhook(address: object) -> str:
@@ -31,3 +86,20 @@ def parse_webhook(address: object) -> str:
             "Use one like https://example.com/hooks/jobs; write other characters as %XX.",
         )
     return found[0]
+
+
+def event_of(status: JobStatus, run: Run | None) -> RunEvent | None:
+    """What an end is told as; None for one that no run has come to, such as a cancel before the start."""
+    if status is JobStatus.DEAD_LETTER:
+        return RunEvent.DEAD_LETTERED
+    if run is None:
+        return None
+    match run.outcome:
+        case Outcome.COMPLETED:
+            return RunEvent.COMPLETED
+        case Outcome.FAILED:
+            return RunEvent.FAILED
+        case Outcome.SKIPPED:
+            return RunEvent.SKIPPED
+        case _:
+            assert_never(run.outcome)

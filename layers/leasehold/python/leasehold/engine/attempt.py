@@ -18,6 +18,7 @@ from leasehold.domain.lifecycle import (
 )
 from leasehold.domain.run import MAX_REASON_BYTES, Outcome
 from leasehold.domain.text import shortened
+from leasehold.engine.end_run import RunEnd
 from leasehold.engine.endings import (
     Failure,
     dead_letter_of,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.breaker import Circuit
+    from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.engine.parts import Parts
@@ -98,19 +100,13 @@ class Attempt:
 
     def complete(self, result_text: str | None, *, skipped: str | None = None) -> None:
         values = self._completion(result_text, skipped)
-        self._patiently(lambda: self._advance(COMPLETE, values))
+        self._end_run(COMPLETE, values)
         self._after_end(values, failed=False if skipped is None else None)
 
     def complete_with(self, items: Sequence[ForeignItem], result_text: str | None) -> None:
         """Complete together with the handler's own writes, or not at all."""
         values = self._completion(result_text, None)
-        self._transactions += 1
-        token = request_token(self.nonce, COMPLETE.name, str(self._transactions))
-        write = self._write(COMPLETE, values)
-        try:
-            self._patiently(lambda: self._parts.store.jobs.advance_with(write, (), token=token, foreign=items))
-        except TransitionRefused as refused:
-            raise self._lost(COMPLETE, refused.current) from None
+        self._end_run(COMPLETE, values, foreign=items)
         self._after_end(values, failed=False)
 
     def snooze(self, delay: timedelta) -> bool:
@@ -133,7 +129,7 @@ class Attempt:
             "cancel_reason": reason,
             "runs": run_of(self.job, now, outcome, failure=failure, reason=reason, artifacts=tuple(self.artifacts)),
         }
-        self._patiently(lambda: self._advance(ABORT, values))
+        self._end_run(ABORT, values)
         self._after_end(values)
 
     def fail(self, failure: Failure) -> str:
@@ -153,11 +149,8 @@ class Attempt:
         runs = run_of(self.job, now, Outcome.FAILED, failure=failure, artifacts=tuple(self.artifacts))
         values = {**self._end(DEAD_LETTER), **error_values(failure), "runs": runs}
         letter = dead_letter_of(self.job, failure, now, runs)
-        write = self._write(DEAD_LETTER, values)
         try:
-            self._patiently(
-                lambda: self._parts.store.jobs.bury(write, letter, token=request_token(self.nonce, DEAD_LETTER.name))
-            )
+            self._patiently(self._run_end(DEAD_LETTER, values, letter=letter).commit)
         except TransitionRefused as refused:
             self._abort_if_cancelled(DEAD_LETTER, refused.current, failure)
             return False
@@ -168,7 +161,7 @@ class Attempt:
         self, transition: Transition, values: Mapping[str, object], failure: Failure | None = None
     ) -> bool:
         try:
-            self._patiently(lambda: self._parts.store.jobs.advance(self._write(transition, values)))
+            self._patiently(self._run_end(transition, values).commit)
         except TransitionRefused as refused:
             self._abort_if_cancelled(transition, refused.current, failure)
             return False
@@ -198,6 +191,28 @@ class Attempt:
     def _end(self, transition: Transition) -> dict[str, object]:
         registry = self._parts.deployment.registry()
         return end_values(self.job, transition, self._parts.clock.now(), self.job_type, registry)
+
+    def _end_run(
+        self, transition: Transition, values: Mapping[str, object], *, foreign: Sequence[ForeignItem] = ()
+    ) -> None:
+        """Write an end that only the loss of the lease can keep from being written."""
+        try:
+            self._patiently(self._run_end(transition, values, foreign=foreign).commit)
+        except TransitionRefused as refused:
+            raise self._lost(transition, refused.current) from None
+
+    def _run_end(
+        self,
+        transition: Transition,
+        values: Mapping[str, object],
+        *,
+        letter: DeadLetter | None = None,
+        foreign: Sequence[ForeignItem] = (),
+    ) -> RunEnd:
+        self._transactions += 1
+        token = request_token(self.nonce, transition.name, str(self._transactions))
+        write = self._write(transition, values)
+        return RunEnd(self.job, write, self._parts, token=token, letter=letter, foreign=foreign)
 
     def _write(
         self, transition: Transition, values: Mapping[str, object], seen: Mapping[str, object] | None = None

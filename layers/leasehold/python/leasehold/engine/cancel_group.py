@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.domain.errors import GroupEndedError, GroupNotFoundError, StoreUnavailableError
 from leasehold.domain.group import Group, GroupState, MemberEnd, parse_group_id
 from leasehold.engine.count_ends import Step, tell_change
+from leasehold.engine.deeds import deed_of, token_of
 from leasehold.engine.operate import refuse_without_reason
 from leasehold.engine.ports import make_stamp
-from leasehold.store.groups import GroupChanged, callback_used
-from leasehold.store.tokens import request_token
+from leasehold.store.group_records import change_of
+from leasehold.store.groups import callback_used
 
 if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
@@ -42,7 +43,7 @@ def cancel_group(group_id: object, reason: str, parts: Parts) -> Group:
                 raise GroupEndedError(group.group_id, "cancel", group.state)
             case _:
                 assert_never(group.state)
-        if commit(group, step, parts):
+        if _commit_with_record(group, step, reason, parts):
             return step.group
     raise StoreUnavailableError(f"group {group_id!r} changed {_TRIES} times while this was tried; try again")
 
@@ -55,14 +56,12 @@ def broken_off(group: Group, reason: str, parts: Parts) -> Step:
     return Step(given_up if given_up.left else given_up.finished(parts.clock.now()), changes)
 
 
-def commit(group: Group, step: Step, parts: Parts) -> bool:
-    try:
-        if step.changes:
-            token = request_token("group", group.group_id, group.stamp, make_stamp(parts.chance))
-            parts.store.groups.change_with(group, step.group, step.changes, token=token)
-        elif not parts.store.groups.change(group, step.group):
-            return False
-    except GroupChanged:
+def _commit_with_record(group: Group, step: Step, reason: str, parts: Parts) -> bool:
+    actor = parts.identity.actor()
+    deed = deed_of(f"group#{group.group_id}", "cancel", {"left": group.left}, parts, by=actor, reason=reason)
+    audit = parts.store.audits.audit(deed)
+    changes = [change_of(group, step.group), *step.changes]
+    if not parts.store.audits.commit(changes, audit, token=token_of(deed)):
         return False
     tell_change(group, step.group, parts)
     return True
@@ -70,5 +69,5 @@ def commit(group: Group, step: Step, parts: Parts) -> bool:
 
 def _cancelling(group: Group, reason: str, members: int, parts: Parts) -> Group:
     now = parts.clock.now()
-    cancelling = replace(group, state=GroupState.CANCELLING, reason=reason, swept=members, turn=None)
+    cancelling = replace(group, state=GroupState.CANCELLING, reason=reason, swept=members)
     return cancelling.due_at(now, now, make_stamp(parts.chance))

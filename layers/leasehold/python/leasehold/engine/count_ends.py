@@ -12,6 +12,7 @@ from leasehold.domain.due import Due, position_at
 from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
 from leasehold.domain.lifecycle import SETTLE, Write
 from leasehold.domain.payload import encode
+from leasehold.engine.endings import settled_values
 from leasehold.engine.group_plan import told
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
@@ -40,7 +41,8 @@ class Step:
 
 def count_end(job: Job, parts: Parts) -> bool:
     """Take an ended member out of the due index and count it; False if somebody did so before."""
-    settled = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due})
+    values = settled_values(job, parts)
+    settled = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values)
     for _ in range(_TRIES):
         assert job.group_id is not None
         # Read after the job was seen to have ended: from then on its turn cannot come any more.
@@ -115,6 +117,20 @@ def finish(group: Group, parts: Parts) -> Step:
     )
     # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
     return Step(ended, (insertion(replace(job, due_lane=job.run_lane)), callback_used(group.group_id)))
+
+
+def commit(group: Group, step: Step, parts: Parts) -> bool:
+    """Make of the group what the step says, with all that goes with it; False if something is not what was read."""
+    try:
+        if step.changes:
+            token = request_token("group", group.group_id, group.stamp, make_stamp(parts.chance))
+            parts.store.groups.change_with(group, step.group, step.changes, token=token)
+        elif not parts.store.groups.change(group, step.group):
+            return False
+    except GroupChanged:
+        return False
+    tell_change(group, step.group, parts)
+    return True
 
 
 def tell_change(before: Group, after: Group, parts: Parts) -> None:

@@ -10,13 +10,16 @@ from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.domain.text import fits
 from leasehold.store.audits import Deed
+from leasehold.store.jobs import TransitionRefused, transition
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.lifecycle import Write
     from leasehold.engine.parts import Parts
-    from leasehold.store.table import Record
+    from leasehold.store.table import Attribute, Record
 
 _TRIES = 5
 _MAX_NAME_BYTES = 256
@@ -44,6 +47,24 @@ def deed_of(target: str, action: str, changed: Record, parts: Parts, *, by: str,
         details=json.dumps(_bounded(changed), sort_keys=True, ensure_ascii=False),
         deed_id=f"{parts.chance.bits(64):016x}",
     )
+
+
+def job_target(job_id: JobId) -> str:
+    return f"job#{job_id}"
+
+
+def deed_on_job(job_id: JobId, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
+    """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
+    actor = parts.identity.actor()
+    check_deed("job", actor, reason)
+    return deed_of(job_target(job_id), action, details, parts, by=actor, reason=reason)
+
+
+def advance_with_record(write: Write, deed: Deed, parts: Parts) -> None:
+    """Make a transition that somebody asked for, with its record, or neither; TransitionRefused as ever."""
+    if not parts.store.audits.commit([transition(write)], parts.store.audits.audit(deed), token=token_of(deed)):
+        # The job is not what was read, or somebody else did something to it meanwhile: look again.
+        raise TransitionRefused(write, None)
 
 
 def token_of(deed: Deed) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import NotDeployedError, SystemHaltedError
+from leasehold.domain.errors import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import JobType
+from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.control import Registry, Switches
     from leasehold.engine.ports import Clock
     from leasehold.store.store import Store
@@ -26,6 +28,7 @@ class Deployment:
         self._clock = clock
         self._registry: tuple[datetime, Registry] | None = None
         self._switches: tuple[datetime, Switches] | None = None
+        self._circuits: dict[str, tuple[datetime, Circuit | None]] = {}
 
     def registry(self, *, fresh: bool = False) -> Registry:
         now = self._clock.now()
@@ -40,12 +43,28 @@ class Deployment:
         now = self._clock.now()
         if fresh or self._switches is None or not is_fresh(self._switches[0], now):
             self._switches = (now, self._store.switchboard.switches())
+            self._circuits.clear()
         return self._switches[1]
+
+    def circuit(self, job_type: str, *, fresh: bool = False) -> Circuit | None:
+        """The circuit of a type if it is open. Only types with a breaker have one to be read."""
+        if self.settings_of(job_type).breaker is None:
+            return None
+        now = self._clock.now()
+        read_at, circuit = self._circuits.get(job_type, (None, None))
+        if fresh or read_at is None or not is_fresh(read_at, now):
+            circuit = self._store.circuits.get(job_type)
+            self._circuits[job_type] = (now, circuit)
+        return circuit
 
     def refuse_if_halted(self) -> None:
         halt = self.switches().halt
         if halt is not None:
             raise SystemHaltedError(halt.by, to_text(halt.at), halt.reason)
+
+    def refuse_if_webhooks_are_off(self, url: str) -> None:
+        if DELIVERY not in self.registry().types:
+            raise WebhooksOffError(url)
 
     def settings_of(self, job_type: str) -> JobType:
         """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""
@@ -55,6 +74,7 @@ class Deployment:
         """Read anew next time."""
         self._registry = None
         self._switches = None
+        self._circuits.clear()
 
 
 def is_fresh(read_at: datetime, now: datetime) -> bool:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 from leasehold.domain.dedup import DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
 from leasehold.domain.due import Due, Priority, position_at, run_lane
 from leasehold.domain.errors import InvalidInputError, InvalidOptionError
-from leasehold.domain.ids import RANDOM_BITS, make_job_id, parse_job_id, scheduled_for_of, shard_of
+from leasehold.domain.ids import RANDOM_BITS, SYSTEM_SHARD, make_job_id, parse_job_id, scheduled_for_of, shard_of
 from leasehold.domain.instants import instant, later, to_text
 from leasehold.domain.job import SYSTEM, Job
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_job_type, parse_users_job_type
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.retry import parse_retry
-from leasehold.domain.webhook import parse_webhook
+from leasehold.domain.webhook import DELIVERY, parse_webhook
 from leasehold.engine.fill import filled
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.domain.control import Registry
     from leasehold.domain.effects import Effect
     from leasehold.domain.ids import JobId
     from leasehold.domain.retry import RetryPolicy
@@ -70,14 +71,19 @@ class Draft:
 
 
 def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
+    # A retry keeps the address that it had, also where it is told no more.
+    if request.webhook is not None and request.retry_of is None:
+        parts.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
     request = filled(request, parts)
     registry = parts.deployment.registry()
-    job_type = registry.job_type(parse_job_type(request.job_type))
+    is_systems = _repeats_systems_job(request)
+    parse = parse_job_type if is_systems else parse_users_job_type
+    job_type = registry.job_type(parse(request.job_type))
     now = parts.clock.now()
     # A derived id carries its time already, and the key must agree with it, also when that time has passed.
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
-        shard = parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
+        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, parts)
         job_id = make_job_id(scheduled_for, shard, parts.chance.bits(RANDOM_BITS))
     record = None
     if request.dedup_key is not None:
@@ -112,6 +118,16 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         effects=request.effects,
     )
     return Draft(job, record)
+
+
+def _repeats_systems_job(request: JobRequest) -> bool:
+    """A job of the system's own is made by nobody else, but an operator may have it done again."""
+    is_repeat = request.job_type == DELIVERY and request.retry_of is not None
+    return is_repeat and shard_of(parse_job_id(request.retry_of)) == SYSTEM_SHARD
+
+
+def _users_shard(registry: Registry, parts: Parts) -> int:
+    return parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
 
 
 def needs_wake(due_at: datetime, now: datetime) -> bool:

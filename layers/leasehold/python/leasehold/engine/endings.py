@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.domain.lifecycle import Transition
+    from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Chance
 
 # A job that never reached a handler is given up only after many hand-overs and a day.
@@ -46,16 +47,28 @@ def end_values(
     status = transition.target
     assert status is not None
     values: dict[str, object] = {"completed_at": now}
-    keep_for = _retention(status, job_type)
-    if keep_for is not None:
-        # A dedup key is held by its job until the window is over, so the job must not go before that.
-        values["expires_at"] = int(max(now + keep_for, job.dedup_until or now).timestamp())
     if registry.ended_index:
         values["ended_lane"] = ended_lane(status, job.job_type)
         values["ended_key"] = f"{to_text(now)}#{job.job_id}"
     if job.owes_after(status):
-        values |= {**due_values(job, now, now), "wake": True}
-    return values
+        # It must not expire with what it owes undone, e.g. in a long halt: `settle` lets it go.
+        return {**values, **due_values(job, now, now), "wake": True}
+    return {**values, **expiry_values(job, status, now, job_type)}
+
+
+def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:
+    """How long a job is kept that ended like this and owes nothing (any more)."""
+    keep_for = _retention(status, job_type)
+    if keep_for is None:
+        return {}
+    # A dedup key is held by its job until the window is over, so the job must not go before that.
+    return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
+
+
+def settled_values(job: Job, parts: Parts) -> dict[str, object]:
+    """What an ended job gets when all that it owed is done."""
+    assert job.completed_at is not None
+    return expiry_values(job, job.status, job.completed_at, parts.deployment.settings_of(job.job_type))
 
 
 def due_values(job: Job, at: datetime, now: datetime) -> dict[str, object]:

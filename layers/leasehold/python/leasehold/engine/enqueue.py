@@ -13,7 +13,9 @@ from leasehold.engine.draft import draft
 from leasehold.engine.endings import end_values
 from leasehold.engine.telemetry import Event
 from leasehold.store.dedups import PointerMoved
+from leasehold.store.jobs import insertion
 from leasehold.store.table import ConditionFailed
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.draft import Draft, JobRequest
     from leasehold.engine.parts import Parts
+    from leasehold.store.audits import Deed
 
 _TRIES = 5
 _BULK = 25
@@ -76,30 +79,59 @@ def enqueue_many(
     return results
 
 
-def write(drafted: Draft, parts: Parts, *, on_duplicate: OnDuplicate, successor_of: JobId | None = None) -> Enqueued:
-    """Write a draft. `successor_of` names an ended job whose dedup key the new one inherits."""
-    if drafted.record is None:
+def write(
+    drafted: Draft,
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None = None,
+    deed: Deed | None = None,
+) -> Enqueued:
+    """Write a draft. `successor_of` names an ended job whose dedup key the new one inherits.
+
+    With a `deed` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
+    """
+    if drafted.record is not None:
+        result = _write_deduplicated(
+            drafted.job, drafted.record, parts, on_duplicate=on_duplicate, successor_of=successor_of, deed=deed
+        )
+    elif deed is not None:
+        result = _write_recorded(drafted.job, deed, parts)
+    else:
         # Our id carries 62 random bits: where it exists already, a retry of this very call wrote it.
         parts.store.jobs.insert(drafted.job)
         result = Enqueued(job_id=drafted.job.job_id, created=True)
-    else:
-        result = _write_deduplicated(drafted.job, drafted.record, parts, on_duplicate, successor_of)
     if result.created:
         _tell(drafted.job, parts)
     return result
 
 
+def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
+    for number in range(_TRIES):
+        audit = parts.store.audits.audit(deed)
+        if parts.store.audits.commit([insertion(job)], audit, token=request_token(deed.deed_id, str(number))):
+            return Enqueued(job_id=job.job_id, created=True)
+    raise StoreUnavailableError(f"{deed.target} changed {_TRIES} times during one enqueue; try again")
+
+
 def _write_deduplicated(
-    job: Job, record: DedupRecord, parts: Parts, on_duplicate: OnDuplicate, successor_of: JobId | None
+    job: Job,
+    record: DedupRecord,
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None,
+    deed: Deed | None,
 ) -> Enqueued:
     for _ in range(_TRIES):
+        also = parts.store.audits.audit(deed).changes if deed else []
         try:
-            holder = parts.store.dedups.insert(job, record)
+            holder = parts.store.dedups.insert(job, record, also)
             if holder is None:
                 return Enqueued(job_id=job.job_id, created=True)
             existing = parts.store.jobs.get(holder.job_id)
             if _is_free(holder, existing, parts) or holder.job_id == successor_of:
-                parts.store.dedups.take_over(job, record, holder)
+                parts.store.dedups.take_over(job, record, holder, also)
                 return Enqueued(job_id=job.job_id, created=True)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
@@ -109,7 +141,7 @@ def _write_deduplicated(
                 case OnDuplicate.REPLACE:
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
-                    parts.store.dedups.replace(_replaced(existing, job, parts), job, record, holder)
+                    parts.store.dedups.replace(_replaced(existing, job, parts), job, record, holder, also)
                     parts.telemetry.event(
                         Event.JOB_CANCELLED,
                         job_id=existing.job_id,

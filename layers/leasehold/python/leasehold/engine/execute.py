@@ -12,12 +12,12 @@ from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lifecycle import START, Write
 from leasehold.domain.payload import encode_result
 from leasehold.domain.run import MAX_CODE_BYTES
-from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.domain.signals import Cancel, GiveUp, Skip, Snooze
 from leasehold.domain.text import shortened
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.endings import Failure
-from leasehold.engine.hold import is_standing
+from leasehold.engine.hold import CIRCUIT_OPEN
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.probe import give_up, probed_by
 from leasehold.engine.release import release, tell_dead
@@ -95,15 +95,16 @@ class Executor:
 
     def _begin(self, handover: Handover, remaining: timedelta | None, circuit: Circuit | None) -> Attempt | Execution:
         switches = self._parts.deployment.switches()
-        pause = switches.pauses.get(handover.job_type)
-        is_paused = pause is not None and circuit is None and is_standing(pause, handover.job_type, self._parts)
-        if switches.halt is not None or is_paused:
+        if switches.halt is not None or handover.job_type in switches.pauses:
             now = self._parts.clock.now()
             release(handover, "halted" if switches.halt else "paused", self._parts, until=now + _RELEASED_FOR)
             return Execution.RELEASED
         if self._is_reserved(handover.job_type):
             # Due at once: the next poll holds it, and the end of the reservation wakes it.
             release(handover, "reserved", self._parts, until=self._parts.clock.now())
+            return Execution.RELEASED
+        if circuit is None and self._parts.deployment.circuit(handover.job_type) is not None:
+            release(handover, CIRCUIT_OPEN, self._parts, until=self._parts.clock.now())
             return Execution.RELEASED
         job_type = self._parts.deployment.settings_of(handover.job_type)
         time_left = remaining or job_type.timeout
@@ -182,6 +183,9 @@ class Executor:
             case Cancel(reason=reason):
                 attempt.abort(reason)
                 return self._cancelled(attempt, reason=reason)
+            case GiveUp(error=given_up):
+                attempt.abort(str(given_up), failure_of(given_up))
+                return self._cancelled(attempt, reason=str(given_up))
             case _:
                 return self._failed(attempt, error)
 

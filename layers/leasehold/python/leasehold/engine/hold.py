@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.breaker import Circuit
-    from leasehold.domain.control import Switch, Switches
+    from leasehold.domain.control import Switches
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
 
 # How soon a scope with waiting jobs is looked at again when nothing wakes it before.
 LOOK_AGAIN_AFTER = timedelta(minutes=1)
+CIRCUIT_OPEN = "circuit open"
 _TRIES = 3
 
 
@@ -37,8 +38,7 @@ class Stop:
 
 def stop_of(job_type: str, switches: Switches, parts: Parts) -> Stop | None:
     """Why no job of this type may run, or None."""
-    pause = switches.pauses.get(job_type)
-    if pause is not None and pause.circuit is None:
+    if job_type in switches.pauses:
         return Stop("paused")
     reserved_until = switches.reserved_until(job_type, parts.clock.now())
     if reserved_until is not None:
@@ -49,15 +49,10 @@ def stop_of(job_type: str, switches: Switches, parts: Parts) -> Stop | None:
     ):
         return Stop("not deployed")
     # Last: a probe passes by this reason and by no other.
-    if pause is not None and is_standing(pause, job_type, parts):
-        assert pause.circuit is not None
-        return Stop("circuit open", pause.circuit.probe_at, pause.circuit)
+    circuit = parts.deployment.circuit(job_type)
+    if circuit is not None:
+        return Stop(CIRCUIT_OPEN, circuit.probe_at, circuit)
     return None
-
-
-def is_standing(pause: Switch, job_type: str, parts: Parts) -> bool:
-    """An open circuit whose type was deployed without its breaker since has nobody left to close it."""
-    return pause.circuit is None or parts.deployment.settings_of(job_type).breaker is not None
 
 
 def expect_held(scope: str, parts: Parts, *, look_at: datetime | None = None) -> bool:

@@ -75,10 +75,9 @@ def backlog_of(parts: Parts) -> Backlog:
 
 def _measure_circuits(parts: Parts) -> None:
     """Again each minute: an alarm that heard of an open circuit only once would end while it is still open."""
-    pauses = parts.deployment.switches().pauses
     for name, job_type in parts.deployment.registry().types.items():
         if job_type.breaker is not None:
-            is_open = name in pauses and pauses[name].circuit is not None
+            is_open = parts.deployment.circuit(name) is not None
             parts.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
 
 

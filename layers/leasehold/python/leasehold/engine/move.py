@@ -9,6 +9,7 @@ from leasehold.domain.errors import InvalidOptionError, NoCommonOrderError, NoPl
 from leasehold.domain.ids import parse_job_id, shard_of
 from leasehold.domain.lifecycle import RESCHEDULE, Write
 from leasehold.domain.position import between
+from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import needs_wake
 from leasehold.engine.operate import TRIES, contended, find, refuse_before_its_turn
 from leasehold.engine.ports import make_stamp
@@ -20,18 +21,19 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 
-def move(job_id: object, parts: Parts, *, before: object = None, after: object = None) -> Job:
+def move(job_id: object, parts: Parts, *, before: object = None, after: object = None, reason: str = "moved") -> Job:
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
     for _ in range(TRIES):
         job, anchor = _waiting(find(wanted, parts), "move"), _waiting(find(other, parts), "move a job next to")
         due = _place(anchor, job, parts, is_before=after is None)
+        side = {"before": other} if after is None else {"after": other}
         try:
-            return parts.store.jobs.advance(_write(job, anchor, due, parts))
-        except TransitionRefused as refused:
-            # Our own write, if its response was lost: the stamp is ours alone, and a claim keeps the position.
-            if refused.current and refused.current.due and refused.current.due.position == due.position:
-                return refused.current
+            deed = deed_on_job(wanted, "move", parts, reason=reason, **side)
+            advance_with_record(_write(job, anchor, due, parts), deed, parts)
+        except TransitionRefused:
+            continue
+        return find(wanted, parts)
     raise contended(wanted)
 
 

@@ -19,7 +19,9 @@ from leasehold.domain.group import group_scope
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, JobStatus, Write
+from leasehold.domain.payload import PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
+from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
 from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
@@ -68,15 +70,12 @@ def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
             if job.started_at is None:
                 _cancel_unstarted(job, reason, parts)
                 return Cancelled(job_id=job.job_id, job_ended=True)
-            parts.store.jobs.advance(
-                Write(
-                    job_id=job.job_id,
-                    transition=REQUEST_CANCEL,
-                    values={"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason},
-                )
-            )
+            values = {"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason}
+            write = Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values)
+            advance_with_record(write, deed_on_job(job.job_id, "request_cancel", parts, reason=reason), parts)
         except TransitionRefused:
             continue  # it started or ended in between: look again
+        parts.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
         return Cancelled(job_id=job.job_id, job_ended=False)
     raise contended(job_id)
 
@@ -94,40 +93,36 @@ def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
     job_type = parts.deployment.settings_of(job.job_type)
     now = parts.clock.now()
     values = end_values(job, CANCEL, now, job_type, parts.deployment.registry())
-    try:
-        parts.store.jobs.advance(
-            Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason})
-        )
-    except TransitionRefused as refused:
-        ended = refused.current
-        if ended is None or (ended.status, ended.completed_at, ended.cancel_reason) != (CANCEL.target, now, reason):
-            raise
-        # This very cancel was made by a try whose response was lost: what follows it is still to be done.
+    write = Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason})
+    advance_with_record(write, deed_on_job(job.job_id, "cancel", parts, reason=reason), parts)
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
     give_back_seats(job, parts)
     retire_dedup_record(job, values.get("expires_at"), parts)
 
 
-def retry(job_id: object, parts: Parts, *, created_by: str, priority: Priority | int | None = None) -> Enqueued:
+def retry(job_id: object, parts: Parts, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
     """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
     parts.deployment.refuse_if_halted()
     job = find(job_id, parts)
     match job.status:
         case JobStatus.PENDING | JobStatus.FAILED:
-            reschedule(job.job_id, parts)
+            reschedule(job.job_id, parts, reason=reason)
             return Enqueued(job_id=job.job_id, created=False)
         case JobStatus.IN_PROGRESS:
             raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
         case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
-            again = successor(job, parts, created_by=created_by, priority=priority)
-            return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id)
+            again = successor(job, parts, created_by=parts.identity.actor(), priority=priority)
+            deed = deed_on_job(job.job_id, "retry", parts, reason=reason, new_job_id=again.job.job_id)
+            return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, deed=deed)
         case _:
             assert_never(job.status)
 
 
 def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | int | None = None) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
+    if job.payload_text == PURGED:
+        raise WrongStateError(job.job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
     request = JobRequest(
         job_type=job.job_type,
         payload_text=job.payload_text,
@@ -151,7 +146,14 @@ def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | i
     return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record)
 
 
-def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, run_in: timedelta | None = None) -> Job:
+def reschedule(
+    job_id: object,
+    parts: Parts,
+    *,
+    run_at: datetime | None = None,
+    run_in: timedelta | None = None,
+    reason: str = "rescheduled",
+) -> Job:
     """Move a waiting job to another time; without one, to now."""
 
     def write_for(job: Job) -> Write:
@@ -166,7 +168,7 @@ def reschedule(job_id: object, parts: Parts, *, run_at: datetime | None = None, 
         seen = {"due_key": job.due, "due_lane": job.due_lane}
         return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
 
-    return _while_waiting(job_id, "reschedule", write_for, parts)
+    return _while_waiting(job_id, "reschedule", write_for, parts, reason)
 
 
 def edit(
@@ -176,6 +178,7 @@ def edit(
     payload_text: str | None = None,
     priority: Priority | int | None = None,
     max_attempts: int | None = None,
+    reason: str = "edited",
 ) -> Job:
     """Change a waiting job. Nobody else's change in between is overwritten."""
     values: dict[str, object] = {}
@@ -201,7 +204,7 @@ def edit(
         seen = {"due_key": job.due, "payload": job.payload_text}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
-    return _while_waiting(job_id, "edit", write_for, parts)
+    return _while_waiting(job_id, "edit", write_for, parts, reason)
 
 
 def refuse_before_its_turn(job: Job, wanted: str) -> None:
@@ -227,16 +230,26 @@ def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
         pause = min(pause * 2, _WAIT_LONGEST)
 
 
-def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts) -> Job:
+def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts, reason: str) -> Job:
     for _ in range(TRIES):
         job = find(job_id, parts)
         if not job.status.is_waiting:
             raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
+        write = write_for(job)
+        changed = sorted(write.values.keys() - {"due_lane", "due_key", "wake"})
+        deed = deed_on_job(job.job_id, wanted, parts, reason=reason, changed=list(changed), **_told(write))
         try:
-            return parts.store.jobs.advance(write_for(job))
+            advance_with_record(write, deed, parts)
         except TransitionRefused:
             continue
+        return find(job_id, parts)
     raise contended(job_id)
+
+
+def _told(write: Write) -> dict[str, str]:
+    """When it is to run from now on, where that is what was changed."""
+    due = write.values.get("due_key")
+    return {"due_at": to_text(due.at)} if isinstance(due, Due) else {}
 
 
 def contended(job_id: object) -> StoreUnavailableError:

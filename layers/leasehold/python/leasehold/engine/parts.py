@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from leasehold.domain.job import SYSTEM
 from leasehold.engine.deployment import Deployment
-from leasehold.engine.ports import NoCaller, NoMirror, NoReporter, SystemChance, SystemClock
+from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 from leasehold.engine.template_cache import TemplateCache
 
 if TYPE_CHECKING:
-    from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, ScheduleMirror
+    from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror
     from leasehold.engine.telemetry import Telemetry
     from leasehold.store.store import Store
 
@@ -25,9 +27,17 @@ class Parts:
     reporter: ErrorReporter = field(default_factory=NoReporter)
     mirror: ScheduleMirror = field(default_factory=NoMirror)
     caller: Caller = field(default_factory=NoCaller)
+    # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
+    identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
     deployment: Deployment = field(init=False)
     templates: TemplateCache = field(init=False)
 
     def __post_init__(self) -> None:
         self.deployment = Deployment(self.store, self.clock)
         self.templates = TemplateCache(self.store, self.clock)
+
+    def acting_as(self, identity: Identity) -> Parts:
+        """The same parts, caches included, in somebody else's name."""
+        other = copy(self)
+        other.identity = identity
+        return other

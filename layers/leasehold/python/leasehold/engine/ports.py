@@ -71,6 +71,21 @@ class ScheduleMirror(Protocol):
         """Wake no more; raise MirrorError if that fails. One that is not there is deleted already."""
 
 
+class Identity(Protocol):
+    def actor(self) -> str:
+        """Who acts, as it was authenticated: never what a caller says of itself."""
+
+
+class KnownIdentity:
+    """For those whom somebody else has authenticated: the system itself, a request's caller, a test."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def actor(self) -> str:
+        return self._name
+
+
 class NoMirror:
     """For programs that nobody wakes: polls find what is due."""
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.breaker import Circuit, CircuitBreaker
+from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.errors import StoreError
 from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
-from leasehold.store.breakers import probe_noted
+from leasehold.store.circuits import probe_noted
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.domain.breaker import Circuit
     from leasehold.domain.handover import Handover
     from leasehold.domain.ids import JobId
     from leasehold.domain.job_type import JobType
@@ -56,10 +57,10 @@ def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, parts: Parts) ->
 
 def probed_by(job_id: JobId, job_type: str, parts: Parts) -> Circuit | None:
     """The open circuit that this job is the probe of."""
-    circuit = _circuit(job_type, parts, fresh=False)
+    circuit = parts.deployment.circuit(job_type)
     if circuit is not None and circuit.probe != job_id:
-        # It may have been sent since the switches were read: they are cached.
-        circuit = _circuit(job_type, parts, fresh=True)
+        # It may have been sent since the circuit was read: that is cached.
+        circuit = parts.deployment.circuit(job_type, fresh=True)
     return circuit if circuit is not None and circuit.probe == job_id else None
 
 
@@ -96,17 +97,11 @@ def tell_closed(job_type: str, by: str, parts: Parts) -> None:
 
 def _close(job_id: JobId, job_type: str, parts: Parts) -> bool:
     token = request_token("close", job_type, f"{parts.chance.bits(64):x}")
-    closed = parts.store.breakers.close(job_type, job_id, parts.clock.now(), token=token)
+    closed = parts.store.circuits.close(job_type, parts.clock.now(), token=token, probe=job_id)
     if closed:
         tell_closed(job_type, f"probe {job_id}", parts)
     return closed
 
 
 def _put_off(job_id: JobId, job_type: str, wait: timedelta, parts: Parts) -> bool:
-    until = Circuit(probe_at=parts.clock.now() + wait, wait=wait)
-    return parts.store.breakers.put_off(job_type, job_id, until)
-
-
-def _circuit(job_type: str, parts: Parts, *, fresh: bool) -> Circuit | None:
-    pause = parts.deployment.switches(fresh=fresh).pauses.get(job_type)
-    return pause.circuit if pause else None
+    return parts.store.circuits.put_off(job_type, job_id, parts.clock.now() + wait, wait)

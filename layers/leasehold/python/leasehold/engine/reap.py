@@ -14,6 +14,7 @@ from leasehold.domain.lifecycle import (
     Write,
 )
 from leasehold.domain.run import Outcome
+from leasehold.engine.end_run import RunEnd
 from leasehold.engine.endings import (
     Failure,
     dead_letter_of,
@@ -38,6 +39,7 @@ from leasehold.store.tokens import request_token
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
@@ -60,7 +62,7 @@ def reap(entry: DueJob, parts: Parts) -> bool:
             _bury(job, lost, parts, runs=True)
         else:
             values = retry_values(job, lost, now, parts.deployment.settings_of(job.job_type), parts.chance)
-            parts.store.jobs.advance(_write(job, REAP_FAILED, values, parts))
+            _end_run(job, REAP_FAILED, values, parts)
             parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
             _tell(job, lost, parts, will_retry=True)
             report_failure(job, lost, parts)
@@ -98,7 +100,7 @@ def _reap_cancelled(job: Job, parts: Parts) -> None:
         **error_values(lost),
         "runs": run_of(job, now, Outcome.FAILED, failure=lost),
     }
-    parts.store.jobs.advance(_write(job, REAP_CANCELLED, values, parts))
+    _end_run(job, REAP_CANCELLED, values, parts)
     parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=job.cancel_reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
     retire_dedup_record(job, values.get("expires_at"), parts)
@@ -113,15 +115,23 @@ def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
         **error_values(failure),
         **({"runs": history} if runs else {}),
     }
-    parts.store.jobs.bury(
-        _write(job, REAP_DEAD, values, parts),
-        dead_letter_of(job, failure, now, history),
-        # Each reaper's own: with a shared token, two at the same millisecond would both be told that they did it.
-        token=request_token(job.job_id, REAP_DEAD.name, f"{parts.chance.bits(64):x}"),
-    )
+    _end_run(job, REAP_DEAD, values, parts, letter=dead_letter_of(job, failure, now, history))
     if runs:
         _tell(job, failure, parts, will_retry=False)
     tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
+
+
+def _end_run(
+    job: Job,
+    transition: Transition,
+    values: Mapping[str, object],
+    parts: Parts,
+    *,
+    letter: DeadLetter | None = None,
+) -> None:
+    # Each reaper's own: with a shared token, two at the same millisecond would both be told that they did it.
+    token = request_token(job.job_id, transition.name, f"{parts.chance.bits(64):x}")
+    RunEnd(job, _write(job, transition, values, parts), parts, token=token, letter=letter).commit()
 
 
 def _lost(parts: Parts) -> Failure:

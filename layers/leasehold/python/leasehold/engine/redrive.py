@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import (
     DuplicateJobError,
-    InvalidOptionError,
     JobNotFoundError,
     LeaseholdError,
     WrongStateError,
 )
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lifecycle import RESOLVE, Write
+from leasehold.engine.deeds import check_deed, deed_of, insist
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.ids import JobId
     from leasehold.engine.parts import Parts
-    from leasehold.store.table import Change, Record
+    from leasehold.store.audits import Deed
+    from leasehold.store.table import Attribute, Change, Record
 
 _PAGE = 25
 
@@ -44,35 +45,42 @@ class Redriven:
     error: LeaseholdError | None = None
 
 
-def redrive(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> Redriven:
+def redrive(dead_letter_id: object, parts: Parts, *, reason: str) -> Redriven:
     """Run a dead job again as a new job. A second redrive of the same letter is told which job the first made."""
     parts.deployment.refuse_if_halted()
-    letter = find_letter(dead_letter_id, parts)
-    if not letter.is_open:
-        return _resolved_before(letter, parts)
-    again, changes = _revival(letter, parts, by)
-    try:
-        parts.store.letters.redrive(letter.id, _resolution(letter, parts, by, reason), again.job.job_id, changes)
-    except AlreadyResolved as resolved:
-        if resolved.letter is None:
-            raise JobNotFoundError("dead letter", letter.id) from None
-        return _resolved_before(resolved.letter, parts)
-    except TransactionCancelled:
-        # Only the dedup record's pointer can have failed: somebody enqueued this key anew.
-        assert again.record is not None
-        holder = parts.store.dedups.get(again.record.ref)
-        raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id if holder else "?") from None
-    _let_job_expire(letter, parts)
-    parts.telemetry.event(
-        Event.JOB_ENQUEUED, job_id=again.job.job_id, job_type=letter.job_type, retry_of=letter.id, created_by=by
-    )
-    return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id)
+
+    def attempt() -> Redriven | None:
+        letter = find_letter(dead_letter_id, parts)
+        if not letter.is_open:
+            return _resolved_before(letter, parts)
+        again, changes = _revival(letter, parts)
+        deed = _deed(letter, "redrive", parts, reason=reason, new_job_id=again.job.job_id)
+        audit = parts.store.audits.audit(deed)
+        try:
+            parts.store.letters.redrive(letter.id, _resolution(letter, deed, parts), again.job.job_id, changes, audit)
+        except AlreadyResolved as resolved:
+            if resolved.letter is None:
+                raise JobNotFoundError("dead letter", letter.id) from None
+            return _resolved_before(resolved.letter, parts)
+        except TransactionCancelled:
+            # The dedup record's pointer, which the next attempt tells, or somebody else's deed on this letter.
+            return None
+        _let_job_expire(letter, parts)
+        parts.telemetry.event(
+            Event.JOB_ENQUEUED,
+            job_id=again.job.job_id,
+            job_type=letter.job_type,
+            retry_of=letter.id,
+            created_by=deed.by,
+        )
+        return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id)
+
+    return insist(f"dead letter {dead_letter_id}", attempt)
 
 
 def redrive_many(
     parts: Parts,
     *,
-    by: str,
     reason: str,
     job_type: str | None = None,
     start: datetime | None = None,
@@ -86,7 +94,7 @@ def redrive_many(
         if limit is not None and len(results) >= limit:
             break
         try:
-            results.append(redrive(letter.id, parts, by=by, reason=reason))
+            results.append(redrive(letter.id, parts, reason=reason))
         except LeaseholdError as error:
             results.append(Redriven(dead_letter_id=letter.id, error=error))
         if progress is not None:
@@ -94,17 +102,25 @@ def redrive_many(
     return results
 
 
-def discard(dead_letter_id: object, parts: Parts, *, by: str, reason: str) -> DeadLetter:
+def discard(dead_letter_id: object, parts: Parts, *, reason: str) -> DeadLetter:
     """Resolve a dead letter without running it again."""
-    letter = find_letter(dead_letter_id, parts)
-    try:
-        resolved = parts.store.letters.discard(letter.id, _resolution(letter, parts, by, reason))
-    except AlreadyResolved as before:
+
+    def attempt() -> DeadLetter | None:
+        letter = find_letter(dead_letter_id, parts)
+        deed = _deed(letter, "discard", parts, reason=reason)
+        try:
+            parts.store.letters.discard(letter.id, _resolution(letter, deed, parts), parts.store.audits.audit(deed))
+        except AlreadyResolved as before:
+            _let_job_expire(letter, parts)
+            how = before.letter.resolution if before.letter else None
+            raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
+        except TransactionCancelled:
+            return None
         _let_job_expire(letter, parts)
-        how = before.letter.resolution if before.letter else None
-        raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
-    _let_job_expire(letter, parts)
-    job = parts.store.jobs.get(letter.id)
+        return find_letter(letter.id, parts)
+
+    resolved = insist(f"dead letter {dead_letter_id}", attempt)
+    job = parts.store.jobs.get(resolved.id)
     if job is not None:
         retire_dedup_record(job, job.expires_at, parts)
     return resolved
@@ -131,7 +147,8 @@ def open_letters(
             return
 
 
-def _revival(letter: DeadLetter, parts: Parts, by: str) -> tuple[Draft, list[Change]]:
+def _revival(letter: DeadLetter, parts: Parts) -> tuple[Draft, list[Change]]:
+    by = parts.identity.actor()
     job = parts.store.jobs.get(letter.id)
     if job is None:
         # The letter outlives its job; it holds all that a new one needs.
@@ -165,11 +182,14 @@ def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:
     return Redriven(dead_letter_id=letter.id, job_id=letter.redriven_as)
 
 
-def _resolution(letter: DeadLetter, parts: Parts, by: str, reason: str) -> ResolvedBy:
-    if not by or not reason:
-        raise InvalidOptionError((by, reason), "resolving a dead letter needs a name and a reason", "Pass both.")
-    now = parts.clock.now()
-    return ResolvedBy(by=by, at=now, reason=reason, expires_at=_expires_at(letter, parts))
+def _deed(letter: DeadLetter, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
+    actor = parts.identity.actor()
+    check_deed("dead letter", actor, reason)
+    return deed_of(f"dead-letter#{letter.id}", action, details, parts, by=actor, reason=reason)
+
+
+def _resolution(letter: DeadLetter, deed: Deed, parts: Parts) -> ResolvedBy:
+    return ResolvedBy(by=deed.by, at=deed.at, reason=deed.reason, expires_at=_expires_at(letter, parts))
 
 
 def _expires_at(letter: DeadLetter, parts: Parts) -> int:

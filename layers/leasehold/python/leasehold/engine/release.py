@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.domain.lifecycle import DEAD_LETTER, RELEASE, Write
+from leasehold.engine.end_run import RunEnd
 from leasehold.engine.endings import (
     Failure,
     dead_letter_of,
@@ -43,11 +44,10 @@ def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | 
                 **end_values(job, DEAD_LETTER, now, job_type, parts.deployment.registry()),
                 **error_values(failure),
             }
-            parts.store.jobs.bury(
-                Write(job_id=job.job_id, transition=DEAD_LETTER, seen=seen, values=values),
-                dead_letter_of(job, failure, now, job.runs),
-                token=request_token(handover.token, DEAD_LETTER.name),
-            )
+            write = Write(job_id=job.job_id, transition=DEAD_LETTER, seen=seen, values=values)
+            letter = dead_letter_of(job, failure, now, job.runs)
+            token = request_token(handover.token, DEAD_LETTER.name)
+            RunEnd(job, write, parts, token=token, letter=letter).commit()
             tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
         else:
             values = handed_back_values(job, now, parts.chance) if until is None else waiting_values(job, until, now)

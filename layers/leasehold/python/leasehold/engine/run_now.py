@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import DirectRunError, DispatchError, InvalidOptionError, JobTypePausedError
 from leasehold.domain.instants import to_text
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.payload import decode
 from leasehold.engine.next_slot import NOTICED_AFTER, NextSlot
 
@@ -24,7 +24,7 @@ LONGEST_WAIT = timedelta(hours=1)
 
 def run_now(job_type: object, payload_text: str, parts: Parts, *, timeout: timedelta, trace: str | None = None) -> Json:
     """Reserve the type's next slot, wait until nothing of it runs, call the handler, and give the slot back."""
-    deployed = parts.deployment.registry(fresh=True).job_type(parse_job_type(job_type))
+    deployed = parts.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
     _check_timeout(timeout, deployed)
     _refuse_if_stopped(deployed.name, parts)
     run_id = f"direct-{parts.chance.bits(64):016x}"

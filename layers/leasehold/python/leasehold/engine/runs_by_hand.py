@@ -7,33 +7,38 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.instants import instant
+from leasehold.domain.instants import instant, to_text
 from leasehold.domain.recurrence import slots_after, slots_between
+from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
 from leasehold.engine.schedules import find
 from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
+from leasehold.store.jobs import insertion
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.domain.schedule import Schedule
     from leasehold.engine.parts import Parts
+    from leasehold.store.audits import Deed
+    from leasehold.store.table import Record
 
 MAX_BACKFILL = 10_000
 MAX_NEXT_RUNS = 1_000
 
 
-def run_now(name: str, parts: Parts, *, by: str) -> JobId:
+def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
     """Make a job of a schedule outside of its plan, paused or not. Two calls within a minute make one."""
     parts.deployment.refuse_if_halted()
     schedule, slot = find(name, parts), parts.clock.now().replace(second=0, microsecond=0)
     look_up_template(schedule, parts)
-    job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=by)
-    if parts.store.jobs.insert(job):
-        tell(job, parts)
+    job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=parts.identity.actor())
+    _make(job, _deed(schedule, "trigger", {"job_id": job.job_id}, parts, reason), parts)
     return job.job_id
 
 
-def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, by: str) -> list[JobId]:
+def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, reason: str) -> list[JobId]:
     """Make the jobs of slots from `start` to `end` that have none, up to now; a slot that was run is not run again.
 
     They are made at once, whatever the schedule says about overlaps: the job type's concurrency paces them.
@@ -49,11 +54,32 @@ def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, by: str
     made = []
     for slot in slots:
         parts.deployment.refuse_if_halted()
-        job = job_of_slot(schedule, slot, parts, created_by=by)
-        if parts.store.jobs.insert(job):
-            tell(job, parts)
+        job = job_of_slot(schedule, slot, parts, created_by=parts.identity.actor())
+        deed = _deed(schedule, "backfill", {"job_id": job.job_id, "slot": to_text(slot)}, parts, reason)
+        if _make(job, deed, parts):
             made.append(job.job_id)
     return made
+
+
+def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason: str) -> Deed:
+    actor = parts.identity.actor()
+    check_deed("schedule", actor, reason)
+    return deed_of(f"schedule#{schedule.name}", action, details, parts, by=actor, reason=reason)
+
+
+def _make(job: Job, deed: Deed, parts: Parts) -> bool:
+    """Make a job with the record of who wanted it; False, and no record, where the slot has its job already."""
+
+    def attempt() -> bool | None:
+        if parts.store.jobs.get(job.job_id) is not None:
+            return False
+        audit = parts.store.audits.audit(deed)
+        return parts.store.audits.commit([insertion(job)], audit, token=token_of(deed)) or None
+
+    is_new = insist(deed.target, attempt)
+    if is_new:
+        tell(job, parts)
+    return is_new
 
 
 def next_runs(name: str, count: object, parts: Parts) -> list[datetime]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import ScheduleDeployedError, ScheduleExistsError, ScheduleNotFoundError
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.schedule import Origin, parse_schedule_name
 from leasehold.domain.template import merged
 from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
@@ -194,7 +194,7 @@ def _checked(schedule: Schedule, parts: Parts) -> Schedule:
         template = parts.templates.get(schedule.template, fresh=True)
         merged(template.payload_text, schedule.payload_text)
         schedule = replace(schedule, job_type=job_type_from(template, schedule.job_type or None))
-    parts.deployment.registry().job_type(parse_job_type(schedule.job_type))
+    parts.deployment.registry().job_type(parse_users_job_type(schedule.job_type))
     return schedule
 
 

@@ -12,12 +12,15 @@ from leasehold.domain.ids import derive_job_id
 from leasehold.domain.lifecycle import SETTLE, Write
 from leasehold.engine.count_ends import count_end
 from leasehold.engine.draft import JobRequest, draft
-from leasehold.engine.endings import due_values
+from leasehold.engine.endings import due_values, settled_values
 from leasehold.engine.enqueue import OnDuplicate, write
 from leasehold.engine.telemetry import Event
+from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
@@ -41,15 +44,20 @@ def settle(entry: DueJob, parts: Parts) -> bool:
         for number, effect in enumerate(job.effects):
             if effect.is_owed_after(job.status):
                 _do(effect, number, job, parts)
-        values: dict[str, object] = {}
+        values, is_done = settled_values(job, parts), True
     except LeaseholdError as error:
         # It stays owed. Later, so that it does not stand first in its lane at every poll.
         parts.telemetry.event(
             Event.EFFECT_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
         )
-        values = due_values(job, now + _TRY_AGAIN_AFTER, now)
-    if not values and job.group_id is not None:
-        return count_end(job, parts)
+        values, is_done = due_values(job, now + _TRY_AGAIN_AFTER, now), False
+    was_settled = count_end(job, parts) if is_done and job.group_id is not None else _leave(job, values, parts)
+    if was_settled and is_done:
+        retire_dedup_record(job, values.get("expires_at"), parts)
+    return was_settled
+
+
+def _leave(job: Job, values: Mapping[str, object], parts: Parts) -> bool:
     try:
         parts.store.jobs.advance(Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values))
     except TransitionRefused:

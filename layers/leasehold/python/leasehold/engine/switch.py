@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from leasehold.domain.breaker import CIRCUIT_BREAKER
 from leasehold.domain.control import Switch
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.job_type import parse_job_type
@@ -11,7 +13,7 @@ from leasehold.engine.probe import tell_closed
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from leasehold.domain.control import Registry
+    from leasehold.domain.control import Registry, Switches
     from leasehold.engine.parts import Parts
 
 
@@ -37,7 +39,7 @@ def resume(parts: Parts) -> bool:
 
 
 def pause(job_type: str, parts: Parts, *, by: str, reason: str) -> bool:
-    """Claim no more jobs of one type. Enqueueing them goes on. An open circuit becomes a pause that no probe ends."""
+    """Claim no more jobs of one type, not even a probe of its circuit breaker. Enqueueing them goes on."""
     parts.deployment.registry().job_type(parse_job_type(job_type))
     changed = parts.store.switchboard.pause(job_type, _switch(parts, by, reason))
     parts.deployment.forget()
@@ -47,14 +49,30 @@ def pause(job_type: str, parts: Parts, *, by: str, reason: str) -> bool:
 def unpause(job_type: str, parts: Parts, *, by: str) -> bool:
     """Lift a pause, or close a circuit; what waited is looked at at once."""
     now = parts.clock.now()
-    paused = parts.deployment.switches(fresh=True).pauses.get(parse_job_type(job_type))
+    token = request_token("unpause", parse_job_type(job_type), f"{parts.chance.bits(64):x}")
     has_breaker = parts.deployment.settings_of(job_type).breaker is not None
-    token = request_token("unpause", job_type, f"{parts.chance.bits(64):x}")
-    lifted = parts.store.switchboard.unpause(job_type, now, token=token, count_anew=has_breaker)
+    circuit = parts.deployment.circuit(job_type, fresh=True)
+    if circuit is not None and job_type not in parts.deployment.switches(fresh=True).pauses:
+        lifted = parts.store.circuits.close(job_type, now, token=token)
+    else:
+        lifted = parts.store.switchboard.unpause(job_type, now, token=token, close_circuit=has_breaker)
     parts.deployment.forget()
-    if lifted and paused is not None and paused.circuit is not None:
+    if lifted and circuit is not None:
         tell_closed(job_type, by, parts)
     return lifted
+
+
+def everything_stopped(parts: Parts) -> Switches:
+    """What people have halted and paused, and the types that a circuit breaker has paused besides."""
+    switches = parts.deployment.switches(fresh=True)
+    paused = dict(switches.pauses)
+    registry = parts.store.switchboard.registry()
+    for name in registry.types if registry else ():
+        circuit = parts.deployment.circuit(name)
+        if circuit is not None and name not in paused:
+            by, at, reason = CIRCUIT_BREAKER, circuit.opened_at, circuit.reason
+            paused[name] = Switch(by=by, at=at, reason=reason, circuit=circuit)
+    return replace(switches, pauses=paused)
 
 
 def _switch(parts: Parts, by: str, reason: str) -> Switch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import TemplateExistsError, TemplateInUseError
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.template import parse_template_name
 from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
 from leasehold.engine.preset import changed, template_from
@@ -102,7 +102,9 @@ def _deed(template: Template, action: str, parts: Parts, *, by: str, reason: str
 
 
 def _check_type(template: Template, parts: Parts) -> None:
-    parts.deployment.registry().job_type(parse_job_type(template.job_type))
+    parts.deployment.registry().job_type(parse_users_job_type(template.job_type))
+    if template.webhook is not None:
+        parts.deployment.refuse_if_webhooks_are_off(template.webhook)
 
 
 def _refuse_if_used(name: str, wanted: str, parts: Parts) -> None:

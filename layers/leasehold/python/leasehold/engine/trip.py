@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.breaker import CIRCUIT_BREAKER, Circuit
-from leasehold.domain.control import Switch
+from leasehold.domain.breaker import Circuit
 from leasehold.domain.errors import StoreError
 from leasehold.domain.instants import to_text
 from leasehold.engine.probe import answer
 from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
-from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from leasehold.domain.breaker import CircuitBreaker, Tally
@@ -37,22 +35,23 @@ def after_run(job: Job, parts: Parts, *, failed: bool | None, probing: Circuit |
 
 
 def _count(job_type: str, breaker: CircuitBreaker, parts: Parts, *, failed: bool) -> None:
-    tally = parts.store.breakers.count(job_type, parts.clock.now(), breaker.window, failed=failed)
-    # Runs that were under way when the circuit opened go on ending: a look is cheaper than a write that is refused.
-    if tally is not None and breaker.opens_at(tally) and job_type not in parts.deployment.switches(fresh=True).pauses:
+    tally = parts.store.circuits.count(job_type, parts.clock.now(), breaker.window, failed=failed)
+    if tally is not None and breaker.opens_at(tally):
         _open(job_type, breaker, tally, parts)
 
 
 def _open(job_type: str, breaker: CircuitBreaker, tally: Tally, parts: Parts) -> None:
     now = parts.clock.now()
-    circuit = Circuit(probe_at=now + breaker.probe_after, wait=breaker.probe_after)
-    reason = f"{tally.failures} of {tally.runs} runs failed since {to_text(tally.since)}"
-    switch = Switch(by=CIRCUIT_BREAKER, at=now, reason=reason, circuit=circuit)
-    token = request_token("open", job_type, f"{parts.chance.bits(64):x}")
-    opened = parts.store.breakers.open(job_type, switch, tally, token=token)
+    circuit = Circuit(
+        opened_at=now,
+        reason=f"{tally.failures} of {tally.runs} runs failed since {to_text(tally.since)}",
+        probe_at=now + breaker.probe_after,
+        wait=breaker.probe_after,
+    )
+    opened = parts.store.circuits.open(job_type, circuit, tally)
     parts.deployment.forget()
     if opened:
         parts.telemetry.event(
-            Event.CIRCUIT_OPENED, job_type=job_type, reason=reason, probe_at=to_text(circuit.probe_at)
+            Event.CIRCUIT_OPENED, job_type=job_type, reason=circuit.reason, probe_at=to_text(circuit.probe_at)
         )
         parts.telemetry.measure(CIRCUIT_OPEN, 1, job_type=job_type)

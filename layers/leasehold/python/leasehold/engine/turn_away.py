@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.domain.lifecycle import SKIP, TURN_AWAY, Transition, Write
 from leasehold.domain.limits import OnFull
 from leasehold.domain.run import Outcome, Run, appended, next_number
+from leasehold.engine.end_run import RunEnd
 from leasehold.engine.endings import end_values
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +63,10 @@ def _end(job: Job, transition: Transition, special: Mapping[str, object], why: s
     job_type = parts.deployment.settings_of(job.job_type)
     values = {**end_values(job, transition, now, job_type, parts.deployment.registry()), **special}
     write = Write(job_id=job.job_id, transition=transition, seen={"due_key": job.due}, values=values)
+    # Each poller's own: with a shared token, two at the same millisecond would both be told that they did it.
+    token = request_token(job.job_id, transition.name, f"{parts.chance.bits(64):x}")
     try:
-        parts.store.jobs.advance(write)
+        RunEnd(job, write, parts, token=token).commit()
     except TransitionRefused:
         return False
     event, status = (Event.JOB_COMPLETED, "skipped") if transition is SKIP else (Event.JOB_CANCELLED, "cancelled")

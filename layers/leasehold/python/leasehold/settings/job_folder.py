@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.control import Registry
 from leasehold.domain.errors import InvalidJobFolderError, InvalidJobTypeError, InvalidOptionError
 from leasehold.domain.folder_problem import FolderProblem
-from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.job_type import parse_users_job_type
 from leasehold.settings.job_toml import JobFolder, read_job_toml
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _is_job_folder(path: Path) -> bool:
 def _load(root: Path, place: PurePosixPath, problems: list[FolderProblem]) -> JobFolder | None:
     path = root / place
     try:
-        parse_job_type(path.name)
+        parse_users_job_type(path.name)
     except InvalidJobTypeError as error:
         problems.append(FolderProblem(str(place), "", path.name, error.reason, "Rename the folder."))
         return None

@@ -17,6 +17,7 @@ from leasehold.settings.retry import read_retry
 from leasehold.settings.schedule import JobSchedule, read_schedule
 from leasehold.settings.section import Section, Unfit
 from leasehold.settings.values import choice, duration, flag, one_of, text, whole_number
+from leasehold.settings.webhook import read_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,6 +102,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
     max_event_age = root.read("max_event_age", _event_age, _DEFAULT.max_event_age)
     heartbeat = root.read("heartbeat", flag, False)
     breaker = root.optional_section("circuit_breaker")
+    webhook = root.optional_section("webhook")
     job_type = JobType(
         name=name,
         timeout=timeout,
@@ -112,6 +114,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
         max_attempts=root.read("max_attempts", whole_number("a job has", " attempt", 1), _DEFAULT.max_attempts),
         retry=read_retry(root.section("retry")),
         retention=_read_retention(root.section("retention")),
+        webhook=read_webhook(webhook) if webhook else None,
         reported_fields=root.read_each("reported_fields", text),
     )
     return replace(job_type, lease=_read_lease(root, job_type))

@@ -105,7 +105,7 @@ def _length(value: object) -> timedelta:
 def _plain(length: timedelta) -> str:
     days, rest = divmod(length, timedelta(days=1))
     if days and not rest:
-        return f"{days} days"
+        return f"{days} day{'' if days == 1 else 's'}"
     seconds = int(length.total_seconds())
     return f"{seconds} second{'' if seconds == 1 else 's'}"
 

@@ -14,6 +14,8 @@ from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Up
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.domain.dedup import DedupRecord, DedupRef
     from leasehold.domain.job import Job
     from leasehold.domain.lifecycle import Write
@@ -32,10 +34,11 @@ class Dedups:
         record = self._table.get(keys.dedup(ref))
         return dedup_record_of(ref, record) if record else None
 
-    def insert(self, job: Job, record: DedupRecord) -> DedupRecord | None:
+    def insert(self, job: Job, record: DedupRecord, also: Sequence[Change] = ()) -> DedupRecord | None:
         """Put a job and its record where there is no record; else return the one that holds the key."""
+        token = request_token(job.job_id, "insert", *map(repr, also))
         try:
-            self._table.transact(insertions(job, record), token=request_token(job.job_id, "insert"))
+            self._table.transact([*insertions(job, record), *also], token=token)
         except TransactionCancelled as cancelled:
             holder = cancelled.failed.get(0)
             if holder is None:
@@ -44,13 +47,15 @@ class Dedups:
             return None if pointed.job_id == job.job_id else pointed
         return None
 
-    def take_over(self, job: Job, record: DedupRecord, seen: DedupRecord) -> None:
+    def take_over(self, job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()) -> None:
         """Point the record at a new job, if it still points where it was seen to point."""
-        self._move([repointed(record, seen), insertion(job)], job)
+        self._move([repointed(record, seen), insertion(job), *also], job)
 
-    def replace(self, cancel: Write, job: Job, record: DedupRecord, seen: DedupRecord) -> None:
+    def replace(
+        self, cancel: Write, job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()
+    ) -> None:
         """Cancel the job that holds the key, put another, and point the record at it: all or nothing."""
-        self._move([repointed(record, seen), insertion(job), transition(cancel)], job)
+        self._move([repointed(record, seen), insertion(job), transition(cancel), *also], job)
 
     def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
         """Let the record expire some time after the job that it points to."""

@@ -194,13 +194,14 @@ class Jobs:
             if not is_own_write(write, current):
                 raise TransitionRefused(write, job_of(current) if current else None) from None
 
-    def bury(self, write: Write, letter: DeadLetter, *, token: str) -> None:
-        """End a job as a dead letter and record it in the dead-letter table, both or neither."""
-        self.advance_with(write, [Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))], token=token)
-
 
 def insertion(job: Job) -> Put:
     return Put(key=keys.job(job.job_id), record=job_record(job))
+
+
+def letter_insertion(letter: DeadLetter) -> Put:
+    """A dead letter's record, to be written together with the end of its job."""
+    return Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))
 
 
 def transition(write: Write) -> Update:

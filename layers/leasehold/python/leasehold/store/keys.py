@@ -16,11 +16,10 @@ HALT = "halt"
 # It sorts between the halt and the pauses: one query reads all three, and leaves the larger registry unread.
 NEXT_SLOT = "next-slot#"
 PAUSE = "pause#"
-# Sorts before the halt: the read of all switches, which every poll makes, leaves it out.
-BREAKER = "breaker#"
 REGISTRY = "registry"
 WATCH = "watch"
 SCHEDULE = "schedule"
+AUDIT_HEADS = "audit-head"
 TEMPLATE = "template"
 GROUP = "group"
 CALLBACK = "callback"
@@ -44,8 +43,9 @@ def pause(job_type: str) -> Key:
     return control(PAUSE + job_type)
 
 
-def breaker(job_type: str) -> Key:
-    return control(BREAKER + job_type)
+def circuit(job_type: str) -> Key:
+    """Apart from the switches, and each type apart from the others: rights can be given by partition only."""
+    return Key(JOBS, (f"circuit#{job_type}", "-"))
 
 
 def reservation(job_type: str) -> Key:
@@ -87,7 +87,23 @@ def group_of_partition(partition: str) -> str | None:
 
 
 def audit(target: str, at: str, entry_id: str) -> Key:
-    return Key(JOBS, (f"audit#{target}", f"{at}#{entry_id}"))
+    return Key(JOBS, (audit_partition(target), f"{at}#{entry_id}"))
+
+
+def audit_record(partition: str, sort: str) -> Key:
+    return Key(JOBS, (partition, sort))
+
+
+def audit_partition(target: str) -> str:
+    return f"audit#{target}"
+
+
+def target_of_audit(partition: str) -> str:
+    return partition.removeprefix("audit#")
+
+
+def audit_head(target: str) -> Key:
+    return Key(JOBS, (AUDIT_HEADS, target))
 
 
 def scope_partition(scope: str) -> str:

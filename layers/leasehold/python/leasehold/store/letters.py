@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.conditions import Exists, Missing
+from leasehold.domain.conditions import Equals, Exists, Missing
 from leasehold.domain.dead_letter import Resolution
 from leasehold.domain.ids import JobId
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.payload import PURGED
 from leasehold.store import keys
 from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS
-from leasehold.store.records import OPEN, dead_letter_of
+from leasehold.store.records import OPEN, dead_letter_of, encode
 from leasehold.store.table import ConditionFailed, TransactionCancelled, Update
+from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.run import Run
+    from leasehold.store.audits import Audit
     from leasehold.store.table import Change, Record, Table
 
 _INDEX_KEYS = frozenset({"open", "open_type", "open_key"})
@@ -113,38 +117,46 @@ class Letters:
         page = self._table.query(DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, limit=1)
         return from_text(cast("str", page.records[0]["open_key"]).partition("#")[0]) if page.records else None
 
-    def redrive(self, job_id: JobId, by: ResolvedBy, redriven_as: JobId, changes: Sequence[Change]) -> None:
-        """Resolve a letter together with the changes that make its new job."""
+    def redrive(
+        self, job_id: JobId, by: ResolvedBy, redriven_as: JobId, changes: Sequence[Change], audit: Audit
+    ) -> None:
+        """Resolve a letter together with the changes that make its new job, and the record of who wanted it."""
+        resolved = _resolved(job_id, Resolution.REDRIVEN, by, redriven_as)
+        self._resolve(resolved, [*changes, *audit.changes], audit)
+
+    def discard(self, job_id: JobId, by: ResolvedBy, audit: Audit) -> None:
+        """Resolve a letter with the record of who wanted it."""
+        self._resolve(_resolved(job_id, Resolution.DISCARDED, by, None), audit.changes, audit)
+
+    def purged(self, letter: DeadLetter, runs: tuple[Run, ...]) -> Update:
+        """A letter without its content, as a change that belongs to a transaction."""
+        sets: Record = {"payload": PURGED, "failure_reason": "purged"}
+        if runs:
+            sets["runs"] = encode(runs)
+        return Update(
+            key=keys.dead_letter(letter.id),
+            conditions=(Equals("failed_at", to_text(letter.failed_at)),),
+            sets=sets,
+            removes=frozenset({"trace"}),
+        )
+
+    def _resolve(self, resolved: Update, others: Sequence[Change], audit: Audit) -> None:
+        changes = [resolved, *others]
         try:
-            self._table.transact([_resolved(job_id, Resolution.REDRIVEN, by, redriven_as), *changes], token=redriven_as)
+            self._table.transact(changes, token=request_token(audit.head))
         except TransactionCancelled as cancelled:
+            if audit.stands_in(cancelled, changes.index(audit.record)):
+                return
             if 0 not in cancelled.failed:
                 raise
             current = cancelled.failed[0]
-            letter = dead_letter_of(current) if current else None
-            if letter is None or letter.redriven_as != redriven_as:
-                raise AlreadyResolved(letter) from None
-
-    def discard(self, job_id: JobId, by: ResolvedBy) -> DeadLetter:
-        try:
-            return dead_letter_of(self._table.write(_resolved(job_id, Resolution.DISCARDED, by, None)))
-        except ConditionFailed as failed:
-            letter = dead_letter_of(failed.current) if failed.current else None
-            if letter is None or not _is_resolved_so(letter, Resolution.DISCARDED, by):
-                raise AlreadyResolved(letter) from None
-            return letter
+            raise AlreadyResolved(dead_letter_of(current) if current else None) from None
 
     def _letters(self, listed: Sequence[JobId]) -> list[DeadLetter]:
         """The letters of an index page, in its order; one that is gone is left out."""
         records = self._table.get_many([keys.dead_letter(job_id) for job_id in listed])
         found = {letter.id: letter for letter in map(dead_letter_of, records)}
         return [found[each] for each in listed if each in found]
-
-
-def _is_resolved_so(letter: DeadLetter, how: Resolution, by: ResolvedBy) -> bool:
-    """Whether this very resolution was made by a try whose response was lost."""
-    made = (letter.resolution, letter.resolved_by, letter.resolved_at, letter.resolved_reason)
-    return made == (how, by.by, by.at, by.reason)
 
 
 def _resolved(job_id: JobId, how: Resolution, by: ResolvedBy, redriven_as: JobId | None) -> Update:

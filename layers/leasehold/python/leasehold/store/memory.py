@@ -57,6 +57,8 @@ class MemoryTable:
         limit: int,
         after: Record | None = None,
         newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
     ) -> Page:
         with self._lock:
             places = self._places.get((table, index.name if index else None, partition), [])
@@ -71,8 +73,9 @@ class MemoryTable:
             window = places[low:high]
             chosen = (window[::-1] if newest_first else window)[:limit]
             records = [self._projected(table, index, key) for _, key in chosen]
-            # Like DynamoDB, a full page has a cursor even when nothing follows.
-            return Page(records, records[-1] if len(records) == limit else None)
+            # Like DynamoDB, a full page has a cursor even when nothing follows, or nothing of it fits.
+            fitting = [record for record in records if _all_hold(where, record)]
+            return Page(fitting, records[-1] if len(records) == limit else None)
 
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int

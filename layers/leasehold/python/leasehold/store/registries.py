@@ -11,6 +11,7 @@ from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
+from leasehold.domain.webhook import RunEvent, Webhook
 from leasehold.store.retries import retry_document, retry_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         document["on_full"] = str(job_type.on_full)
     if job_type.breaker is not None:
         document["breaker"] = _breaker_document(job_type.breaker)
+    if job_type.webhook is not None:
+        document["webhook"] = [job_type.webhook.url, [str(each) for each in job_type.webhook.events]]
     if job_type.reported_fields:
         document["reported_fields"] = list(job_type.reported_fields)
     if job_type.function is not None:
@@ -101,9 +104,14 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         max_attempts=document["max_attempts"],
         retry=retry_of(document["retry"]),
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
+        webhook=_webhook_of(document.get("webhook")),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
+
+
+def _webhook_of(document: tuple[str | None, list[str]] | None) -> Webhook | None:
+    return None if document is None else Webhook(url=document[0], events=tuple(RunEvent(each) for each in document[1]))
 
 
 def _breaker_document(breaker: CircuitBreaker) -> list[float]:

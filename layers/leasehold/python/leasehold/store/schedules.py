@@ -8,7 +8,7 @@ from leasehold.domain.conditions import Equals, Missing
 from leasehold.domain.due import SERVICE_LANE, Due, position_at
 from leasehold.domain.instants import to_text
 from leasehold.store import keys
-from leasehold.store.audits import audited, committed
+from leasehold.store.audits import Audits
 from leasehold.store.jobs import insertion
 from leasehold.store.partitions import records_in
 from leasehold.store.schedule_records import schedule_of, schedule_record
@@ -38,6 +38,7 @@ class ScheduleChanged(Exception):  # noqa: N818  an answer: look again and decid
 class Schedules:
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._audits = Audits(table)
 
     def get(self, name: str) -> Schedule | None:
         record = self._table.get(keys.schedule(name))
@@ -51,22 +52,21 @@ class Schedules:
 
         One that is due at once wakes a poller, which tells EventBridge.
         """
-        record, head = audited(deed, old.audit_head if old else None)
+        audit = self._audits.audit(deed)
         due: Record = {} if due_at is None else _due(new.name, due_at, deed.at)
         if due_at is not None and due_at <= deed.at:
             due["wake"] = True
         put = Put(
             key=keys.schedule(new.name),
-            record={**schedule_record(new), **due, "audit_head": head},
+            record={**schedule_record(new), **due, "audit_head": audit.head},
             conditions=_as_read(old) if old else None,
         )
-        return committed(self._table, put, record, token=token)
+        return self._audits.commit([put], audit, token=token)
 
     def delete(self, schedule: Schedule, deed: Deed, *, token: str) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
-        record, _ = audited(deed, schedule.audit_head)
         gone = Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule))
-        return committed(self._table, gone, record, token=token)
+        return self._audits.commit([gone], self._audits.audit(deed), token=token)
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""

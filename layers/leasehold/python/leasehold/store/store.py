@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.store.breakers import Breakers
+from leasehold.store.audits import Audits
+from leasehold.store.circuits import Circuits
 from leasehold.store.dedups import Dedups
 from leasehold.store.groups import Groups
 from leasehold.store.holds import Holds
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class Store:
     def __init__(self, table: Table) -> None:
         self.table = table
+        self.audits = Audits(table)
         self.jobs = Jobs(table)
-        self.breakers = Breakers(table)
+        self.circuits = Circuits(table)
         self.dedups = Dedups(table)
         self.groups = Groups(table)
         self.holds = Holds(table)

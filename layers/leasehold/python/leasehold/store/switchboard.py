@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
 from leasehold.domain.control import Switch, Switches
-from leasehold.domain.instants import to_text
+from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.limits import type_scope
 from leasehold.store import keys
-from leasehold.store.breakers import forgotten
+from leasehold.store.circuits import closed
 from leasehold.store.definition import JOBS
 from leasehold.store.holds import awakened
 from leasehold.store.registries import registry_of, registry_record
 from leasehold.store.reservations import reservation_of
-from leasehold.store.switch_records import switch_of, switch_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
 from leasehold.store.tokens import request_token
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.control import Registry, Reservation
-    from leasehold.store.table import Table
+    from leasehold.store.table import Record, Table
 
 # `$` follows `#`: the range covers the halt, every reservation and every pause, and leaves the larger registry unread.
 _FIRST, _LAST = keys.HALT, "pause$"
@@ -44,16 +43,16 @@ class Switchboard:
         for record in page.records:
             name = cast("str", record["SK"])
             if name == keys.HALT:
-                halt = switch_of(record)
+                halt = _switch_of(record)
             elif name.startswith(keys.NEXT_SLOT):
                 reservations[name.removeprefix(keys.NEXT_SLOT)] = reservation_of(record)
             else:
-                pauses[name.removeprefix(keys.PAUSE)] = switch_of(record)
+                pauses[name.removeprefix(keys.PAUSE)] = _switch_of(record)
         return Switches(halt=halt, pauses=pauses, reservations=reservations)
 
     def halt(self, switch: Switch) -> bool:
         """Stop everything; False if it is stopped already, and then the first reason stays."""
-        return self._try(Put(key=keys.control(keys.HALT), record=switch_record(switch)))
+        return self._try(Put(key=keys.control(keys.HALT), record=_switch_record(switch)))
 
     def resume(self) -> Switch | None:
         """Lift the halt; None if there is none."""
@@ -61,17 +60,15 @@ class Switchboard:
         if record is not None:
             # If it is gone by now, then by a try of ours whose response was lost, or by somebody who wanted the same.
             self._try(Delete(key=keys.control(keys.HALT), conditions=(Exists("PK"),)))
-        return switch_of(record) if record else None
+        return _switch_of(record) if record else None
 
     def pause(self, job_type: str, switch: Switch) -> bool:
-        """Stop one type; False if somebody has. What a circuit breaker paused, a person may pause for good."""
-        free = AnyOf((Missing("PK"), Exists("probe_at")))
-        return self._try(Put(key=keys.pause(job_type), record=switch_record(switch), conditions=(free,)))
+        return self._try(Put(key=keys.pause(job_type), record=_switch_record(switch)))
 
-    def unpause(self, job_type: str, now: datetime, *, token: str, count_anew: bool = False) -> bool:
+    def unpause(self, job_type: str, now: datetime, *, token: str, close_circuit: bool = False) -> bool:
         """Lift a pause and wake the type's held jobs in the same transaction, or one could wait for ever."""
         lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
-        also = [forgotten(job_type)] if count_anew else []
+        also = [closed(job_type)] if close_circuit else []
         try:
             self._table.transact([lift, awakened(type_scope(job_type), now, token), *also], token=token)
         except TransactionCancelled:
@@ -134,3 +131,13 @@ class Switchboard:
             # What stands there may be our own, by a try whose response was lost.
             return isinstance(change, Put) and failed.current == change.item
         return True
+
+
+def _switch_record(switch: Switch) -> Record:
+    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason}
+
+
+def _switch_of(record: Record) -> Switch:
+    return Switch(
+        by=cast("str", record["by"]), at=from_text(cast("str", record["at"])), reason=cast("str", record["reason"])
+    )

@@ -121,8 +121,15 @@ class Table(Protocol):
         limit: int,
         after: Record | None = None,
         newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
     ) -> Page:
-        """Read one page in sort order, bounds included: consistently from a table, eventually from an index."""
+        """Read one page in sort order, bounds included: consistently from a table, eventually from an index.
+
+        where: leaves out records that do not fit, after `limit` of them were read and paid for: a page may be empty
+            and have a cursor.
+        consistent: False costs half, for readers to whom the last second does not matter.
+        """
 
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.conditions import Equals
 from leasehold.store import keys
-from leasehold.store.audits import audited, committed
+from leasehold.store.audits import Audits
 from leasehold.store.partitions import records_in
 from leasehold.store.table import Delete, Put
 from leasehold.store.template_records import template_of, template_record
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Templates:
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._audits = Audits(table)
 
     def get(self, name: str) -> Template | None:
         record = self._table.get(keys.template(name))
@@ -32,19 +33,19 @@ class Templates:
 
     def commit(self, old: Template | None, new: Template, deed: Deed, *, token: str) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""
-        record, head = audited(deed, old.audit_head if old else None)
+        audit = self._audits.audit(deed)
         put = Put(
             key=keys.template(new.name),
-            record={**template_record(new), "audit_head": head},
+            record={**template_record(new), "audit_head": audit.head},
             conditions=_as_read(old) if old else None,
         )
-        return replace(new, audit_head=head) if committed(self._table, put, record, token=token) else None
+        is_done = self._audits.commit([put], audit, token=token)
+        return replace(new, audit_head=audit.head) if is_done else None
 
     def delete(self, template: Template, deed: Deed, *, token: str) -> bool:
         """Remove a template, and leave the record of it; False if it is no longer what was read."""
-        record, _ = audited(deed, template.audit_head)
         gone = Delete(key=keys.template(template.name), conditions=_as_read(template))
-        return committed(self._table, gone, record, token=token)
+        return self._audits.commit([gone], self._audits.audit(deed), token=token)
 
 
 def _as_read(template: Template) -> tuple[Condition, ...]:

@@ -13,14 +13,19 @@ from leasehold.client.queue import Queue
 from leasehold.domain.control import Registry
 from leasehold.domain.due import lanes_by_priority
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.instants import EPOCH, LATEST, instant
 from leasehold.domain.job_type import JobType
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller
+from leasehold.engine.ports import KnownIdentity
 from leasehold.runtime.worker import Worker
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -76,14 +81,17 @@ class LeaseholdTest:
         self.clock = clock or FakeClock()
         self.telemetry = Recorder()
         self.inline = inline
-        self._handlers: dict[str, type[BaseJobHandler]] = {}
+        # What receivers of webhooks were told; a test reads it, and nothing is sent.
+        self.told: list[Told] = []
+        self._handlers: dict[str, type[BaseJobHandler]] = {DELIVERY: receiver(self.told)}
         self._types: dict[str, JobType] = {}
         self._drained = Drained()
         self.parts = Parts(
             store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(), telemetry=self.telemetry, caller=self
         )
+        self.parts.identity = KnownIdentity("test")
         self.queue: Queue = _InlineQueue(self.parts, self)
-        self.operator = Operator(self.parts, by="test")
+        self.operator = Operator(self.parts)
         self._worker = Worker(self.parts, self._handlers, worker_id="test", limit_time=False)
         self._poller = Poller(self.parts, self, worker_id="test")
         settings = {each.name: each for each in types}
@@ -92,19 +100,24 @@ class LeaseholdTest:
         for left in settings.values():
             self.register(left.name, None, left)
         if not self._types:
-            self.operator.publish(Registry(types={}))
+            self._publish()
 
     def register(self, name: str, handler: type[BaseJobHandler] | None, job_type: JobType | None = None) -> None:
         """Add a job type; without a handler its jobs can be enqueued, but not drained."""
         self._types[name] = job_type or JobType(name=name)
         if handler is not None:
             self._handlers[name] = handler
-        self.operator.publish(Registry(types=self._types))
+        self._publish()
+
+    def _publish(self) -> None:
+        self.operator.publish(Registry(types={**self._types, DELIVERY: delivery_type()}))
 
     def jobs(self, job_type: str | None = None) -> list[Job]:
         """All jobs, ended ones included, by the time they were scheduled for."""
-        found = self.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=_ENDLESS).jobs
-        return [job for job in found if job_type is None or job.job_type == job_type]
+        return [job for job in self._stored(0) if job_type is None or job.job_type == job_type]
+
+    def _stored(self, shard: int) -> list[Job]:
+        return self.parts.store.jobs.by_date(shard, EPOCH, LATEST, limit=_ENDLESS).jobs
 
     def assert_enqueued(
         self,
@@ -173,7 +186,7 @@ class LeaseholdTest:
     def _next_due_at(self) -> datetime | None:
         lanes = [lane for level in lanes_by_priority(1) for lane in level]
         upcoming = [at for lane in lanes if (at := self.parts.store.jobs.next_due(lane)) is not None]
-        waiting = any(not job.has_ended for job in self.jobs())
+        waiting = any(not job.has_ended for shard in (0, SYSTEM_SHARD) for job in self._stored(shard))
         return min(upcoming) if upcoming and waiting else None
 
 

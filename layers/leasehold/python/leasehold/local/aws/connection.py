@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-
 from leasehold.aws.caller import LambdaCaller, connect_patiently
+from leasehold.aws.identity import CallerIdentity
 from leasehold.client.queue import Queue
 from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
 from leasehold.local.aws.instance import ACCESS_KEY, REGION
@@ -24,4 +24,6 @@ def open_queue(running: Running) -> Queue:
         "aws_secret_access_key": ACCESS_KEY,
     }
     caller = LambdaCaller(partial(connect_patiently, **options))
-    return Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=connect(**options), caller=caller)
+    queue = Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=connect(**options), caller=caller)
+    queue.parts.identity = CallerIdentity(**options)
+    return queue

@@ -103,7 +103,7 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
     strangers = [f"{job.job_id}: nobody asked for this job" for job in made if job.job_id not in jobs]
     dead = {job.job_id for job in jobs.values() if job.status is JobStatus.DEAD_LETTER}
     ours = {job.job_id for job in made} | jobs.keys()
-    letters = {letter.id for letter in Operator(queue.parts, by="demo").dead_letters()} & ours
+    letters = {letter.id for letter in Operator(queue.parts).dead_letters()} & ours
     differing = [f"{job_id}: the dead-letter table and the job disagree" for job_id in sorted(dead ^ letters)]
     return Verdict(
         case="nothing else",

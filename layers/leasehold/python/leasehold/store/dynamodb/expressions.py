@@ -84,7 +84,13 @@ def write_request(change: Change) -> Request:
     return {**request, **placeholders.as_request()}
 
 
-def key_condition(partition: tuple[str, str], sort: str | None, first: str | None, last: str | None) -> Request:
+def key_condition(
+    partition: tuple[str, str],
+    sort: str | None,
+    first: str | None,
+    last: str | None,
+    where: Sequence[Condition] = (),
+) -> Request:
     placeholders = Placeholders()
     name, value = placeholders.name, placeholders.value
     expression = f"{name(partition[0])} = {value(partition[1])}"
@@ -94,7 +100,10 @@ def key_condition(partition: tuple[str, str], sort: str | None, first: str | Non
         expression += f" AND {name(sort)} >= {value(first)}"
     elif sort is not None and last is not None:
         expression += f" AND {name(sort)} <= {value(last)}"
-    return {"KeyConditionExpression": expression, **placeholders.as_request()}
+    request: Request = {"KeyConditionExpression": expression}
+    if where:
+        request["FilterExpression"] = condition_expression(where, placeholders)
+    return {**request, **placeholders.as_request()}
 
 
 def insert_statement(table: str, item: Mapping[str, Attribute]) -> Request:

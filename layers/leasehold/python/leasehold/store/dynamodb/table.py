@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
     from leasehold.store.dynamodb.expressions import Request
     from leasehold.store.table import Change, ForeignItem, Key, Record
@@ -96,13 +97,15 @@ class DynamoTable:
         limit: int,
         after: Record | None = None,
         newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
     ) -> Page:
         request = {
-            **self._range(table, partition, index, first, last),
+            **self._range(table, partition, index, first, last, where),
             "Limit": limit,
             "ScanIndexForward": not newest_first,
         }
-        if index is None:
+        if index is None and consistent:
             request["ConsistentRead"] = True
         if after is not None:
             cursor_names = {*table.key, *((index.partition, index.sort) if index else ())}
@@ -160,10 +163,17 @@ class DynamoTable:
         ]
 
     def _range(
-        self, table: TableDefinition, partition: str, index: Index | None, first: str | None, last: str | None
+        self,
+        table: TableDefinition,
+        partition: str,
+        index: Index | None,
+        first: str | None,
+        last: str | None,
+        where: Sequence[Condition] = (),
     ) -> Request:
         names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
-        request = {"TableName": self._names.of(table), **key_condition((names[0], partition), names[1], first, last)}
+        chosen = key_condition((names[0], partition), names[1], first, last, where)
+        request = {"TableName": self._names.of(table), **chosen}
         return {**request, "IndexName": index.name} if index else request
 
     def _get_batch(self, keys: Sequence[Key]) -> list[Record]:

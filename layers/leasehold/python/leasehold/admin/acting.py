@@ -1,0 +1,160 @@
+"""The admin service: acting. What people do, on whatever surface; each deed has a reason and leaves one record.
+
+Who acts is never an argument: it is the identity of the parts, which a surface sets from what AWS or a token says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue, request_of
+from leasehold.domain.errors import JobNotFoundError, WrongStateError
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.run import Outcome
+from leasehold.engine import operate, purge, redrive
+from leasehold.engine.deeds import deed_on_job
+from leasehold.engine.draft import draft
+from leasehold.engine.enqueue import OnDuplicate, write
+from leasehold.engine.move import move
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, timedelta
+
+    from leasehold.client.groups import Groups
+    from leasehold.client.queue import NewJob
+    from leasehold.client.schedules import Schedules
+    from leasehold.client.templates import Templates
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.due import Priority
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.domain.payload import Json
+    from leasehold.engine.enqueue import Enqueued
+    from leasehold.engine.operate import Cancelled
+    from leasehold.engine.parts import Parts
+    from leasehold.engine.redrive import Redriven
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LettersWanted:
+    """Which open dead letters a bulk action is about."""
+
+    job_type: str | None = None
+    failed_from: datetime | None = None
+    failed_to: datetime | None = None
+    limit: int | None = None
+
+
+class Actions:
+    """Schedules, templates and groups have actions of their own: `schedules`, `templates`, `groups`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._queue = Queue(parts)
+        self._operator = Operator(parts)
+
+    @property
+    def schedules(self) -> Schedules:
+        return self._queue.schedules
+
+    @property
+    def templates(self) -> Templates:
+        return self._queue.templates
+
+    @property
+    def groups(self) -> Groups:
+        return self._queue.groups
+
+    def enqueue(self, job: NewJob, *, reason: str, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
+        """Create a job for the one who acts. One that exists already by its dedup key leaves no record."""
+        self._parts.deployment.refuse_if_halted()
+        request = replace(request_of(job), created_by=self._parts.identity.actor())
+        drafted = draft(request, self._parts)
+        deed = deed_on_job(drafted.job.job_id, "create", self._parts, reason=reason, job_type=drafted.job.job_type)
+        return write(drafted, self._parts, on_duplicate=on_duplicate, deed=deed)
+
+    def cancel(self, job_id: str, *, reason: str) -> Cancelled:
+        return operate.cancel(job_id, reason, self._parts)
+
+    def retry(self, job_id: str, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
+        return operate.retry(job_id, self._parts, reason=reason, priority=priority)
+
+    def retry_run(self, run_id: str, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
+        """Run the job of a failed run again; a run that did not fail is refused."""
+        job_id, _, number = run_id.rpartition(".")
+        job = operate.find(parse_job_id(job_id), self._parts)
+        run = next((each for each in job.runs if str(each.number) == number), None)
+        if run is None:
+            raise JobNotFoundError("run", run_id)
+        if run.outcome is not Outcome.FAILED:
+            raise WrongStateError(run_id, "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")
+        return self.retry(job.job_id, reason=reason, priority=priority)
+
+    def run_now(self, job_id: str, *, reason: str) -> Job:
+        """Have a waiting job due at once."""
+        return operate.reschedule(job_id, self._parts, reason=reason)
+
+    def reschedule(
+        self, job_id: str, *, reason: str, run_at: datetime | None = None, run_in: timedelta | None = None
+    ) -> Job:
+        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
+
+    def reprioritise(self, job_id: str, priority: Priority | int, *, reason: str) -> Job:
+        return operate.edit(job_id, self._parts, priority=priority, reason=reason)
+
+    def move(self, job_id: str, *, reason: str, before: str | None = None, after: str | None = None) -> Job:
+        return move(job_id, self._parts, before=before, after=after, reason=reason)
+
+    def purge(self, job_id: str, *, reason: str) -> Job:
+        """Forget the personal data of an ended job: payload, result, errors."""
+        return purge.purge(job_id, self._parts, reason=reason)
+
+    def redrive(self, job_id: str, *, reason: str) -> Redriven:
+        return redrive.redrive(job_id, self._parts, reason=reason)
+
+    def matching_letters(self, wanted: LettersWanted) -> list[JobId]:
+        """The dry run of a bulk action: which letters it would be about, the oldest first."""
+        found: list[JobId] = []
+        for letter in redrive.open_letters(
+            self._parts, job_type=wanted.job_type, start=wanted.failed_from, end=wanted.failed_to
+        ):
+            if wanted.limit is not None and len(found) >= wanted.limit:
+                break
+            found.append(letter.id)
+        return found
+
+    def redrive_many(
+        self, wanted: LettersWanted, *, reason: str, progress: Callable[[int], None] | None = None
+    ) -> list[Redriven]:
+        """Redrive every open letter that matches, each with a record of its own; `progress` hears how many are done."""
+        return redrive.redrive_many(
+            self._parts,
+            reason=reason,
+            job_type=wanted.job_type,
+            start=wanted.failed_from,
+            end=wanted.failed_to,
+            limit=wanted.limit,
+            progress=progress,
+        )
+
+    def discard(self, job_id: str, *, reason: str) -> DeadLetter:
+        return redrive.discard(job_id, self._parts, reason=reason)
+
+    def halt(self, *, reason: str) -> bool:
+        return self._operator.halt(reason=reason)
+
+    def resume(self, *, reason: str) -> bool:
+        return self._operator.resume(reason=reason)
+
+    def pause(self, job_type: str, *, reason: str) -> bool:
+        return self._operator.pause(job_type, reason=reason)
+
+    def unpause(self, job_type: str, *, reason: str) -> bool:
+        return self._operator.unpause(job_type, reason=reason)
+
+    def direct_run(self, job_type: str, payload: Json, *, timeout: timedelta) -> Json:
+        """Run a handler now and wait for its result; it makes no job."""
+        return self._queue.run_now(job_type, payload, timeout=timeout)

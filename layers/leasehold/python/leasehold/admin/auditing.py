@@ -1,0 +1,78 @@
+"""The admin service: the audit trail, listed and verified."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast
+
+from leasehold.admin.budget import Budget
+from leasehold.admin.filters import fingerprint
+from leasehold.admin.legs import ENDED_JOBS, Source, Walk
+from leasehold.admin.pages import (
+    DEFAULT_LIMIT,
+    Order,
+    Page,
+    Position,
+    check_limit,
+    decode_position,
+    encode_cursor,
+)
+from leasehold.admin.walking import walk
+from leasehold.engine.verify import verify, verify_all
+from leasehold.store import keys
+from leasehold.store.audits import ALL, audit_record_of
+from leasehold.store.definition import JOBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leasehold.engine.parts import Parts
+    from leasehold.engine.verify import Flaw
+    from leasehold.store.audits import AuditRecord
+
+_TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)#[0-9a-f]{1,64}"))
+
+
+class Auditor:
+    """Who did what, when and why. Nothing here changes anything."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def records(
+        self, target: str | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[AuditRecord]:
+        """The newest first: of one target (`job#<id>`, `schedule#<name>`, `control#halt`, …), or of all.
+
+        All records are listed from the ended index; without it, ask for one target.
+        """
+        leg = _leg_of(target)
+        mark = fingerprint("audit", target)
+        most, start = check_limit(limit), decode_position(cursor, mark, leg)
+        stretch = walk(self._parts.store.table, leg, start, most, Budget())
+        listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
+        found = {
+            (cast("str", each["PK"]), cast("str", each["SK"])): audit_record_of(each)
+            for each in self._parts.store.table.get_many([keys.audit_record(*each) for each in listed])
+        }
+        end = stretch.below
+        return Page(
+            items=tuple(found[each] for each in listed if each in found),
+            cursor=None if end is None else encode_cursor(Position(leg.name, end), mark),
+            order=leg.order,
+            searched=stretch.searched,
+            reached=None if end is None else leg.source.time_of(end),
+        )
+
+    def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:
+        """Each target with what is wrong with its trail: one, or all that anything was ever done to."""
+        if target is None:
+            yield from verify_all(self._parts)
+        else:
+            yield target, verify(target, self._parts.store.audits.head(target), self._parts)
+
+
+def _leg_of(target: str | None) -> Walk:
+    if target is None:
+        return Walk(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
+    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=(keys.audit_partition(target),))

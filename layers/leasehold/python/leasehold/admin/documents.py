@@ -1,0 +1,141 @@
+"""Pages, figures and control as JSON-ready documents; single things are in leasehold.domain.documents and beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.documents import job_document, letter_document
+from leasehold.domain.instants import to_text
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.resource_documents import retry_document, schedule_document, set_only, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from leasehold.admin.figures import Counted, Counts
+    from leasehold.admin.last_hour import LastHour, Lateness
+    from leasehold.admin.pages import Page
+    from leasehold.admin.views import Control, JobView, ScheduleView
+    from leasehold.domain.control import Switch
+    from leasehold.domain.job_type import JobType
+    from leasehold.domain.limits import Rate
+    from leasehold.domain.resource_documents import Document
+    from leasehold.engine.measure import Backlog
+
+
+def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) -> Document:
+    return {
+        "items": [document(item) for item in page.items],
+        "order": str(page.order),
+        "is_ordered": page.is_ordered,
+        "searched": page.searched,
+        **set_only(cursor=page.cursor, reached=time_text(page.reached)),
+    }
+
+
+def job_view_document(view: JobView) -> Document:
+    """One job with its runs, its timeline and the letter that its death left."""
+    return {**job_document(view.job), **set_only(dead_letter=letter_document(view.letter) if view.letter else None)}
+
+
+def schedule_view_document(view: ScheduleView) -> Document:
+    return schedule_document(view.schedule, view.next_runs)
+
+
+def control_document(control: Control) -> Document:
+    switches, registry = control.switches, control.registry
+    return {
+        "pauses": {job_type: _switch(switch) for job_type, switch in sorted(switches.pauses.items())},
+        "reservations": {
+            job_type: {"run_id": each.run_id, "since": to_text(each.since), "until": to_text(each.until)}
+            for job_type, each in sorted(switches.reservations.items())
+        },
+        "types": {name: _type(job_type) for name, job_type in sorted(registry.types.items())},
+        "shards": registry.shards,
+        "ended_index": registry.ended_index,
+        **set_only(
+            halt=_switch(switches.halt) if switches.halt else None,
+            concurrency=registry.concurrency,
+            resources=dict(registry.resources) or None,
+        ),
+    }
+
+
+def counts_document(counts: Counts) -> Document:
+    return {
+        "at": to_text(counts.at),
+        "statuses": {
+            str(status): {
+                "total": _counted(counts.total(status)),
+                "types": {name: _counted(each) for name, each in sorted(counts.statuses.get(status, {}).items())},
+            }
+            for status in JobStatus
+        },
+        "dead_letters": _counted(counts.dead_letters),
+    }
+
+
+def last_hour_document(hour: LastHour) -> Document:
+    return {
+        "start": to_text(hour.start),
+        "end": to_text(hour.end),
+        "complete_since": to_text(hour.complete_since),
+        "minutes": [{"at": to_text(at), "ended": _ends(ends)} for at, ends in hour.minutes],
+        "types": {job_type: _ends(ends) for job_type, ends in sorted(hour.types.items())},
+        **set_only(lateness=_lateness(hour.lateness) if hour.lateness else None),
+    }
+
+
+def backlog_document(backlog: Backlog) -> Document:
+    return {
+        "types": {
+            job_type: {"depth": depth, **set_only(oldest_due_at=time_text(backlog.oldest.get(job_type)))}
+            for job_type, depth in sorted(backlog.depth.items())
+        },
+        "dead_letters": backlog.dead_letters,
+        **set_only(oldest_dead_letter_at=time_text(backlog.oldest_dead_letter)),
+    }
+
+
+def _switch(switch: Switch) -> Document:
+    circuit = switch.circuit
+    opened = None if circuit is None else set_only(probe_at=to_text(circuit.probe_at), probe=circuit.probe)
+    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason, **set_only(circuit=opened)}
+
+
+def _type(job_type: JobType) -> Document:
+    return {
+        "timeout": job_type.timeout.total_seconds(),
+        "priority": int(job_type.priority),
+        "max_attempts": job_type.max_attempts,
+        "retry": retry_document(job_type.retry),
+        "on_full": str(job_type.on_full),
+        **set_only(
+            concurrency=job_type.concurrency,
+            concurrency_per_key=job_type.concurrency_per_key,
+            rate=_rate(job_type.rate),
+            rate_per_key=_rate(job_type.rate_per_key),
+            resources=list(job_type.resources) or None,
+        ),
+    }
+
+
+def _rate(rate: Rate | None) -> Document | None:
+    return None if rate is None else {"count": rate.count, "seconds": rate.per.total_seconds()}
+
+
+def _counted(counted: Counted) -> Document:
+    return {"value": counted.value, "is_exact": counted.is_exact}
+
+
+def _ends(ends: Mapping[JobStatus, int]) -> Document:
+    return {str(status): ends[status] for status in JobStatus if status.has_ended and ends.get(status)}
+
+
+def _lateness(lateness: Lateness) -> Document:
+    return {
+        "sample": lateness.sample,
+        "median": lateness.median.total_seconds(),
+        "p95": lateness.p95.total_seconds(),
+        "longest": lateness.longest.total_seconds(),
+    }

@@ -1,0 +1,44 @@
+"""Groups by their creation, the newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.admin.budget import Budget
+from leasehold.admin.filters import fingerprint
+from leasehold.admin.legs import ENDED_JOBS, Walk
+from leasehold.admin.pages import Order, Page, Position, check_limit, decode_position, encode_cursor
+from leasehold.admin.walking import walk
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.store import keys
+from leasehold.store.group_records import LISTED, group_of
+
+if TYPE_CHECKING:
+    from leasehold.domain.group import Group
+    from leasehold.engine.parts import Parts
+
+# The ended index lists groups too, in a lane of their own.
+_LEG = Walk(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(LISTED,))
+_FINGERPRINT = fingerprint("groups")
+
+
+def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Group]:
+    most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _LEG)
+    if not parts.deployment.registry().ended_index:
+        raise InvalidOptionError(
+            "ended_index = false",
+            "this deployment has no ended index, from which groups are listed",
+            "Deploy with it, or look at a group by its id.",
+        )
+    stretch = walk(parts.store.table, _LEG, start, most, Budget())
+    listed = [keys.group_of_partition(cast("str", record["PK"])) or "" for record in stretch.records]
+    fetched = map(group_of, parts.store.table.get_many([keys.group(group_id) for group_id in listed]))
+    found = {group.group_id: group for group in fetched}
+    end = stretch.below
+    return Page(
+        items=tuple(found[each] for each in listed if each in found),
+        cursor=None if end is None else encode_cursor(Position(_LEG.name, end), _FINGERPRINT),
+        order=_LEG.order,
+        searched=stretch.searched,
+        reached=None if end is None else _LEG.source.time_of(end),
+    )

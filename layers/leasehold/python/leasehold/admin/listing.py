@@ -1,0 +1,144 @@
+"""List: go through the stages of a plan until the page is full or its requests are used up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.admin.budget import Budget
+from leasehold.admin.legs import TABLE_ORDER, Members, Walk, job_id_of_entry
+from leasehold.admin.membership import members_below
+from leasehold.admin.pages import Page, Position, check_limit, decode_cursor, encode_cursor
+from leasehold.admin.planning import plan_of
+from leasehold.admin.scenes import Scene
+from leasehold.admin.walking import walk
+from leasehold.domain.errors import InvalidCursorError
+from leasehold.domain.ids import key_of
+from leasehold.domain.job import Job
+from leasehold.store import keys
+from leasehold.store.records import job_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from leasehold.admin.filters import JobFilter
+    from leasehold.admin.legs import Leg
+    from leasehold.admin.stages import Stage
+    from leasehold.domain.ids import JobId
+    from leasehold.engine.parts import Parts
+
+# Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.
+_FETCH = 1
+
+
+def list_jobs(wanted: JobFilter, parts: Parts, *, limit: object, cursor: str | None) -> Page[Job]:
+    most = check_limit(limit)
+    start = None if cursor is None else decode_cursor(cursor, wanted.fingerprint)
+    if not wanted.wanted_statuses:
+        return Page(items=())
+    budget = Budget()
+    scene = Scene(parts, budget)
+    plan = plan_of(wanted, scene.registry)
+    gathering = _Gathering(wanted, parts, scene, budget, most)
+    end = gathering.go_through(plan.stages, start)
+    leg = gathering.leg
+    return Page(
+        items=tuple(gathering.jobs()),
+        cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
+        order=plan.order if leg is None else leg.order,
+        is_ordered=plan.is_ordered(wanted, scene),
+        searched=gathering.searched,
+        reached=_time_of(leg, end),
+    )
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """What one page has come to: whole jobs, or the ids of those that are still to be fetched."""
+
+    wanted: JobFilter
+    parts: Parts
+    scene: Scene
+    budget: Budget
+    limit: int
+    found: list[Job | JobId] = field(default_factory=list)
+    searched: int = 0
+    # The last that was read.
+    leg: Leg | None = None
+    stage: Stage | None = None
+
+    def go_through(self, stages: Sequence[Stage], start: Position | None) -> Position | None:
+        """Gather what the page has room for; returns where the next one starts, None if the listing is over."""
+        for stage in stages:
+            if start is not None and stage.name < start.leg.partition(":")[0]:
+                continue
+            if self.budget.left <= stage.cost + _FETCH:
+                return Position(f"{stage.name}:", None)
+            for leg, below in self._legs(stage, start):
+                if not self._can_read(leg):
+                    return Position(leg.name, below)
+                self.leg, self.stage = leg, stage
+                rest = self._read(leg, below)
+                if rest is not None:
+                    return Position(leg.name, rest)
+        return None
+
+    def jobs(self) -> list[Job]:
+        """The jobs of the page, as they are now, as far as they still match."""
+        ids = [each for each in self.found if not isinstance(each, Job)]
+        fetched = self.parts.store.jobs.get_many(ids) if ids else {}
+        # An index that lags may show a job in the lane that it left, too.
+        jobs = {job.job_id: job for each in self.found if (job := _job(each, fetched)) is not None}
+        matching = [job for job in jobs.values() if self.wanted.matches(job)]
+        is_second_look = self.stage is not None and self.stage.without_key_holders
+        return _without_key_holders(matching, self.parts) if is_second_look else matching
+
+    def _legs(self, stage: Stage, start: Position | None) -> Iterator[tuple[Leg, str | None]]:
+        """The legs from where the last page ended."""
+        for leg in stage.legs(self.wanted, self.scene):
+            below = start.below if start is not None and start.leg == leg.name else None
+            if below is not None and not leg.is_position(below):
+                raise InvalidCursorError(below, "this cursor points nowhere", "Start again without a cursor.")
+            if start is None or leg.name >= start.leg:
+                yield leg, below
+
+    def _can_read(self, leg: Leg) -> bool:
+        """One request for each partition, and room on the page; a page is of one order."""
+        is_in_order = not self.found or self.leg is None or self.leg.order is leg.order
+        needed = 1 if isinstance(leg, Members) else len(leg.partitions) + _FETCH
+        return is_in_order and self.budget.left >= needed and len(self.found) < self.limit
+
+    def _read(self, leg: Leg, below: str | None) -> str | None:
+        room = self.limit - len(self.found)
+        match leg:
+            case Members():
+                jobs, rest, looked = members_below(leg, below, self.wanted, self.parts, limit=room, budget=self.budget)
+                self.found += jobs
+            case Walk():
+                stretch = walk(self.parts.store.table, leg, below, room, self.budget, reserve=_FETCH)
+                whole = leg.source is TABLE_ORDER
+                self.found += [job_of(record) if whole else job_id_of_entry(record) for record in stretch.records]
+                rest, looked = stretch.below, stretch.searched
+            case _:
+                assert_never(leg)
+        self.searched += looked
+        return rest
+
+
+def _job(each: Job | JobId, fetched: dict[JobId, Job]) -> Job | None:
+    return each if isinstance(each, Job) else fetched.get(each)
+
+
+def _without_key_holders(jobs: list[Job], parts: Parts) -> list[Job]:
+    """Without those that an earlier stage has shown, because their dedup record points to them."""
+    refs = [keys.dedup(job.dedup) for job in jobs if job.dedup is not None]
+    records = parts.store.table.get_many(refs) if refs else []
+    holders = {record["job_sk"] for record in records}
+    return [job for job in jobs if key_of(job.job_id).sk not in holders]
+
+
+def _time_of(leg: Leg | None, end: Position | None) -> datetime | None:
+    if end is None or end.below is None or not isinstance(leg, Walk):
+        return None
+    return leg.source.time_of(end.below)

@@ -1,0 +1,149 @@
+"""Everything that a surface shows. What it does is in service.py."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+
+from leasehold.admin.figures import count_jobs
+from leasehold.admin.filters import JobFilter
+from leasehold.admin.groups import list_groups
+from leasehold.admin.last_hour import last_hour
+from leasehold.admin.letters import LetterFilter, list_letters
+from leasehold.admin.listing import list_jobs
+from leasehold.admin.named import list_named
+from leasehold.admin.pages import DEFAULT_LIMIT
+from leasehold.admin.views import Control, JobView, RunView, ScheduleView
+from leasehold.domain.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.recurrence import slots_after
+from leasehold.engine import schedules as schedules_engine
+from leasehold.engine import templates as templates_engine
+from leasehold.engine.cancel_group import find_group
+from leasehold.engine.measure import backlog_of
+from leasehold.engine.redrive import find_letter
+from leasehold.engine.switch import everything_stopped
+from leasehold.store import keys
+from leasehold.store.schedule_records import schedule_of
+from leasehold.store.template_records import template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from leasehold.admin.figures import Counts
+    from leasehold.admin.last_hour import LastHour
+    from leasehold.admin.pages import Page
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.group import Group
+    from leasehold.domain.job import Job
+    from leasehold.domain.schedule import Schedule
+    from leasehold.domain.template import Template
+    from leasehold.engine.measure import Backlog
+    from leasehold.engine.parts import Parts
+
+MAX_NEXT_RUNS = 100
+# Figures are the same for everybody who looks within this time.
+FIGURES_KEPT_FOR = timedelta(seconds=10)
+
+
+class Reader:
+    """
+    >>> page = Reader(queue.parts).jobs(JobFilter(job_type="user_sync"))           # doctest: +SKIP
+    >>> [job.status for job in page.items], page.cursor                            # doctest: +SKIP
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._figures: dict[str, tuple[datetime, object]] = {}
+
+    def jobs(
+        self, wanted: JobFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[Job]:
+        """Jobs that match, the newest first; at most ten requests, so a page may be short and have a cursor."""
+        return list_jobs(wanted or JobFilter(), self._parts, limit=limit, cursor=cursor)
+
+    def job(self, job_id: str) -> JobView:
+        job = self._parts.store.jobs.get(parse_job_id(job_id))
+        if job is None:
+            raise JobNotFoundError("job", job_id)
+        is_dead = job.status is JobStatus.DEAD_LETTER
+        return JobView(job, self._parts.store.letters.get(job.job_id) if is_dead else None)
+
+    def run(self, run_id: str) -> RunView:
+        """A run by its id, `<job id>.<number>`; old runs are dropped from a long history."""
+        job_id, _, number = str(run_id).rpartition(".")
+        if not number.isdecimal():
+            raise InvalidJobIdError(run_id, "a run's id is a job's id, a dot and a number", "Look at the job's runs.")
+        job = self.job(job_id).job
+        for run in job.runs:
+            if run.run_id(job.job_id) == run_id:
+                return RunView(job, run)
+        raise JobNotFoundError("run", run_id)
+
+    def dead_letters(
+        self, wanted: LetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[DeadLetter]:
+        """Open dead letters, those that failed last first."""
+        return list_letters(wanted or LetterFilter(), self._parts, limit=limit, cursor=cursor)
+
+    def dead_letter(self, job_id: str) -> DeadLetter:
+        return find_letter(job_id, self._parts)
+
+    def groups(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Group]:
+        return list_groups(self._parts, limit=limit, cursor=cursor)
+
+    def group(self, group_id: str) -> Group:
+        return find_group(group_id, self._parts)
+
+    def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
+        """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
+        return list_named(
+            keys.SCHEDULE,
+            lambda record: self._schedule_view(schedule_of(record), 1),
+            self._parts,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def schedule(self, name: str, *, next_runs: int = 5) -> ScheduleView:
+        if isinstance(next_runs, bool) or next_runs not in range(MAX_NEXT_RUNS + 1):
+            raise InvalidOptionError(next_runs, f"next_runs is 0 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+        return self._schedule_view(schedules_engine.find(name, self._parts), next_runs)
+
+    def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
+        return list_named(keys.TEMPLATE, template_of, self._parts, limit=limit, cursor=cursor)
+
+    def template(self, name: str) -> Template:
+        return templates_engine.find(name, self._parts)
+
+    def control(self) -> Control:
+        """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""
+        return Control(everything_stopped(self._parts), self._parts.deployment.registry(fresh=True))
+
+    def counts(self) -> Counts:
+        """Jobs per status and type, up to 10,000 each; kept for ten seconds."""
+        return self._kept("counts", count_jobs)
+
+    def last_hour(self) -> LastHour | None:
+        """Ends per minute, and lateness; None where there is no ended index. Kept for ten seconds."""
+        return self._kept("last_hour", last_hour)
+
+    def backlog(self) -> Backlog:
+        """What is due and unclaimed, per type; kept for ten seconds."""
+        return self._kept("backlog", backlog_of)
+
+    def _kept[Figures](self, name: str, make: Callable[[Parts], Figures]) -> Figures:
+        now = self._parts.clock.now()
+        kept = self._figures.get(name)
+        if kept is None or not timedelta(0) <= now - kept[0] < FIGURES_KEPT_FOR:
+            kept = self._figures[name] = (now, make(self._parts))
+        return cast("Figures", kept[1])
+
+    def _schedule_view(self, schedule: Schedule, count: int) -> ScheduleView:
+        if not schedule.is_active:
+            return ScheduleView(schedule)
+        start = max(schedule.cursor, self._parts.clock.now())
+        return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), count)))

@@ -1,0 +1,93 @@
+"""A text that is kept in Secrets Manager or in an SSM parameter, read through a short cache."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# One that was replaced is in use everywhere within this time.
+CACHE_SECONDS = 300.0
+# So soon is a first one in use.
+MISSING_CACHE_SECONDS = 30.0
+_NOT_THERE = frozenset({"ParameterNotFound", "ResourceNotFoundException"})
+
+
+class StoredText[T]:
+    """Gives what is stored, or None where no place for it is set or nothing is stored there yet. A place that cannot be
+    read is an error; once known, a value is kept through a place's trouble.
+
+    what: names it in errors.
+    parse: makes of the place and its text what is wanted, or raises InvalidOptionError without showing it.
+    secret: name or ARN of a Secrets Manager secret that holds it.
+    parameter: name of an SSM parameter that holds it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        parse: Callable[[str, str], T],
+        *,
+        secret: str | None = None,
+        parameter: str | None = None,
+        seconds: Callable[[], float] = time.monotonic,
+        make_client: Callable[[str], Any] | None = None,
+    ) -> None:
+        if secret and parameter:
+            raise InvalidOptionError((secret, parameter), f"{what} has two places", "Set one of them.")
+        self._what = what
+        self._parse = parse
+        self._secret = secret
+        self._parameter = parameter
+        self._seconds = seconds
+        self._make_client = make_client or _client
+        self._known: tuple[float, T | None] | None = None
+
+    def __call__(self) -> T | None:
+        place = self._secret or self._parameter
+        if not place:
+            return None
+        now = self._seconds()
+        if self._known is None or now - self._known[0] >= (CACHE_SECONDS if self._known[1] else MISSING_CACHE_SECONDS):
+            try:
+                found = self._read(place)
+            except InvalidOptionError:
+                if self._known is None:
+                    raise
+                found = self._known[1]
+            self._known = (now, found)
+        return self._known[1]
+
+    def _read(self, place: str) -> T | None:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        action = "secretsmanager:GetSecretValue" if self._secret else "ssm:GetParameter"
+        try:
+            text = self._read_secret() if self._secret else self._read_parameter()
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and error.response["Error"]["Code"] in _NOT_THERE:
+                return None
+            raise InvalidOptionError(
+                place, f"{self._what} cannot be read ({error})", f"Create it, and allow this function {action} on it."
+            ) from error
+        return self._parse(place, text.strip())
+
+    def _read_secret(self) -> str:
+        answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
+        return str(answer.get("SecretString", ""))
+
+    def _read_parameter(self) -> str:
+        answer = self._make_client("ssm").get_parameter(Name=self._parameter, WithDecryption=True)
+        return str(answer["Parameter"]["Value"])
+
+
+def _client(service: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=3)
+    return boto3.client(service, config=config)  # type: ignore[call-overload]

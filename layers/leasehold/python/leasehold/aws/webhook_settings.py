@@ -1,0 +1,47 @@
+"""What the webhook sender is told by its environment."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from typing import TYPE_CHECKING
+
+from leasehold.aws.outbound import Outbound
+from leasehold.aws.stored_text import StoredText
+from leasehold.domain.public_address import refusal_of
+from leasehold.domain.signing_keys import SigningKeys
+from leasehold.settings import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The only stage that may call its own machine, and only if a test has put its authority there.
+_LOCAL = "local"
+_ALL_PORTS = range(1, 65_536)
+
+
+def keys_of(environment: Mapping[str, str] = os.environ) -> StoredText[SigningKeys]:
+    return StoredText(
+        "the webhook keys",
+        SigningKeys.parse,
+        secret=environment.get(variables.WEBHOOK_KEYS_SECRET) or None,
+        parameter=environment.get(variables.WEBHOOK_KEYS_PARAMETER) or None,
+    )
+
+
+def outbound_of(environment: Mapping[str, str] = os.environ) -> Outbound:
+    given = environment.get(variables.WEBHOOK_PORTS)
+    ports = tuple(int(each) for each in given.split(",")) if given else (443,)
+    authority = environment.get(variables.WEBHOOK_LOOPBACK_AUTHORITY)
+    if environment.get(variables.STAGE) != _LOCAL or not authority:
+        return Outbound(ports=ports)
+    # The stacks never set this. On the local AWS, a test does, to be told itself.
+    return Outbound(ports=_ALL_PORTS, refusal=_refusal_but_loopback, tls=_trusting(authority))
+
+
+def _refusal_but_loopback(ip: str) -> str | None:
+    return None if ip == "127.0.0.1" else refusal_of(ip)
+
+
+def _trusting(authority: str) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=authority)

@@ -1,0 +1,73 @@
+"""A delivery: one receiver is told of one run, by a job of the system's own."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due, position_at, run_lane
+from leasehold.domain.ids import SYSTEM_SHARD, derive_job_id
+from leasehold.domain.instants import to_text
+from leasehold.domain.job import Job
+from leasehold.domain.job_type import JobType
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload import encode_payload
+from leasehold.domain.retry import Delays
+from leasehold.domain.run_document import run_document
+from leasehold.domain.webhook import DELIVERY
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.run import Run
+    from leasehold.domain.webhook import RunEvent
+
+RETRY_AFTER = (5, 15, 45)
+TRIES = 1 + len(RETRY_AFTER)
+# A receiver that does not take it uses up `TRIES`, and that is the end. More are for a sender that died on the way:
+# only one that never gets as far as the receiver leaves a dead letter, since that is for an operator to repair.
+_STARTS = 10
+_TIMEOUT = timedelta(seconds=30)
+
+
+def delivery_type(function: str | None = None) -> JobType:
+    """The type as it is deployed."""
+    return JobType(
+        name=DELIVERY,
+        timeout=_TIMEOUT,
+        max_attempts=_STARTS,
+        retry=Delays(tuple(timedelta(seconds=each) for each in RETRY_AFTER)),
+        function=function,
+    )
+
+
+def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
+    """The same end gives the same id: it is told once, and found again from its job."""
+    return derive_job_id(ended_at, SYSTEM_SHARD, "webhook", job_id, str(run.number) if run else "-")
+
+
+def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: datetime, settings: JobType) -> Job:
+    """The job that tells `url` how this run of `job` ended; `job` is as the end leaves it.
+
+    The body is made here, once: however often it is sent, it is the same bytes under the same id. It is plain ASCII, so
+    that no text of a job's can keep it from being written.
+    """
+    made_id = delivery_id(job.job_id, run, ended_at)
+    told = {"type": str(event), "timestamp": to_text(ended_at), "data": run_document(job, run)}
+    body = json.dumps(told, separators=(",", ":"))
+    return Job(
+        job_id=made_id,
+        job_type=DELIVERY,
+        payload_text=encode_payload({"id": made_id, "url": url, "body": body}),
+        scheduled_for=ended_at,
+        status=JobStatus.PENDING,
+        priority=settings.priority,
+        max_attempts=settings.max_attempts,
+        created_at=ended_at,
+        due=Due(ended_at, position_at(ended_at), made_id),
+        due_lane=run_lane(settings.priority, SYSTEM_SHARD),
+        wake=True,
+        trace=job.trace,
+    )

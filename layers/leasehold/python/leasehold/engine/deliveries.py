@@ -1,0 +1,122 @@
+"""The log of deliveries: who was told of which run, how often it was tried, and with what answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.domain.errors import InvalidOptionError, JobNotFoundError
+from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run import Outcome
+from leasehold.domain.webhook import DELIVERY, RunEvent
+from leasehold.domain.webhook_delivery import delivery_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.domain.run import Run
+    from leasehold.engine.parts import Parts
+
+MOST_LISTED = 100
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    # Given up: the receiver did not take it. An operator may have it sent again with `queue.retry`.
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """`code` is the answer's status, such as `http_204`, or what came in its place: timeout, tls, refused_address, …"""
+
+    at: datetime
+    code: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """`delivery_id` is the id of the job that does it; `message_id` is what the receiver sees as webhook-id."""
+
+    delivery_id: JobId
+    message_id: str
+    job_id: JobId
+    run_id: str | None
+    event: RunEvent
+    url: str
+    state: DeliveryState
+    tries: tuple[Try, ...]
+    next_try_at: datetime | None = None
+
+
+def deliveries_of(job_id: object, parts: Parts) -> list[Delivery]:
+    """What is owed or was sent about each run that the job's history has, the first run first."""
+    wanted = parse_job_id(job_id)
+    job = parts.store.jobs.get(wanted)
+    if job is None:
+        raise JobNotFoundError("job", wanted)
+    ids = [delivery_id(wanted, run, run.ended_at) for run in job.runs]
+    if job.completed_at is not None:
+        ids.append(delivery_id(wanted, None, job.completed_at))
+    found = parts.store.jobs.get_many(ids)
+    return [delivery_of(found[each]) for each in ids if each in found]
+
+
+def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
+    """The newest deliveries that were given up, of all jobs; it needs the ended index."""
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
+    ids, _ = parts.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+    found = parts.store.jobs.get_many(ids)
+    return [delivery_of(found[each]) for each in ids if each in found]
+
+
+def delivery_of(job: Job) -> Delivery:
+    message = json.loads(job.payload_text)
+    event = json.loads(message["body"])
+    return Delivery(
+        delivery_id=job.job_id,
+        message_id=message["id"],
+        job_id=event["data"]["job_id"],
+        run_id=event["data"].get("run_id"),
+        event=RunEvent(event["type"]),
+        url=message["url"],
+        state=_state(job.status),
+        tries=tuple(_tries(job)),
+        next_try_at=job.due_at if job.status.is_waiting else None,
+    )
+
+
+def _tries(job: Job) -> Iterable[Try]:
+    for run in job.runs:
+        if run.outcome is Outcome.COMPLETED:
+            result = json.loads(job.result_text or "{}")
+            yield Try(at=run.started_at, code=f"http_{result.get('status', '2xx')}")
+        else:
+            yield Try(at=run.started_at, code=run.error_code or "unknown", error=_last_line(run))
+
+
+def _last_line(run: Run) -> str:
+    """The message, without the name of its class."""
+    line = (run.error or run.reason or "").rstrip().rpartition("\n")[2]
+    return line.partition("WebhookFailedError: ")[2] or line
+
+
+def _state(status: JobStatus) -> DeliveryState:
+    match status:
+        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
+            return DeliveryState.WAITING
+        case JobStatus.COMPLETED:
+            return DeliveryState.DELIVERED
+        case JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
+            return DeliveryState.FAILED
+        case _:
+            assert_never(status)

@@ -1,0 +1,63 @@
+"""Purge: forget the personal data of an ended job. That it was done, and by whom, stays on record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import WrongStateError
+from leasehold.domain.lifecycle import PURGE, Write
+from leasehold.domain.payload import PURGED
+from leasehold.engine.deeds import deed_on_job, insist, token_of
+from leasehold.engine.operate import find
+from leasehold.store.jobs import transition
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.domain.run import Run
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Change
+
+
+def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
+    """Forget payload, result, errors and artifacts, on the job and on its dead letter; what is left tells no content.
+
+    A job that has not ended needs its payload: cancel it first.
+    """
+
+    def attempt() -> Job | None:
+        job = find(job_id, parts)
+        if not job.has_ended:
+            raise WrongStateError(job.job_id, "purge", job.status, "It needs its data: cancel it first.")
+        deed = deed_on_job(job.job_id, "purge", parts, reason=reason)
+        changes: list[Change] = [transition(_write(job))]
+        letter = parts.store.letters.get(job.job_id)
+        if letter is not None:
+            changes.append(parts.store.letters.purged(letter, _without_content(letter.runs)))
+        audit = parts.store.audits.audit(deed)
+        is_done = parts.store.audits.commit(changes, audit, token=token_of(deed))
+        return find(job.job_id, parts) if is_done else None
+
+    return insist(f"job {job_id}", attempt)
+
+
+def _write(job: Job) -> Write:
+    values: dict[str, object] = {"payload": PURGED}
+    if job.runs:
+        values["runs"] = _without_content(job.runs)
+    if job.last_error is not None:
+        values["last_error"] = "purged"
+    return Write(job_id=job.job_id, transition=PURGE, seen={"completed_at": job.completed_at}, values=values)
+
+
+def _without_content(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Who ran when, and how it ended; not what was in it. A code names a kind of error, and stays."""
+    return tuple(
+        replace(
+            run,
+            error=None if run.error is None else "purged",
+            reason=None if run.reason is None else "purged",
+            artifacts=(),
+        )
+        for run in runs
+    )

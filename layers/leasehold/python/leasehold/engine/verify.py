@@ -1,0 +1,75 @@
+"""Verify: whether an audit trail is as it was written.
+
+Each record holds the hash of the one before it, and the head of the chain stands apart: an edited record does not fit
+its own hash, a removed or reordered one breaks the chain, and a chain that was cut short does not end at its head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leasehold.engine.parts import Parts
+    from leasehold.store.audits import AuditRecord
+    from leasehold.store.table import Record
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What is wrong with the trail of one target."""
+
+    target: str
+    problem: str
+
+
+def verify_all(parts: Parts) -> Iterator[tuple[str, list[Flaw]]]:
+    """Every target with its flaws, one after the other; most have none."""
+    for target, head in all_heads(parts):
+        yield target, verify(target, head, parts)
+
+
+def verify(target: str, head: str, parts: Parts) -> list[Flaw]:
+    return [Flaw(target, problem) for problem in _problems(trail_of(target, parts), head)]
+
+
+def all_heads(parts: Parts) -> Iterator[tuple[str, str]]:
+    cursor: Record | None = None
+    while True:
+        heads, cursor = parts.store.audits.heads(limit=_PAGE, after=cursor)
+        yield from heads
+        if cursor is None:
+            return
+
+
+def trail_of(target: str, parts: Parts) -> list[AuditRecord]:
+    records: list[AuditRecord] = []
+    cursor: Record | None = None
+    while True:
+        page = parts.store.audits.trail(target, limit=_PAGE, after=cursor)
+        records += page.records
+        cursor = page.cursor
+        if cursor is None:
+            return records
+
+
+def _problems(records: Sequence[AuditRecord], head: str) -> Iterator[str]:
+    for record in records:
+        if not record.is_sound:
+            yield f"the record of {record.deed.action} at {record.deed.at.isoformat()} was edited"
+    following = {record.previous: record for record in records}
+    if len(following) < len(records):
+        yield "two records follow the same one"
+    reached, before, count = "", None, 0
+    while (record := following.get(reached)) is not None and count <= len(records):
+        if before is not None and record.deed.at < before.deed.at:
+            yield f"the record of {record.deed.action} at {record.deed.at.isoformat()} is out of order"
+        reached, before, count = record.head, record, count + 1
+    if count < len(records):
+        yield f"a record is missing after {before.deed.action if before else 'the start'}"
+    if reached != head:
+        yield "the trail does not end where its head says: its last records are missing"

@@ -1,0 +1,218 @@
+"""What people and programs do is recorded with who did it, in the same transaction; and trails show tampering."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from leasehold import JobStatus, Priority
+from leasehold.domain.errors import InvalidOptionError, WrongStateError
+from leasehold.engine.purge import purge
+from leasehold.engine.verify import all_heads, trail_of, verify, verify_all
+from leasehold.store import keys
+from leasehold.store.definition import JOBS
+from leasehold.store.table import Delete, Put, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.store.table import Key, Record
+    from tests.contract.world import World
+
+HOUR = timedelta(hours=1)
+
+
+def told(world: World, target: str) -> list[tuple[str, str, str]]:
+    return [(each.deed.action, each.deed.by, each.deed.reason) for each in trail_of(target, world.parts)]
+
+
+def test_every_action_on_a_job_leaves_one_record_with_its_actor_and_reason(world: World) -> None:
+    job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+    other = world.queue.enqueue("report", run_in=HOUR).job_id
+    steps: list[Callable[[], object]] = [
+        lambda: world.queue.reschedule(job_id, run_in=2 * HOUR, reason="too early"),
+        lambda: world.queue.edit(job_id, payload={"n": 2}, reason="wrong number"),
+        lambda: world.queue.reprioritise(job_id, Priority.HIGH, reason="urgent"),
+        lambda: world.queue.move(job_id, before=other, reason="first things first"),
+        lambda: world.queue.cancel(job_id, reason="not needed"),
+        lambda: world.queue.retry(job_id, reason="needed after all"),
+    ]
+    for step in steps:
+        step()
+        world.clock.advance(timedelta(seconds=1))
+
+    assert told(world, f"job#{job_id}") == [
+        ("reschedule", "ada", "too early"),
+        ("edit", "ada", "wrong number"),
+        ("edit", "ada", "urgent"),
+        ("move", "ada", "first things first"),
+        ("cancel", "ada", "not needed"),
+        ("retry", "ada", "needed after all"),
+    ]
+    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+
+
+def test_the_actor_is_who_was_authenticated(world: World) -> None:
+    first, second = (world.queue.enqueue("report", run_in=HOUR).job_id for _ in range(2))
+    world.queue.cancel(first, reason="a")
+    world.act_as("arn:aws:iam::123456789012:user/bob")
+    world.queue.cancel(second, reason="b")
+
+    assert [told(world, f"job#{each}")[0][1] for each in (first, second)] == [
+        "ada",
+        "arn:aws:iam::123456789012:user/bob",
+    ]
+    with pytest.raises(TypeError):
+        world.queue.retry(first, created_by="eve")  # type: ignore[call-arg]
+
+
+def test_an_action_that_is_refused_or_repeated_leaves_no_record(world: World) -> None:
+    job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+    world.queue.cancel(job_id, reason="once")
+
+    with pytest.raises(WrongStateError):
+        world.queue.cancel(job_id, reason="twice")
+    waiting = world.queue.enqueue("report", run_in=HOUR).job_id
+    with pytest.raises(InvalidOptionError):
+        world.queue.reschedule(waiting, reason="")
+
+    assert told(world, f"job#{waiting}") == []
+    assert told(world, f"job#{job_id}") == [("cancel", "ada", "once")]
+
+
+def test_a_running_job_that_is_asked_to_stop_has_it_on_record(world: World) -> None:
+    job_id = world.queue.enqueue("once").job_id
+    handover = world.claim_one()
+
+    def stop(_context: object) -> None:
+        world.queue.cancel(job_id, reason="stop it")
+
+    world.script.then(stop)
+    world.worker.run(handover)
+
+    assert told(world, f"job#{job_id}") == [("request_cancel", "ada", "stop it")]
+
+
+def test_dead_letters_are_redriven_and_discarded_on_record(world: World) -> None:
+    world.script.then(RuntimeError("boom"), RuntimeError("boom"))
+    first, second = (world.queue.enqueue("once").job_id for _ in range(2))
+    assert sorted(world.work()) == ["dead_letter", "dead_letter"]
+
+    made = world.operator.redrive(first, reason="fixed").job_id
+    assert world.operator.redrive(first, reason="again").job_id == made
+    world.operator.discard(second, reason="known")
+
+    assert told(world, f"dead-letter#{first}") == [("redrive", "ada", "fixed")]
+    assert told(world, f"dead-letter#{second}") == [("discard", "ada", "known")]
+    (record,) = trail_of(f"dead-letter#{first}", world.parts)
+    assert json.loads(record.deed.details) == {"new_job_id": made}
+
+
+def test_runs_by_hand_are_on_the_schedules_record(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.advance(3 * HOUR)
+
+    world.queue.schedules.trigger("hourly", reason="try it")
+    world.clock.advance(timedelta(seconds=1))
+    world.queue.schedules.trigger("hourly", reason="twice in a minute makes one")
+    now = world.clock.now()
+    made = world.queue.schedules.backfill("hourly", now - 2 * HOUR, now, reason="lost in an outage")
+
+    actions = [action for action, _, _ in told(world, "schedule#hourly")]
+    assert actions == ["create", "trigger", *["backfill"] * len(made)]
+    assert made
+
+
+def test_a_purged_job_keeps_its_history_and_none_of_its_content(world: World) -> None:
+    world.script.then(RuntimeError("ada@example.com is unknown"))
+    job_id = world.queue.enqueue("once", {"n": 1, "email": "ada@example.com"}).job_id
+    world.work()
+
+    job = purge(job_id, world.parts, reason="asked to be forgotten")
+
+    assert (job.status, job.attempts, len(job.runs)) == (JobStatus.DEAD_LETTER, 1, 1)
+    letter = world.operator.dead_letter(job_id)
+    everything = json.dumps([str(job), str(letter), [str(each) for each in trail_of(f"job#{job_id}", world.parts)]])
+    assert "example.com" not in everything
+    assert told(world, f"job#{job_id}") == [("purge", "ada", "asked to be forgotten")]
+    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+    with pytest.raises(WrongStateError, match="forgotten"):
+        world.operator.redrive(job_id, reason="again")
+
+
+def test_a_job_that_needs_its_payload_is_not_purged(world: World) -> None:
+    job_id = world.queue.enqueue("once", {"n": 417}).job_id
+
+    with pytest.raises(WrongStateError, match="cancel it first"):
+        purge(job_id, world.parts, reason="asked to be forgotten")
+
+    assert world.job(job_id).payload == {"n": 417}
+
+
+def test_the_newest_records_are_listed_whatever_they_are_about(world: World) -> None:
+    job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+    world.queue.cancel(job_id, reason="a")
+    world.clock.advance(HOUR)
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    page = world.store.audits.recent(limit=10)
+
+    assert [each.deed.target for each in page.records] == ["schedule#hourly", f"job#{job_id}"]
+
+
+class Tamperer:
+    """Somebody with write access to the table and no respect."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+        self.target = f"job#{self.job_id}"
+        for reason in ("first", "second", "third"):
+            world.queue.reschedule(self.job_id, run_in=HOUR, reason=reason)
+            world.clock.advance(timedelta(seconds=1))
+        self.records = world.table.query(JOBS, keys.audit_partition(self.target), limit=9).records
+
+    def key_of(self, record: Record) -> Key:
+        at, _, deed_id = cast("str", record["SK"]).partition("#")
+        return keys.audit(self.target, at, deed_id)
+
+    def edit(self) -> None:
+        self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"by": "nobody"}))
+
+    def remove(self) -> None:
+        self.world.table.write(Delete(key=self.key_of(self.records[1]), conditions=()))
+
+    def truncate(self) -> None:
+        self.world.table.write(Delete(key=self.key_of(self.records[-1]), conditions=()))
+
+    def reorder(self) -> None:
+        """The second is written before the first, with a date to match."""
+        record = dict(self.records[1])
+        self.world.table.write(Delete(key=self.key_of(record), conditions=()))
+        at = "2020-01-01T00:00:00.000Z"
+        content = {name: value for name, value in record.items() if name not in {"PK", "SK"}}
+        deed_id = cast("str", record["SK"]).partition("#")[2]
+        self.world.table.write(Put(key=keys.audit(self.target, at, deed_id), record=content | {"at": at}))
+
+
+@pytest.mark.parametrize(
+    ("crime", "problem"),
+    [
+        ("edit", "was edited"),
+        ("remove", "a record is missing"),
+        ("truncate", "does not end where its head says"),
+        ("reorder", "was edited"),
+    ],
+)
+def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: str) -> None:
+    tamperer = Tamperer(world)
+    head = dict(all_heads(world.parts))[tamperer.target]
+    assert verify(tamperer.target, head, world.parts) == []
+
+    getattr(tamperer, crime)()
+
+    flaws = verify(tamperer.target, head, world.parts)
+    assert any(problem in flaw.problem for flaw in flaws), flaws

@@ -1,0 +1,267 @@
+"""A run's end and the delivery that it owes are one write: told exactly once, and never in the job's way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Outcome, Skip, Snooze
+from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError
+from leasehold.domain.ids import SYSTEM_SHARD
+from leasehold.domain.limits import OnFull
+from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
+from leasehold.engine.deliveries import DeliveryState
+from leasehold.engine.telemetry import Event
+from tests.contract.world import TYPES
+
+if TYPE_CHECKING:
+    from tests.contract.world import World
+
+URL = "https://hooks.example.com/jobs"
+
+
+def enqueue(world: World, job_type: str = "report", **options: Any) -> str:
+    return world.queue.enqueue(job_type, {"n": 1}, **{"webhook": URL, **options}).job_id
+
+
+def told(world: World) -> list[tuple[str, dict[str, Any]]]:
+    """What was told, after all that is due was done."""
+    world.work()
+    return [(each.event["type"], each.event["data"]) for each in world.told]
+
+
+def test_a_completed_run_is_told_with_its_result(world: World) -> None:
+    job_id = enqueue(world, trace="t-1")
+    world.script.then({"sum": 7})
+    assert world.work() == ["completed"]
+
+    ((event, run),) = told(world)
+
+    assert event == "job.run.completed"
+    started_at = world.job(job_id).runs[0].started_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert run == {
+        "job_id": job_id,
+        "job_type": "report",
+        "job_status": "COMPLETED",
+        "priority": 1,
+        "run_id": f"{job_id}.1",
+        "attempt": 1,
+        "status": "COMPLETED",
+        "started_at": started_at,
+        "ended_at": started_at,
+        "result": {"sum": 7},
+        "trace": "t-1",
+    }
+    assert world.told[0].url == URL
+
+
+def test_each_run_is_told_also_one_that_is_tried_again(world: World) -> None:
+    job_id = enqueue(world)
+    world.script.then(RuntimeError("the printer\nis on fire"), {"ok": True})
+
+    world.work_until_ended(job_id)
+
+    (first, failed), (second, completed) = told(world)
+    assert (first, second) == ("job.run.failed", "job.run.completed")
+    assert (failed["status"], failed["job_status"], failed["error"]) == ("FAILED", "QUEUED", "is on fire")
+    assert failed["error_code"] == "RuntimeError"
+    assert failed["next_attempt_at"] > failed["ended_at"]
+    assert (completed["attempt"], completed["job_status"]) == (2, "COMPLETED")
+
+
+def test_a_run_that_leaves_a_dead_letter_is_told_as_that_and_once(world: World) -> None:
+    job_id = enqueue(world)
+    world.script.then(NonRetryableError("broken"))
+    assert world.work() == ["dead_letter"]
+
+    ((event, run),) = told(world)
+
+    assert event == "job.run.dead_lettered"
+    assert (run["run_id"], run["status"], run["job_status"]) == (f"{job_id}.1", "FAILED", "FAILED")
+    assert world.operator.dead_letter(job_id).is_open
+
+
+@pytest.mark.parametrize(
+    ("step", "status"), [(Skip("nothing to do"), "COMPLETED"), (Cancel("no longer wanted"), "CANCELLED")]
+)
+def test_a_run_that_did_nothing_is_told_as_skipped_with_its_reason(
+    world: World, step: BaseException, status: str
+) -> None:
+    enqueue(world)
+    world.script.then(step)
+    world.work()
+
+    ((event, run),) = told(world)
+
+    assert event == "job.run.skipped"
+    assert (run["status"], run["job_status"], run["reason"]) == ("SKIPPED", status, str(step))
+
+
+def test_a_run_that_fails_after_a_cancel_was_requested_is_told_as_failed(world: World) -> None:
+    job_id = enqueue(world)
+
+    def fail_when_cancelled(_context: object) -> None:
+        world.queue.cancel(job_id, reason="stop it")
+        raise RuntimeError("stopped")
+
+    world.script.then(fail_when_cancelled)
+    assert world.work() == ["cancelled"]
+
+    ((event, run),) = told(world)
+
+    assert (event, run["job_status"]) == ("job.run.failed", "CANCELLED")
+
+
+def test_a_job_that_its_full_limit_turned_away_is_told_as_skipped(world: World) -> None:
+    world.deploy(JobType(name="limited", concurrency=1, on_full=OnFull.SKIP))
+    enqueue(world, "limited", webhook=None)
+    world.claim()
+    second = enqueue(world, "limited")
+
+    ((event, run),) = (world.poll(), told(world))[1]
+
+    assert (event, run["job_id"], run["status"]) == ("job.run.skipped", second, "SKIPPED")
+
+
+@pytest.mark.parametrize(("job_type", "event"), [("report", "job.run.failed"), ("once", "job.run.dead_lettered")])
+def test_a_run_whose_worker_was_lost_is_told_by_whoever_finds_it(world: World, job_type: str, event: str) -> None:
+    job_id = enqueue(world, job_type)
+    handover = world.claim_one()
+    world.script.then(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        world.worker.run(handover)
+    world.let_lease_expire(job_id)
+    world.poll()
+
+    ((told_as, run),) = told(world)
+
+    assert (told_as, run["error_code"]) == (event, "worker_lost")
+
+
+def test_a_job_that_no_handler_was_ever_reached_for_is_told_without_a_run(world: World) -> None:
+    job_id = enqueue(world)
+    world.dispatches.failure = "no such function"
+    while not world.job(job_id).has_ended:
+        world.poll()
+        world.clock.advance(timedelta(hours=2))
+    world.dispatches.failure = None
+
+    ((event, run),) = told(world)
+
+    assert event == "job.run.dead_lettered"
+    assert "run_id" not in run
+    assert run["error_code"] == "undeliverable"
+    (delivery,) = world.queue.webhooks.deliveries(job_id)
+    assert (delivery.run_id, delivery.state) == (None, DeliveryState.DELIVERED)
+
+
+def test_what_is_no_end_of_a_run_is_told_to_nobody(world: World) -> None:
+    snoozed, cancelled = enqueue(world), enqueue(world)
+    world.queue.cancel(cancelled, reason="not needed")
+    world.script.then(Snooze(30))
+
+    assert world.work() == ["snoozed"]
+    assert world.work() == []
+    assert world.job(snoozed).status is JobStatus.PENDING
+    assert world.told == []
+
+
+def test_a_delivery_is_told_to_nobody(world: World) -> None:
+    enqueue(world)
+    world.work()
+    assert world.work() == ["completed"]
+
+    assert world.work() == []
+    assert len(world.told) == 1
+
+
+def test_the_address_of_the_type_serves_jobs_that_bring_none(world: World) -> None:
+    webhook = Webhook(url="https://types.example.com")
+    world.deploy(*(replace(each, webhook=webhook) for each in TYPES))
+    enqueue(world, webhook=None)
+    enqueue(world)
+    world.work()
+    world.work()
+
+    assert sorted(each.url for each in world.told) == [URL, "https://types.example.com"]
+
+
+def test_the_address_of_a_job_wins_over_its_templates_and_that_over_its_types(world: World) -> None:
+    world.deploy(JobType(name="report", webhook=Webhook(url="https://types.example.com")))
+    world.queue.templates.create("nightly", "report", {}, webhook="https://templates.example.com")
+    for own in (None, URL):
+        world.queue.enqueue(template="nightly", webhook=own)
+    world.work()
+    world.work()
+
+    assert sorted(each.url for each in world.told) == [URL, "https://templates.example.com"]
+
+
+def test_the_type_says_which_events_are_told(world: World) -> None:
+    only_ends = Webhook(events=(RunEvent.COMPLETED, RunEvent.DEAD_LETTERED))
+    world.deploy(*(replace(each, webhook=only_ends) for each in TYPES))
+    job_id = enqueue(world)
+    world.script.then(RuntimeError("not yet"))
+
+    world.work_until_ended(job_id)
+
+    assert [event for event, _ in told(world)] == ["job.run.completed"]
+
+
+def test_a_receiver_is_told_also_of_what_ended_before_a_halt(world: World) -> None:
+    enqueue(world)
+    world.work()
+    world.operator.halt(reason="bad deploy")
+    world.clock.advance(timedelta(minutes=1))
+    assert world.work() == []
+    world.operator.resume()
+
+    assert [event for event, _ in told(world)] == ["job.run.completed"]
+
+
+def test_an_address_is_refused_where_nobody_would_tell_it(world: World) -> None:
+    world.deploy(*TYPES, with_webhooks=False)
+
+    with pytest.raises(WebhooksOffError, match="no webhooks are deployed here"):
+        enqueue(world)
+    with pytest.raises(WebhooksOffError):
+        world.queue.templates.create("nightly", "report", {}, webhook=URL)
+
+
+def test_a_job_ends_as_ever_when_webhooks_were_switched_off_meanwhile(world: World) -> None:
+    job_id = enqueue(world)
+    world.deploy(*TYPES, with_webhooks=False)
+
+    assert world.work() == ["completed"]
+
+    assert world.job(job_id).runs[0].outcome is Outcome.COMPLETED
+    assert [each["job_id"] for each in world.recorder.of(Event.WEBHOOK_DROPPED)] == [job_id]
+    assert world.work() == []
+    again = world.queue.retry(job_id, reason="once more")
+    assert world.job(again.job_id).webhook == URL
+
+
+def test_users_cannot_make_deliveries(world: World) -> None:
+    with pytest.raises(InvalidJobTypeError, match="the system's own"):
+        world.queue.enqueue(DELIVERY, {"id": "1", "url": URL, "body": "{}"})
+    with pytest.raises(InvalidJobTypeError, match="the system's own"):
+        world.queue.enqueue(DELIVERY, {}, retry_of=enqueue(world))
+
+
+def test_an_operator_can_hold_deliveries_back_and_have_one_sent_again(world: World) -> None:
+    job_id = enqueue(world)
+    world.operator.pause(DELIVERY, reason="the receiver moves")
+    world.work()
+    assert world.work() == []
+    world.operator.unpause(DELIVERY)
+    world.work()
+    (delivery,) = world.queue.webhooks.deliveries(job_id)
+
+    again = world.queue.retry(delivery.delivery_id, reason="they lost it")
+
+    assert world.work() == ["completed"]
+    assert world.job(again.job_id).shard == SYSTEM_SHARD
+    assert world.told[0] == world.told[1]

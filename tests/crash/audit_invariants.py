@@ -1,0 +1,28 @@
+"""What must hold of audit trails, wherever a process died: what was done is recorded once, and nothing else is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.engine.verify import trail_of, verify_all
+
+if TYPE_CHECKING:
+    from tests.crash.snapshot import Snapshot
+    from tests.crash.world import World
+
+
+def assert_recorded(world: World, now: Snapshot) -> None:
+    parts = world.elsewhere.parts
+    for target, flaws in verify_all(parts):
+        assert flaws == [], f"the trail of {target} is broken: {flaws}"
+    for job in now.jobs.values():
+        actions = Counter(record.deed.action for record in trail_of(f"job#{job.job_id}", parts))
+        if actions["cancel"]:
+            assert (job.status, actions["cancel"]) == (JobStatus.CANCELLED, 1), "a cancel without its record, or two"
+        asked = job.cancel_requested is not None
+        assert actions["request_cancel"] >= int(asked and not job.group_id), "asked to stop by nobody"
+        # A redrive resolves a letter and is recorded there.
+        retried = [each for each in now.successors(job.job_id) if job.job_id not in now.letters]
+        assert actions["retry"] == len(retried), "a retry without its record, or a record without its retry"
