@@ -51,6 +51,13 @@ LAST_QUEUE = (
     Finding("AwsSolutions::AwsSolutions-SQS3", _LAST_QUEUE),
     Finding("Serverless::Serverless-SQSRedrivePolicy", _LAST_QUEUE),
 )
+ROOTS_BUCKET = (
+    Finding(
+        "AwsSolutions::AwsSolutions-S1",
+        "An object a day, put by one function and read by auditors: CloudTrail's data events tell who read it, and "
+        "versions and the object lock that nobody changed it.",
+    ),
+)
 STREAM_LISTING = (
     Finding(
         "AwsSolutions::AwsSolutions-IAM5[Resource::*]",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from aws_cdk import ArnFormat, Duration, Stack
-from aws_cdk import aws_iam as iam
+from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -15,12 +14,14 @@ from infra.function import FunctionProps, LeaseholdFunction
 from infra.paths import FUNCTIONS
 from infra.rights import reporter_statements, stream_statements
 from infra.scheduled_start import ScheduledStart
+from infra.stored_text import reading_statements
 from infra.undelivered import Undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
+    from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
     from infra.stages import Stage
@@ -108,20 +109,4 @@ class DeadLetterReporter(Construct):
 
 def dsn_statements(scope: Construct, stage: Stage) -> list[iam.PolicyStatement]:
     """The right to read the one secret or parameter that holds the DSN."""
-    stack = Stack.of(scope)
-    statements = []
-    if stage.sentry_dsn_secret is not None:
-        # Secrets Manager appends six characters of its own to every secret's name.
-        name = f"{stage.sentry_dsn_secret}-??????"
-        arn = stack.format_arn(
-            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
-        )
-        statements.append(
-            iam.PolicyStatement(sid="ReadDsn", actions=["secretsmanager:GetSecretValue"], resources=[arn])
-        )
-    if stage.sentry_dsn_parameter is not None:
-        arn = stack.format_arn(
-            service="ssm", resource="parameter", resource_name=stage.sentry_dsn_parameter.removeprefix("/")
-        )
-        statements.append(iam.PolicyStatement(sid="ReadDsnParameter", actions=["ssm:GetParameter"], resources=[arn]))
-    return statements
+    return reading_statements(scope, "ReadDsn", secret=stage.sentry_dsn_secret, parameter=stage.sentry_dsn_parameter)

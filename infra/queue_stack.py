@@ -10,6 +10,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 
 from infra.alarms import Alarms
+from infra.audit_roots import AuditRoots
 from infra.code_layer import CodeLayer
 from infra.dashboard import Dashboard
 from infra.data_stack import boundary_of
@@ -28,6 +29,7 @@ from infra.rights import (
     schedule_statements,
 )
 from infra.schedules import ScheduleTrigger, ScheduleWakes
+from infra.webhook_sender import WebhookSender
 from leasehold.settings import variables
 from leasehold.settings.job_folder import registry_of, schedules_of
 
@@ -73,8 +75,9 @@ class QueueStack(Stack):
             variables.JOBS_TABLE: jobs.table_name,
             variables.DEAD_LETTERS_TABLE: dead_letters.table_name,
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
-            **_dsn_environment(stage),
         }
+        without_sentry = dict(environment)
+        environment |= _dsn_environment(stage)
         use_key = key_statements(data.key) if data.key else []
         handlers = [
             JobFunction(
@@ -93,6 +96,20 @@ class QueueStack(Stack):
             for folder in folders
         ]
         self._handlers = {handler.folder.name: handler for handler in handlers}
+        senders = [
+            WebhookSender(
+                self,
+                "WebhookSender",
+                stage=stage,
+                layers=layers,
+                environment=without_sentry,
+                jobs=jobs,
+                dead_letters=dead_letters,
+                key=data.key,
+                key_statements=use_key,
+            )
+            for _ in range(stage.sends_webhooks)
+        ]
         wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
         schedules = schedules_of(folders)
         self.poller = Poller(
@@ -103,7 +120,7 @@ class QueueStack(Stack):
             environment={**environment, **wakes.environment},
             jobs=jobs,
             dead_letters=dead_letters,
-            handlers=[handler.function for handler in handlers],
+            handlers=[*(handler.function for handler in handlers), *(sender.function for sender in senders)],
             key=data.key,
             key_statements=[
                 *dsn_statements(self, stage),
@@ -136,6 +153,16 @@ class QueueStack(Stack):
             key=data.key,
             key_statements=use_key,
         )
+        AuditRoots(
+            self,
+            "AuditRoots",
+            stage=stage,
+            layers=layers,
+            environment=without_sentry,
+            jobs=jobs,
+            key=data.key,
+            key_statements=use_key,
+        )
         PublishedRegistry(
             self,
             "Registry",
@@ -150,9 +177,10 @@ class QueueStack(Stack):
                 ended_index=stage.ended_index,
                 concurrency=stage.concurrency,
                 resources=stage.resources,
+                webhook_sender=next((sender.function.function_name for sender in senders), None),
             ),
             schedules=schedules,
-            needs=[self.poller, trigger, *handlers],
+            needs=[self.poller, trigger, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
         )

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
+from leasehold.domain.group import group_scope
+from leasehold.domain.ids import SYSTEM_SHARD, partition_of
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
-from leasehold.store.keys import circuit, scope_partition
+from leasehold.store.keys import AUDIT_HEADS, circuit, scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 JOB_PARTITIONS = ("job", "job#*")
+# The system's own jobs: a partition apart, so that who makes or does these needs no right to users' jobs.
+SYSTEM_JOB_PARTITIONS = (partition_of(SYSTEM_SHARD),)
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
 CIRCUIT_PARTITIONS = ("circuit#*",)
@@ -33,6 +37,7 @@ WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
 SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
 TEMPLATE_PARTITIONS = ("template",)
+GROUP_PARTITIONS = ("group#*",)
 TEMPLATE_AUDIT_PARTITIONS = ("audit#template#*",)
 
 
@@ -49,6 +54,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
         _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
+        _on_keys("TendGroups", jobs, ["GetItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS),
         _on_index("FindDue", jobs, DUE_INDEX.name),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
         _on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
@@ -61,10 +67,22 @@ def handler_statements(
     """Dedup records of its own type and seats of its own limits only; a job's own partition does not say its type."""
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], JOB_PARTITIONS),
+        *([_on_keys("OweWebhooks", jobs, ["PutItem"], SYSTEM_JOB_PARTITIONS)] if stage.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
+        _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
+    ]
+
+
+def sender_statements(stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """Deliveries only: it can neither read nor write a user's job, and learns of one what its delivery says."""
+    everything = [scope_partition(EVERYTHING)]
+    return [
+        _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
+        *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], everything)] if stage.concurrency else []),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
     ]
 
@@ -130,13 +148,16 @@ def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 
 
 def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
-    """What a program needs to enqueue, in bulk and deduplicated too.
+    """What a program needs to enqueue, in bulk, deduplicated and in groups too.
 
-    It reads and updates jobs as well: whether the job that holds a dedup key has ended, and to cancel one that it
-    replaces. It cannot list jobs, claim seats, switch anything off, or see dead letters.
+    It reads and updates jobs as well: whether the job that holds a dedup key has ended, to cancel one that it replaces,
+    and to let the first member of a group in. It cannot list jobs, claim seats, switch anything off, or see letters.
     """
+    on_jobs = ["GetItem", "BatchGetItem", "PartiQLInsert", "PutItem", "UpdateItem"]
     return [
-        _on_keys("Enqueue", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], JOB_PARTITIONS),
+        _on_keys("Enqueue", jobs, on_jobs, JOB_PARTITIONS),
+        _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
+        _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
         _on_keys("Deduplicate", jobs, ["PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
@@ -160,6 +181,11 @@ def run_now_statements(
         _on_index("FindRunning", jobs, DUE_INDEX.name),
         iam.PolicyStatement(sid="Call", actions=["lambda:InvokeFunction"], resources=[function.function_arn]),
     ]
+
+
+def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """Reads every trail and writes to none."""
+    return [_on_keys("ReadTrails", jobs, ["Query"], [AUDIT_HEADS, "audit#*"])]
 
 
 def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:

@@ -35,6 +35,10 @@ class Stage:
     customer_key: encrypt tables, topic, queues and logs with a key of this account instead of AWS's own.
     permissions_boundary: name of a managed policy that bounds every role, where an organisation asks for one.
     sentry_dsn_secret, sentry_dsn_parameter: where the DSN is kept, in Secrets Manager or SSM; none for no Sentry.
+    webhook_keys_secret, webhook_keys_parameter: where the keys are kept that webhooks are signed with; none for no
+        webhooks. One key, several while one is replaced, or a JSON object with those of each host.
+    webhook_ports: that receivers may listen on.
+    webhook_concurrency: reserved for the webhook sender, which never runs more at once; None for no reserve.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
     alarm_email: who is told; None for a topic without a subscriber.
     with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
@@ -54,6 +58,10 @@ class Stage:
     permissions_boundary: str | None = None
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
+    webhook_keys_secret: str | None = None
+    webhook_keys_parameter: str | None = None
+    webhook_ports: tuple[int, ...] = (443,)
+    webhook_concurrency: int | None = None
     log_retention_days: int = 30
     alarm_email: str | None = None
     with_exercises: bool = False
@@ -81,10 +89,20 @@ class Stage:
             yield f"log_retention_days = {self.log_retention_days}: CloudWatch takes one of {LOG_RETENTION_DAYS}."
         if self.sentry_dsn_secret and self.sentry_dsn_parameter:
             yield "sentry_dsn_secret and sentry_dsn_parameter: the DSN has one place. Remove one of them."
+        if self.webhook_keys_secret and self.webhook_keys_parameter:
+            yield "webhook_keys_secret and webhook_keys_parameter: the keys have one place. Remove one of them."
+        if not self.webhook_ports or not all(0 < port < 65_536 for port in self.webhook_ports):
+            yield f"webhook_ports = {self.webhook_ports}: ports are 1 to 65535. Use (443,)."
+        if self.webhook_concurrency is not None and self.webhook_concurrency < 1:
+            yield f"webhook_concurrency = {self.webhook_concurrency}: nothing would be sent. Use 1 or more, or None."
 
     def named(self, name: str) -> str:
         """The physical name of a resource: programs outside of the stacks find tables and functions by it."""
         return f"leasehold-{self.name}-{name}"
+
+    @property
+    def sends_webhooks(self) -> bool:
+        return self.webhook_keys_secret is not None or self.webhook_keys_parameter is not None
 
     @property
     def metrics_namespace(self) -> str:
@@ -92,13 +110,14 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage(name="dev"),
+    Stage(name="dev", webhook_keys_parameter="/leasehold/dev/webhook-keys"),
     Stage(
         name="prod",
         keeps_data=True,
         customer_key=True,
         log_retention_days=90,
         sentry_dsn_secret="leasehold/prod/sentry-dsn",
+        webhook_keys_secret="leasehold/prod/webhook-keys",
     ),
     # What `leasehold local deploy` puts onto the local AWS of this machine.
     Stage(
@@ -107,6 +126,7 @@ STAGES: tuple[Stage, ...] = (
         log_retention_days=1,
         # Nothing is stored there unless somebody wants to see the reports: put a DSN there, and they are sent.
         sentry_dsn_parameter="/leasehold/local/sentry-dsn",
+        webhook_keys_parameter="/leasehold/local/webhook-keys",
         with_exercises=True,
     ),
 )

@@ -10,6 +10,7 @@ from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
 from leasehold.domain.control import Registry
 from leasehold.domain.ids import key_of
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
@@ -50,7 +51,7 @@ class RealQueue:
         self.operator = Operator(self.parts)
         self.operator.publish(
             Registry(
-                types={each.name: each for each in self.types},
+                types={each.name: each for each in (*self.types, delivery_type())},
                 ended_index=self.ended_index,
                 concurrency=self.concurrency,
                 resources=self.resources,

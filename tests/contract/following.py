@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.admin.budget import MAX_REQUESTS
 from leasehold.admin.pages import Order
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from tests.contract.world import World
 
-_NEWNESS: dict[Order, Callable[[Job], object]] = {
+_NEWNESS: dict[Order, Callable[[Job], Any]] = {
     Order.SCHEDULED: lambda job: (job.scheduled_for, job.job_id),
     Order.ENDED: lambda job: (job.completed_at, job.job_id),
     Order.DUE: lambda job: job.due.key if job.due else "",

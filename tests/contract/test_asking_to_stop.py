@@ -179,6 +179,7 @@ def test_a_job_that_fails_while_it_is_being_asked_is_cancelled_where_it_waits(
 def test_a_limited_job_that_was_asked_to_stop_gives_its_seat_back(world: World) -> None:
     world.deploy(JobType(name="report", concurrency=1), *[each for each in TYPES if each.name != "report"])
     world.queue.enqueue("report")
+    world.clock.advance(timedelta(milliseconds=1))
     next_one = world.queue.enqueue("report").job_id
 
     def work(context: JobContext) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from leasehold import JobStatus, Priority
 from leasehold.domain.errors import InvalidOptionError, WrongStateError
+from leasehold.engine.audit_root import Root, broken_roots, keep_root
 from leasehold.engine.purge import purge
 from leasehold.engine.verify import all_heads, trail_of, verify, verify_all
 from leasehold.store import keys
@@ -111,6 +112,23 @@ def test_dead_letters_are_redriven_and_discarded_on_record(world: World) -> None
     assert json.loads(record.deed.details) == {"new_job_id": made}
 
 
+def test_switches_are_turned_on_record_and_only_when_they_turn(world: World) -> None:
+    assert world.operator.halt(reason="bad deploy")
+    assert not world.operator.halt(reason="me too")
+    world.clock.advance(timedelta(seconds=1))
+    assert world.operator.resume(reason="rolled back")
+    assert not world.operator.resume(reason="again")
+    assert world.operator.pause("email", reason="provider is down")
+    world.clock.advance(timedelta(seconds=1))
+    world.act_as("bob")
+    assert world.operator.unpause("email", reason="it is up")
+    assert not world.operator.unpause("email", reason="again")
+
+    assert told(world, "control#halt") == [("halt", "ada", "bad deploy"), ("resume", "ada", "rolled back")]
+    assert told(world, "control#type#email") == [("pause", "ada", "provider is down"), ("resume", "bob", "it is up")]
+    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+
+
 def test_runs_by_hand_are_on_the_schedules_record(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
     world.clock.advance(3 * HOUR)
@@ -209,10 +227,58 @@ class Tamperer:
 )
 def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: str) -> None:
     tamperer = Tamperer(world)
-    head = dict(all_heads(world.parts))[tamperer.target]
+    head = {each.target: each.digest for each in all_heads(world.parts)}[tamperer.target]
     assert verify(tamperer.target, head, world.parts) == []
 
     getattr(tamperer, crime)()
 
     flaws = verify(tamperer.target, head, world.parts)
     assert any(problem in flaw.problem for flaw in flaws), flaws
+
+
+class Shelf:
+    """Roots outside of the table."""
+
+    def __init__(self) -> None:
+        self.kept: list[Root] = []
+
+    def keep(self, root: Root) -> None:
+        self.kept.append(root)
+
+    def all(self) -> list[Root]:
+        return self.kept
+
+
+def test_a_root_holds_for_its_moment_however_much_is_done_afterwards(world: World) -> None:
+    shelf = Shelf()
+    tamperer = Tamperer(world)
+    world.clock.advance(HOUR)
+    keep_root(world.parts, shelf)
+    world.queue.cancel(tamperer.job_id, reason="later")
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.advance(HOUR)
+    second = keep_root(world.parts, shelf)
+
+    assert broken_roots(world.parts, shelf) == []
+    assert [root.targets for root in shelf.kept] == [1, 2]
+    assert second != shelf.kept[0]
+
+
+@pytest.mark.parametrize("crime", ["remove the whole target", "cut the chain and move its head back"])
+def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
+    shelf = Shelf()
+    tamperer = Tamperer(world)
+    world.clock.advance(HOUR)
+    keep_root(world.parts, shelf)
+
+    if crime.startswith("remove"):
+        for record in tamperer.records:
+            world.table.write(Delete(key=tamperer.key_of(record), conditions=()))
+        world.table.write(Delete(key=keys.audit_head(tamperer.target), conditions=()))
+    else:
+        tamperer.truncate()
+        back = {"head": tamperer.records[-2]["head"]}
+        world.table.write(Update(key=keys.audit_head(tamperer.target), conditions=(), sets=back))
+
+    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == [], "the chains alone look well"
+    assert broken_roots(world.parts, shelf) == shelf.kept

@@ -21,7 +21,7 @@ from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, gu
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.breaker import Circuit
+    from leasehold.domain.breaker import Circuit, Tally
     from tests.contract.world import World
 
 
@@ -174,6 +174,30 @@ def test_runs_that_end_after_the_circuit_opened_change_nothing_about_it(world: W
     assert seen[3] is not None
     assert seen[3:] == [seen[3]] * 9
     assert len(world.recorder.of(Event.CIRCUIT_OPENED)) == 1
+
+
+def test_who_is_late_to_open_a_circuit_does_not_open_one_that_was_closed_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its count and its write the circuit opens, somebody closes it, and another run is counted."""
+    guard(world)
+    run(world, *[FAILS] * 3)
+    open_late, answers = world.store.circuits.open, []
+
+    def overtaken(job_type: str, opened: Circuit, because: Tally) -> bool:
+        world.clock.advance(timedelta(milliseconds=1))
+        assert open_late(job_type, opened, because)
+        assert world.operator.unpause(job_type)
+        world.store.circuits.count(job_type, world.clock.now(), BREAKER.window, failed=False)
+        answers.append(open_late(job_type, opened, because))
+        return answers[0]
+
+    monkeypatch.setattr(world.store.circuits, "open", overtaken)
+    run(world, FAILS)
+
+    assert answers == [False]
+    assert circuit(world) is None
+    assert tally(world) == (1, 0)
 
 
 def test_opening_is_told_once_and_measured_each_minute(world: World) -> None:

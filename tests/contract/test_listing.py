@@ -11,6 +11,7 @@ import pytest
 from leasehold import JobStatus
 from leasehold.admin.filters import JobFilter
 from leasehold.admin.reading import Reader
+from leasehold.domain.webhook import DELIVERY
 from tests.contract.following import check, pages
 from tests.contract.population import populate
 
@@ -94,3 +95,15 @@ def test_a_job_that_ends_between_two_pages_is_shown_once_or_twice_but_stops_noth
 
     seen = {job.job_id for job in [*first.items, *second.items]}
     assert seen >= {job.job_id for page in pages(world, wanted, 100) for job in page.items}
+
+
+def test_the_system_s_own_jobs_are_listed_by_naming_their_type(world: World) -> None:
+    job_id = world.queue.enqueue("report", webhook="https://example.com/hook").job_id
+    world.work()
+    reader = Reader(world.parts)
+
+    for statuses in (frozenset[JobStatus](), frozenset({JobStatus.PENDING}), frozenset(JobStatus)):
+        listed = reader.jobs(JobFilter(statuses=statuses, job_type=DELIVERY)).items
+        assert [job.job_type for job in listed] == [DELIVERY]
+        assert {job.job_id for job in reader.jobs(JobFilter(statuses=statuses)).items} <= {job_id}
+    assert reader.counts().total(JobStatus.PENDING).value == 0

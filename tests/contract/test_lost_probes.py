@@ -10,6 +10,7 @@ import pytest
 from leasehold import Snooze
 from leasehold.domain.errors import DispatchError
 from tests.contract.circuits import (
+    FAILS,
     GUARDED,
     MINUTE,
     all_ended,
@@ -23,6 +24,7 @@ from tests.contract.circuits import (
 if TYPE_CHECKING:
     from leasehold import JobContext
     from leasehold.domain.handover import Handover
+    from tests.contract.handlers import Step
     from tests.contract.world import World
 
 
@@ -65,7 +67,8 @@ def test_a_probe_whose_worker_died_is_a_failed_one(world: World) -> None:
     assert outcomes(world) == ["failed"]
 
 
-def test_a_probe_that_was_replaced_decides_nothing_any_more(world: World) -> None:
+@pytest.mark.parametrize("end", ["too late", FAILS], ids=["completes", "fails"])
+def test_a_probe_that_was_replaced_decides_nothing_any_more(world: World, end: Step) -> None:
     """It prolonged its lease beyond its type's time, and completes when another has taken its place."""
     open_circuit(world)
     enqueue(world, 2)
@@ -79,14 +82,17 @@ def test_a_probe_that_was_replaced_decides_nothing_any_more(world: World) -> Non
         context.extend()
         wait_for_probe(world)
         replaced.extend(world.claim())
+        if isinstance(end, BaseException):
+            raise end
         return "too late"
 
     world.script.then(outlives_its_place)
 
-    assert world.worker.run(slow) == "completed"
+    assert world.worker.run(slow) == ("completed" if end == "too late" else "failed")
     found = circuit(world)
     assert found is not None
     assert [handover.job_id for handover in replaced] == [found.probe]
+    assert outcomes(world) == []
 
 
 @pytest.mark.parametrize("step", [Snooze(7200), "not reached"], ids=["snoozed", "not reached"])

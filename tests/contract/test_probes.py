@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from leasehold import JobType, Worker
+from leasehold import JobType, Priority, Worker
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
@@ -30,6 +30,7 @@ from tests.contract.handlers import scripted
 if TYPE_CHECKING:
     import pytest
 
+    from leasehold.store.jobs import DuePage
     from tests.contract.world import World
 
 
@@ -112,9 +113,12 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
 
     monkeypatch.setattr(world.store.holds, "claim", claim_late)
 
+    held = len(world.recorder.of(Event.JOB_HELD))
+
     handovers = world.claim()
 
     assert rivals == []
+    assert len(world.recorder.of(Event.JOB_HELD)) == held, "what is held was held again"
     assert len(handovers) == 1
     assert handovers[0].token.startswith("another poller")
     found = circuit(world)
@@ -122,6 +126,26 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
     assert found.probe == handovers[0].job_id
     assert world.worker.run(handovers[0]) == "completed"
     assert all_ended(world, jobs)
+
+
+def test_once_a_probe_is_sent_the_jobs_behind_it_are_not_looked_at(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_circuit(world)
+    enqueue(world, 60)
+    world.poll()
+    wait_for_probe(world)
+    held, lanes = world.store.jobs.held, []
+
+    def noted(scope: str, priority: Priority, **options: Any) -> DuePage:
+        lanes.append(priority)
+        return held(scope, priority, **options)
+
+    monkeypatch.setattr(world.store.jobs, "held", noted)
+
+    assert len(world.claim()) == 1
+    # One page of the lane that has jobs, and none of those behind it.
+    assert lanes == [Priority.CRITICAL, Priority.HIGH, Priority.NORMAL]
 
 
 def test_a_probe_takes_its_seat_and_waits_for_it_like_any_other(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.domain.conditions import After, Equals, Exists, OneOf
 from leasehold.store.definition import BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, JOBS
 from leasehold.store.table import Key, Put, Update
 
@@ -129,3 +130,21 @@ def test_entries_of_an_index_are_counted_up_to_a_bound_and_a_limit(table: Table)
     assert table.count(JOBS, "lane", index=DUE_INDEX, last="t6", limit=100) == 2
     assert table.count(JOBS, "lane", index=DUE_INDEX, limit=3) == 3
     assert table.count(JOBS, "nowhere", index=DUE_INDEX, limit=3) == 0
+
+
+def test_a_filter_leaves_records_out_after_they_were_read(table: Table) -> None:
+    fill(table)
+
+    page = table.query(JOBS, "things", limit=3, where=(OneOf("job_type", ("c", "d")), Exists("due_key")))
+    rest = table.query(JOBS, "things", limit=2, where=(Equals("job_type", "a"),), after=page.cursor, consistent=False)
+
+    assert names(page.records) == ["c"]
+    assert rest.records == []
+    assert rest.cursor is not None
+
+
+def test_an_index_is_filtered_by_what_it_projects(table: Table) -> None:
+    fill(table)
+    wanted = (Equals("status", "pending"), After("job_type", "b"))
+
+    assert names(table.query(JOBS, "lane", index=DUE_INDEX, limit=10, where=wanted).records) == ["e", "d", "c"]

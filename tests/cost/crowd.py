@@ -70,11 +70,11 @@ def finished(job_type: str, count: int, now: datetime) -> Iterator[str]:
         ended_lane=ended_lane(JobStatus.COMPLETED, job_type),
         ended_key=f"{to_text(ended_at)}#{job.job_id}",
     )
-    return _stamped(ended, count)
+    return stamped(ended, count)
 
 
 def future(job_type: str, count: int, now: datetime) -> Iterator[str]:
-    return _stamped(waiting(job_type, now + timedelta(hours=1), now), count)
+    return stamped(waiting(job_type, now + timedelta(hours=1), now), count)
 
 
 def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
@@ -91,17 +91,17 @@ def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
         started_at=now,
         due=job.due.moved_to(until),
     )
-    return _stamped(running, count)
+    return stamped(running, count)
 
 
 def held(job_type: str, count: int, now: datetime, *, key: str | None = None) -> Iterator[str]:
     """Due long ago, and moved to a hold lane by a poll that found the type paused or full, or the key if it has one."""
     job = replace(waiting(job_type, now - timedelta(days=1), now), concurrency_key=key)
     scope = type_scope(job_type) if key is None else key_scope(job_type, key)
-    return _stamped(replace(job, due_lane=hold_lane(scope, Priority.NORMAL)), count)
+    return stamped(replace(job, due_lane=hold_lane(scope, Priority.NORMAL)), count)
 
 
-def _stamped(job: Job, count: int) -> Iterator[str]:
+def stamped(job: Job, count: int) -> Iterator[str]:
     """So many jobs like this one, a second apart, each as a line of a DynamoDB export."""
     item = to_item(keys.job(job.job_id).attributes | job_record(job))
     template = json.dumps({"Item": item})

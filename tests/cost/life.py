@@ -36,10 +36,18 @@ class Step:
 class Life:
     """Each public method is one step; `steps` is what they cost."""
 
-    def __init__(self, deployed: RealQueue, *, payload_bytes: int, concurrency_key: str | None = None) -> None:
+    def __init__(
+        self,
+        deployed: RealQueue,
+        *,
+        payload_bytes: int,
+        concurrency_key: str | None = None,
+        webhook: str | None = None,
+    ) -> None:
         self.steps: list[Step] = []
         self._deployed = deployed
         self._concurrency_key = concurrency_key
+        self._webhook = webhook
         self._payload: dict[str, Json] = {"order_id": "o-20260101-000417", "note": ""}
         self._payload["note"] = "x" * (payload_bytes - len(encode_payload(self._payload)))
         self._meter = Meter(deployed.client)
@@ -121,7 +129,11 @@ class Life:
 
     def _enqueue(self, dedup_key: str | None) -> None:
         enqueued = self._deployed.queue.enqueue(
-            "send_order_receipt", self._payload, dedup_key=dedup_key, concurrency_key=self._concurrency_key
+            "send_order_receipt",
+            self._payload,
+            dedup_key=dedup_key,
+            concurrency_key=self._concurrency_key,
+            webhook=self._webhook,
         )
         self._job_id = enqueued.job_id
 

@@ -36,6 +36,7 @@ def live(
     resources: Mapping[str, int] | None = None,
     type_concurrency: int | None = None,
     type_resources: tuple[str, ...] = (),
+    webhook: str | None = None,
     **limits: Any,
 ) -> Life:
     job_type = JobType(name="send_order_receipt", concurrency=type_concurrency, resources=type_resources, **limits)
@@ -43,7 +44,7 @@ def live(
         client, [job_type], ended_index=ended_index, concurrency=concurrency, resources=resources or {}
     )
     is_keyed = job_type.concurrency_per_key is not None or job_type.rate_per_key is not None
-    life = Life(deployed, payload_bytes=payload_bytes, concurrency_key="c-417" if is_keyed else None)
+    life = Life(deployed, payload_bytes=payload_bytes, concurrency_key="c-417" if is_keyed else None, webhook=webhook)
     for step in steps.split():
         life.take(step)
     print(f"\n{life.units:g} units: " + ", ".join(f"{s.name} {s.units:g} ({s.item_bytes} B)" for s in life.steps))
@@ -108,6 +109,17 @@ LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
         "occupy enqueue vacate poll start complete",
         [5, 2, 6, 3, 1, 4],
         {"breaker": CircuitBreaker()},
+    ),
+    # The end is a transaction with the delivery; the last three steps are that one's life, at whose end it passes 1 KB.
+    "told by a webhook": (
+        "enqueue poll start complete poll start complete",
+        [2, 3, 1, 10, 3, 1, 4],
+        {"webhook": "https://example.com/hooks/jobs"},
+    ),
+    "told by a webhook at the second try": (
+        "enqueue poll start complete poll start fail poll start complete",
+        [2, 3, 1, 10, 3, 1, 4, 4, 2, 4],
+        {"webhook": "https://example.com/hooks/jobs"},
     ),
     "skipped at a full limit": ("occupy enqueue poll", [10, 2, 3], {"type_concurrency": 1, "on_full": OnFull.SKIP}),
     "cancelled at a full limit": (

@@ -108,7 +108,7 @@ SCENARIOS = (
         prepare=_dead(1),
         act=_discard,
         again=insistently(_discard),
-        calls=("UpdateItem",) * 2,
+        calls=("TransactWriteItems", "UpdateItem"),
         check=_redriven_once,
     ),
     Scenario(
@@ -116,14 +116,14 @@ SCENARIOS = (
         prepare=lambda world: world.enqueue(),
         act=_halt,
         lift=_lift_all,
-        calls=("PutItem", "DeleteItem"),
+        calls=("TransactWriteItems",) * 2,
     ),
     Scenario(
         name="pause and unpause",
         prepare=lambda world: world.enqueue(),
         act=_pause,
         lift=_lift_all,
-        calls=("PutItem", "TransactWriteItems"),
+        calls=("TransactWriteItems",) * 2,
     ),
     Scenario(
         name="publish a type that jobs wait for",

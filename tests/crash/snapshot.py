@@ -66,7 +66,8 @@ def _groups_of(records: list[dict[str, Any]]) -> list[Group]:
 
 
 def _jobs_of(records: list[dict[str, Any]]) -> list[Job]:
-    return [job_of(record) for record in records if record["PK"] == "job"]
+    """Users' jobs, and the system's own."""
+    return [job_of(record) for record in records if record["PK"].partition("#")[0] == "job"]
 
 
 def _ref_of(record: dict[str, Any]) -> DedupRef:

@@ -18,6 +18,7 @@ from tests.crash import (
     operating,
     polling,
     running,
+    telling,
     templating,
 )
 from tests.crash.faults import Fault
@@ -37,6 +38,7 @@ SCENARIOS = (
     *administering.SCENARIOS,
     *breaking.SCENARIOS,
     *direct_running.SCENARIOS,
+    *telling.SCENARIOS,
     *templating.SCENARIOS,
     *grouping.SCENARIOS,
 )

@@ -17,6 +17,8 @@ from leasehold.domain.errors import DispatchError
 from leasehold.domain.job_type import JobType
 from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Fixed
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller, PollSettings
 from leasehold.runtime.worker import Worker
@@ -25,6 +27,7 @@ from leasehold.store.dynamodb.creation import creation_request
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 from tests.crash.handlers import handler_in
 
@@ -77,7 +80,7 @@ class Site:
         self.healthy.create_table(**creation_request(JOBS, names.jobs))
         self.healthy.create_table(**creation_request(DEAD_LETTERS, names.dead_letters))
         world = World(self, names)
-        world.elsewhere.operator.publish(Registry(types=TYPES))
+        world.elsewhere.operator.publish(Registry(types={**TYPES, DELIVERY: delivery_type()}))
         return world
 
 
@@ -87,6 +90,7 @@ class World:
         self.names = names
         self.clock = FakeClock()
         self.executions: Counter[str] = Counter()
+        self.told: list[Told] = []
         self.acknowledged: list[str] = []
         self.handovers: list[Handover] = []
         self.healthy: list[Process] = []
@@ -157,9 +161,8 @@ class Process:
         self.operator = Operator(self.parts)
         # As long as a Lambda's log stream name: tokens must not be cut off within it.
         self.name = f"2026/01/01/[$LATEST]{seed:032x}"
-        self.worker = Worker(
-            self.parts, dict.fromkeys([*TYPES, "new"], handler_in(world)), worker_id=self.name, limit_time=False
-        )
+        handlers = {**dict.fromkeys([*TYPES, "new"], handler_in(world)), DELIVERY: receiver(world.told)}
+        self.worker = Worker(self.parts, handlers, worker_id=self.name, limit_time=False)
 
     def poller(self, deliver: Callable[[Handover], object] | None = None, *, poll_limit: int = 25) -> Poller:
         """By default hand-overs go to a healthy handler elsewhere, by a call that counts like every other."""

@@ -52,5 +52,5 @@ class Mortal:
 def _named(change: Change) -> object:
     """What a write is, whoever makes it and whenever: the same step of another process has other tokens and times."""
     if not isinstance(change, Update):
-        return type(change).__name__, change.key.values
-    return change.key.values, *sorted(change.sets), change.sets.get("status"), change.sets.get("turn")
+        return type(change).__name__, change.key.values[0]
+    return change.key.values, *sorted(change.sets), *(change.sets.get(name) for name in ("status", "turn", "made"))

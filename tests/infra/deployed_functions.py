@@ -16,6 +16,7 @@ from functions.dead_letter_reporter import handler as reporter
 from functions.poller import handler as poller
 from functions.registry_publisher import handler as publisher
 from functions.schedule_trigger import handler as trigger
+from functions.webhook_sender import handler as sender
 from infra.paths import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
 from leasehold.aws import container, custom_resource
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 entry = importlib.import_module("leasehold.runtime.entry")
 
 STAGE = "dev"
-POLLER, REPORTER, PUBLISHER, TRIGGER = (
-    f"leasehold-{STAGE}-{name}" for name in ("poller", "dead-letter-reporter", "registry-publisher", "schedule-trigger")
+POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER = (
+    f"leasehold-{STAGE}-{name}"
+    for name in ("poller", "dead-letter-reporter", "registry-publisher", "schedule-trigger", "webhook-sender")
 )
 ENQUEUER = "a program that enqueues"
 TICK = {"source": "leasehold.tick"}
@@ -176,7 +178,7 @@ class DeployedFunctions:
         """A deployment, as CloudFormation tells the publisher of it."""
         folders = [folder for folder in self.folders if folder.name != without]
         functions = {folder.name: f"leasehold-{STAGE}-job-{folder.name}" for folder in folders}
-        record = json.dumps(registry_record(registry_of(folders, functions)))
+        record = json.dumps(registry_record(registry_of(folders, functions, webhook_sender=SENDER)))
         schedules = {each.name: definition_record(each) for each in schedules_of(folders) if with_schedules}
         properties = {"Registry": record, "Schedules": json.dumps(schedules)}
         with self.calls.acting_as(PUBLISHER):
@@ -227,7 +229,8 @@ class DeployedFunctions:
     def _run(self, function: str, event: dict[str, Any]) -> None:
         with self.calls.acting_as(function):
             try:
-                self._handle(event, Context(function, remaining_millis=60_000))
+                handle = sender.lambda_handler if function == SENDER else self._handle
+                handle(event, Context(function, remaining_millis=60_000))
             except Died:
                 return
 

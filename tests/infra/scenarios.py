@@ -20,6 +20,7 @@ from leasehold.engine import enqueue as enqueueing
 from leasehold.engine import schedules, settle
 from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import OnDuplicate
+from leasehold.engine.operate import successor
 from leasehold.engine.plan import Plan
 from tests.infra.deployed_functions import ENQUEUER
 
@@ -37,7 +38,8 @@ def play_all(deployed: DeployedFunctions) -> None:
         *(deploy, enqueue, enqueue_with_keys, complete, end_otherwise, fail_and_try_again, follow_up),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
         *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
-        *(halt, reside, report_letters, sweep_letters, run_schedules, use_templates),
+        *(halt, reside, tell_of_runs, report_letters, sweep_letters, run_schedules, use_templates),
+        *(run_groups, stop_groups),
     ):
         scene(deployed)
 
@@ -223,6 +225,24 @@ def reside(deployed: DeployedFunctions) -> None:
     assert deployed.queue.get(soon).status == "completed"
 
 
+def tell_of_runs(deployed: DeployedFunctions) -> None:
+    """Deliveries: given up since no key is stored, given back because of a halt, and one that is damaged."""
+    told = deployed.enqueue(PLAIN, webhook="https://hooks.example.com")
+    deployed.tick().deliver().tick()
+    deployed.operator.halt(reason="bad deploy")
+    deployed.later(seconds=6).deliver()
+    deployed.operator.resume()
+    for _ in range(6):
+        deployed.later(minutes=2).tick().deliver()
+    (delivery,) = deployed.queue.webhooks.deliveries(told)
+    assert [each.code for each in delivery.tries] == ["not_signed"] * 4
+    damaged = replace(deployed.queue.get(delivery.delivery_id), payload_text="{}")
+    parts = deployed.queue.parts
+    again = enqueueing.write(successor(damaged, parts, created_by="ada"), parts, on_duplicate=OnDuplicate.RAISE)
+    deployed.tick().deliver()
+    assert deployed.queue.get(again.job_id).status == "dead_letter"
+
+
 def report_letters(deployed: DeployedFunctions) -> None:
     deployed.report({"Records": [_stream_record(number, each) for number, each in enumerate(_open_letters(deployed))]})
 
@@ -267,6 +287,31 @@ def use_templates(deployed: DeployedFunctions) -> None:
     served = parts.store.schedules.get("served")
     assert served is not None
     assert deployed.queue.get(str(served.last_job_id)).template == "nightly"
+
+
+def run_groups(deployed: DeployedFunctions) -> None:
+    """One after the other, side by side, and a callback for each."""
+    callback = NewJob(job=PLAIN, payload={"do": "complete"})
+    for mode in ("sequential", "parallel"):
+        with deployed.calls.acting_as(ENQUEUER):
+            jobs = [NewJob(job=PLAIN, payload={"do": "complete"})] * 2
+            deployed.queue.groups.create(jobs, mode=mode, callback=callback, group_id=mode)
+        for _ in range(4):
+            deployed.later(seconds=1).tick().deliver()
+        assert deployed.queue.groups.get(mode).completed == 2
+
+
+def stop_groups(deployed: DeployedFunctions) -> None:
+    """A member that fails ends those that wait; so does a cancel, which asks those that run to stop."""
+    jobs = [NewJob(job=PLAIN, payload={"do": do}) for do in ("bury", "complete")]
+    with deployed.calls.acting_as(ENQUEUER):
+        deployed.queue.groups.create(jobs, group_id="failing")
+        deployed.queue.groups.create(jobs, group_id="cancelled")
+    deployed.queue.groups.cancel("cancelled", reason="wrong file")
+    for _ in range(2):
+        deployed.later(seconds=1).tick().deliver()
+    deployed.later(seconds=1).tick()
+    assert [deployed.queue.groups.get(each).state for each in ("failing", "cancelled")] == ["failed", "cancelled"]
 
 
 def _open_letters(deployed: DeployedFunctions) -> list[JobId]:

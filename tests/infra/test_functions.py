@@ -107,7 +107,11 @@ def test_functions_are_told_their_tables_their_namespace_and_their_stage(stage: 
         assert told["LEASEHOLD_DEAD_LETTERS_TABLE"] == f"leasehold-{stage.name}-dead-letters"
         assert told["LEASEHOLD_METRICS_NAMESPACE"] == f"Leasehold/{stage.name}"
         assert told["LEASEHOLD_STAGE"] == stage.name
-        assert told.get("LEASEHOLD_SENTRY_DSN_SECRET") == stage.sentry_dsn_secret
+        # What a receiver of webhooks does wrong is not reported: its sender knows no Sentry.
+        is_sender = each["Properties"]["FunctionName"].endswith("webhook-sender")
+        assert told.get("LEASEHOLD_SENTRY_DSN_SECRET") == (None if is_sender else stage.sentry_dsn_secret)
+        assert told.get("LEASEHOLD_WEBHOOK_KEYS_SECRET") == (stage.webhook_keys_secret if is_sender else None)
+        assert "LEASEHOLD_WEBHOOK_LOOPBACK_AUTHORITY" not in told
 
 
 def test_the_dsn_itself_stands_in_no_template() -> None:

@@ -14,7 +14,7 @@ from infra.data_stack import DataStack
 from infra.queue_stack import QueueStack
 from infra.stages import stage_named
 from tests.infra.cloudformation import ACCOUNT, REGION
-from tests.infra.deployed_functions import ENQUEUER, POLLER, PUBLISHER, REPORTER, TRIGGER
+from tests.infra.deployed_functions import ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
 from tests.infra.iam import Call, Role, Statement, allows, roles_of
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, Synthesised, synthesised
 
@@ -52,11 +52,11 @@ def role_of(actor: str) -> Role:
 def test_every_kind_of_function_was_called(played: Played) -> None:
     handlers = [actor for actor in played.calls if actor.startswith(HANDLERS)]
 
-    assert {POLLER, REPORTER, PUBLISHER, TRIGGER, ENQUEUER} <= played.calls.keys()
+    assert {POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER, ENQUEUER} <= played.calls.keys()
     assert len(handlers) > 1
 
 
-@pytest.mark.parametrize("actor", [POLLER, REPORTER, PUBLISHER, TRIGGER, ENQUEUER])
+@pytest.mark.parametrize("actor", [POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER, ENQUEUER])
 def test_everything_that_is_called_is_allowed(actor: str, played: Played) -> None:
     role = role_of(actor)
 
@@ -83,7 +83,7 @@ def test_the_poller_may_invoke_whatever_it_invoked(played: Played) -> None:
     assert [call for call in calls if not role_of(POLLER).allowing(call)] == []
 
 
-@pytest.mark.parametrize("actor", [POLLER, REPORTER, PUBLISHER, TRIGGER, ENQUEUER])
+@pytest.mark.parametrize("actor", [POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER, ENQUEUER])
 def test_everything_that_is_allowed_is_called(actor: str, played: Played) -> None:
     """A right that no scenario needs is taken away, or its scenario is missing."""
     assert unused(role_of(actor), played.calls[actor]) == set()
@@ -132,6 +132,15 @@ def _is_used(statement: Statement, action: str, calls: set[Call]) -> bool:
         (POLLER, Call("dynamodb:GetItem", TABLE, ("job", "audit#x"))),
         (PUBLISHER, Call("dynamodb:UpdateItem", TABLE, ("job",))),
         (REPORTER, Call("dynamodb:GetItem", TABLE, ("job",))),
+        # The sender reads and writes deliveries, and no user's job.
+        (SENDER, Call("dynamodb:GetItem", TABLE, ("job",))),
+        (SENDER, Call("dynamodb:UpdateItem", TABLE, ("job",))),
+        (SENDER, Call("dynamodb:UpdateItem", TABLE, ("job#17",))),
+        (SENDER, Call("dynamodb:PutItem", TABLE, ("job#4095",))),
+        (SENDER, Call("dynamodb:Query", TABLE, ("job#4095",))),
+        (SENDER, Call("dynamodb:UpdateItem", TABLE, ("control",))),
+        (SENDER, Call("dynamodb:Query", f"{TABLE}/index/due", ("1#0",))),
+        (SENDER, Call("ssm:GetParameter", f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/leasehold/dev/sentry-dsn")),
     ],
     ids=lambda each: each if isinstance(each, str) else f"{each.action} {'+'.join(each.leading_keys)}",
 )

@@ -124,7 +124,8 @@ def test_the_poller_may_invoke_every_handler_and_itself_and_nothing_else(stage: 
 
     (hand_over,) = [each for each in poller.statements if "lambda:InvokeFunction" in each.actions]
 
-    expected = [f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}" for name in [*handlers, poller.name]]
+    invoked = [*handlers, f"leasehold-{stage}-webhook-sender", poller.name]
+    expected = [f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}" for name in invoked]
     assert len(handlers) == len(job_folders(stage_named(stage)))
     assert sorted(hand_over.resources) == sorted(expected)
 

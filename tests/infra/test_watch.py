@@ -95,7 +95,13 @@ def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage:
     functions = made.of_type("AWS::Lambda::Function")
 
     names = {name: f"leasehold-{stage.name}-job-{name}" for name in job_types(stage)}
-    assert published == registry_of(job_folders(stage), names, shards=stage.shards, ended_index=stage.ended_index)
+    assert published == registry_of(
+        job_folders(stage),
+        names,
+        shards=stage.shards,
+        ended_index=stage.ended_index,
+        webhook_sender=f"leasehold-{stage.name}-webhook-sender",
+    )
     publisher = resource["Properties"]["ServiceToken"]["Fn::GetAtt"][0]
     assert set(resource["DependsOn"]) >= functions.keys() - {publisher, reporter_of(functions)}
     # A second try could come after the rollback and undo it: one that dies is given up soon instead.

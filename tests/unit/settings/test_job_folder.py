@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.domain.errors import InvalidJobFolderError, InvalidOptionError, LeaseholdError
+from leasehold.domain.job_type import JobType
+from leasehold.domain.webhook import Webhook
 from leasehold.settings.job_folder import load_job_folder, load_job_folders, registry_of
+from leasehold.settings.job_toml import JobFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,3 +120,18 @@ def test_a_type_without_a_function_is_refused(tmp_path: Path):
     add_folder(tmp_path, "backup")
     with pytest.raises(InvalidOptionError, match=r"these job types have no function: got \['backup'\]"):
         registry_of(load_job_folders(tmp_path), {})
+
+
+def test_the_names_of_the_system_s_own_types_are_taken(tmp_path: Path):
+    add_folder(tmp_path, "webhook_delivery")
+
+    (problem,) = problems_of(tmp_path)
+    assert "this job type is the system's own. Rename the folder." in problem
+
+
+def test_a_webhook_that_nothing_would_send_is_refused_at_deployment():
+    told = JobFolder(job_type=JobType(name="told", webhook=Webhook(url="https://a.example")), path="told")
+
+    with pytest.raises(InvalidOptionError, match="these job types have a webhook, and nothing sends it"):
+        registry_of([told], {"told": "f"})
+    assert "webhook_delivery" in registry_of([told], {"told": "f"}, webhook_sender="s").types

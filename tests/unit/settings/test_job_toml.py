@@ -11,6 +11,7 @@ from leasehold.domain.due import Priority
 from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Delays, Exponential, Fixed
+from leasehold.domain.webhook import RunEvent, Webhook
 from leasehold.settings.job_toml import JobFolder
 from leasehold.settings.permission import Permission
 from leasehold.settings.schedule import JobSchedule
@@ -51,6 +52,10 @@ def test_every_key_is_understood():
         window = "10m"
         probe_after = "30s"
         longest_pause = "15m"
+
+        [webhook]
+        url = "https://hooks.example.com/jobs"
+        events = ["job.run.dead_lettered"]
 
         [retention]
         completed = "1d"
@@ -98,6 +103,7 @@ def test_every_key_is_understood():
             retention=Retention(
                 completed=timedelta(days=1), cancelled=timedelta(days=2), dead_letter=timedelta(weeks=52)
             ),
+            webhook=Webhook(url="https://hooks.example.com/jobs", events=(RunEvent.DEAD_LETTERED,)),
             reported_fields=("user_id",),
         ),
         path="functions/jobs/backup",
@@ -203,3 +209,8 @@ def test_a_lease_that_outlasts_the_function_needs_no_heartbeat():
 
 def test_a_type_without_a_limit_may_say_so():
     assert read_well('concurrency = "unlimited"').job_type.concurrency is None
+
+
+def test_a_webhook_without_an_address_says_what_is_told_of_jobs_that_bring_one():
+    folder = read_well("[webhook]\nevents = ['job.run.completed']")
+    assert folder.job_type.webhook == Webhook(url=None, events=(RunEvent.COMPLETED,))

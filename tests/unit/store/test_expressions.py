@@ -84,6 +84,7 @@ def test_resolve_touches_a_dead_letter_only():
 @pytest.mark.parametrize("step", TRANSITIONS, ids=lambda step: step.name)
 def test_no_transition_names_a_path_twice_in_its_update(step):
     seen = {"due_key": DUE, "due_lane": "1#0", "locked_by": "nonce", "now": NOW, "payload": "{}", "priority": 1}
+    seen["completed_at"] = NOW
     for provided in (step.sets, step.sets | step.may_set):
         write = Write(job_id=JOB_ID, transition=step, seen=seen, values=dict.fromkeys(provided, "x"))
         update = transition(write)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leasehold.domain.dedup import Day, UntilEnded, Within
     from leasehold.domain.due import Priority
     from leasehold.domain.errors import LeaseholdError, NonRetryableError
+    from leasehold.domain.group import Group, GroupMode, GroupState, OnFailure
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType, Retention
     from leasehold.domain.lifecycle import JobStatus
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Missed, Overlap, Schedule
     from leasehold.domain.signals import Cancel, Skip, Snooze
     from leasehold.domain.template import Template
+    from leasehold.engine.create_group import GroupCreated
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
     from leasehold.engine.poll import Poller
     from leasehold.runtime.context import JobContext
@@ -46,6 +48,7 @@ _HOMES = {
     "leasehold.domain.dedup": ("Day", "UntilEnded", "Within"),
     "leasehold.domain.due": ("Priority",),
     "leasehold.domain.errors": ("LeaseholdError", "NonRetryableError"),
+    "leasehold.domain.group": ("Group", "GroupMode", "GroupState", "OnFailure"),
     "leasehold.domain.job": ("Job",),
     "leasehold.domain.job_type": ("JobType", "Retention"),
     "leasehold.domain.lifecycle": ("JobStatus",),
@@ -56,6 +59,7 @@ _HOMES = {
     "leasehold.domain.schedule": ("Missed", "Overlap", "Schedule"),
     "leasehold.domain.signals": ("Cancel", "Skip", "Snooze"),
     "leasehold.domain.template": ("Template",),
+    "leasehold.engine.create_group": ("GroupCreated",),
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
     "leasehold.engine.poll": ("Poller",),
     "leasehold.runtime.context": ("JobContext",),
@@ -75,6 +79,10 @@ __all__ = [
     "Enqueued",
     "Exponential",
     "Fixed",
+    "Group",
+    "GroupCreated",
+    "GroupMode",
+    "GroupState",
     "InTheGap",
     "Job",
     "JobContext",
@@ -88,6 +96,7 @@ __all__ = [
     "NewJob",
     "NonRetryableError",
     "OnDuplicate",
+    "OnFailure",
     "OnFull",
     "Operator",
     "Outcome",

@@ -68,21 +68,35 @@ class Actions:
     def groups(self) -> Groups:
         return self._queue.groups
 
-    def enqueue(self, job: NewJob, *, reason: str, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
-        """Create a job for the one who acts. One that exists already by its dedup key leaves no record."""
+    def enqueue(
+        self,
+        job: NewJob,
+        *,
+        reason: str,
+        on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
+        job_id: JobId | None = None,
+    ) -> Enqueued:
+        """Create a job for the one who acts. One that exists already by its dedup key leaves no record.
+
+        job_id: of a job that is to be made once, however often it is asked for; it says when the job runs.
+        """
         self._parts.deployment.refuse_if_halted()
         request = replace(request_of(job), created_by=self._parts.identity.actor())
-        drafted = draft(request, self._parts)
+        drafted = draft(request, self._parts, job_id=job_id)
         deed = deed_on_job(drafted.job.job_id, "create", self._parts, reason=reason, job_type=drafted.job.job_type)
         return write(drafted, self._parts, on_duplicate=on_duplicate, deed=deed)
 
     def cancel(self, job_id: str, *, reason: str) -> Cancelled:
         return operate.cancel(job_id, reason, self._parts)
 
-    def retry(self, job_id: str, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
-        return operate.retry(job_id, self._parts, reason=reason, priority=priority)
+    def retry(
+        self, job_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None
+    ) -> Enqueued:
+        return operate.retry(job_id, self._parts, reason=reason, priority=priority, new_job_id=new_job_id)
 
-    def retry_run(self, run_id: str, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
+    def retry_run(
+        self, run_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None
+    ) -> Enqueued:
         """Run the job of a failed run again; a run that did not fail is refused."""
         job_id, _, number = run_id.rpartition(".")
         job = operate.find(parse_job_id(job_id), self._parts)
@@ -91,7 +105,7 @@ class Actions:
             raise JobNotFoundError("run", run_id)
         if run.outcome is not Outcome.FAILED:
             raise WrongStateError(run_id, "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")
-        return self.retry(job.job_id, reason=reason, priority=priority)
+        return self.retry(job.job_id, reason=reason, priority=priority, new_job_id=new_job_id)
 
     def run_now(self, job_id: str, *, reason: str) -> Job:
         """Have a waiting job due at once."""

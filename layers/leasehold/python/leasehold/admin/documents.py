@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from leasehold.domain.direct_request import DirectState
 from leasehold.domain.documents import job_document, letter_document
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import JobStatus
@@ -11,16 +13,20 @@ from leasehold.domain.resource_documents import retry_document, schedule_documen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from leasehold.admin.figures import Counted, Counts
     from leasehold.admin.last_hour import LastHour, Lateness
     from leasehold.admin.pages import Page
     from leasehold.admin.views import Control, JobView, ScheduleView
     from leasehold.domain.control import Switch
+    from leasehold.domain.direct_request import DirectRequest
     from leasehold.domain.job_type import JobType
     from leasehold.domain.limits import Rate
     from leasehold.domain.resource_documents import Document
     from leasehold.engine.measure import Backlog
+    from leasehold.engine.redrive import Redriven
+    from leasehold.store.audits import AuditRecord
 
 
 def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) -> Document:
@@ -94,6 +100,51 @@ def backlog_document(backlog: Backlog) -> Document:
         },
         "dead_letters": backlog.dead_letters,
         **set_only(oldest_dead_letter_at=time_text(backlog.oldest_dead_letter)),
+    }
+
+
+def audit_document(record: AuditRecord) -> Document:
+    deed = record.deed
+    return {
+        "id": deed.deed_id,
+        "target": deed.target,
+        "action": deed.action,
+        "by": deed.by,
+        "at": to_text(deed.at),
+        "reason": deed.reason,
+        "details": deed.details,
+        "previous": record.previous,
+        "head": record.head,
+    }
+
+
+def redriven_document(redriven: Redriven) -> Document:
+    error = redriven.error
+    told = None if error is None else {"code": error.code, "detail": str(error)}
+    return {"dead_letter_id": redriven.dead_letter_id, **set_only(job_id=redriven.job_id, error=told)}
+
+
+def direct_run_document(request: DirectRequest, now: datetime) -> Document:
+    """A direct run that was asked for; `result` is as it is stored, see leasehold.domain.documents."""
+    state = request.state_at(now)
+    error, code = request.error, request.error_code
+    if state is DirectState.LOST:
+        error, code = "whoever was to do it has not said how it went; see the handler's log", "direct_run_lost"
+    return {
+        "run_id": request.run_id,
+        "job_type": request.job_type,
+        "state": str(state),
+        "by": request.by,
+        "asked_at": to_text(request.asked_at),
+        "expires_at": to_text(request.expires_at),
+        **({} if request.result_text is None else {"result": json.loads(request.result_text)}),
+        **set_only(
+            started_at=time_text(request.started_at),
+            ended_at=time_text(request.ended_at),
+            error=error and error.rstrip().rpartition("\n")[2],
+            error_code=code,
+            traceback=error if error and "\n" in error else None,
+        ),
     }
 
 

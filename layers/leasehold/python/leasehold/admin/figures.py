@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.admin.budget import Budget
+from leasehold.admin.filters import JobFilter
 from leasehold.admin.scenes import Scene
 from leasehold.domain.due import Due, Priority, hold_lane, lanes_by_priority
 from leasehold.domain.lifecycle import ENDED, JobStatus
@@ -68,7 +69,7 @@ def count_jobs(parts: Parts) -> Counts:
     for (status, job_type), value in sorted(live.counted.items()):
         statuses[status][job_type] = Counted(value, status not in live.inexact)
     if scene.registry.ended_index:
-        for job_type in sorted(scene.registry.types):
+        for job_type in JobFilter().types(scene.registry):
             for status in sorted(ENDED):
                 counted = _ended(status, job_type, parts)
                 if counted.value:
@@ -96,13 +97,17 @@ def _live(parts: Parts, scene: Scene) -> _Live:
     return live
 
 
+def _is_counted(entry: DueJob) -> bool:
+    return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
+
+
 def _count_lane(lane: str, live: _Live, parts: Parts, scene: Scene) -> None:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
     cursor: Record | None = None
     for _ in range(COUNT_LIMIT // _PAGE):
         page = parts.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
         entries = [entry for entry in map(due_entry, page.records) if isinstance(entry, DueJob)]
-        live.counted.update((entry.status, entry.job_type) for entry in entries if not entry.status.has_ended)
+        live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
         cursor = page.cursor
         if cursor is None:
             return

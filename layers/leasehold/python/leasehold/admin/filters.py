@@ -18,9 +18,11 @@ from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.domain.schedule import parse_schedule_name
 from leasehold.domain.template import parse_template_name
+from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
     from leasehold.domain.conditions import Condition
+    from leasehold.domain.control import Registry
     from leasehold.domain.job import Job
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -30,6 +32,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 class JobFilter:
     """Every field that is set must hold. Ranges include their start and exclude their end.
 
+    job_type: none given means all but the system's own, the deliveries of webhooks.
     statuses: any of them; none given means all six.
     scheduled_from, scheduled_to: when the job was first meant to run.
     ended_from, ended_to: when it ended; jobs that have not ended are then left out.
@@ -77,7 +80,7 @@ class JobFilter:
         """What the filter means, for one job; whatever an index says, this decides."""
         dedup_key = job.dedup.key if job.dedup else None
         return (
-            self.job_type in {None, job.job_type}
+            self.is_of_type(job.job_type)
             and job.status in self.wanted_statuses
             and self.schedules(job.scheduled_for)
             and is_within(job.completed_at, self.ended_from, self.ended_to)
@@ -87,6 +90,14 @@ class JobFilter:
             and self.schedule in {None, job.schedule}
             and self.template in {None, job.template}
         )
+
+    def is_of_type(self, job_type: str) -> bool:
+        """The type that is asked for, or else any but the system's own."""
+        return job_type != DELIVERY if self.job_type is None else job_type == self.job_type
+
+    def types(self, registry: Registry) -> list[str]:
+        """The types whose jobs can match, as far as they are deployed or named."""
+        return [self.job_type] if self.job_type is not None else sorted(filter(self.is_of_type, registry.types))
 
     def schedules(self, scheduled_for: datetime) -> bool:
         """Whether a job of that time is within the range; its id alone says which time that is."""

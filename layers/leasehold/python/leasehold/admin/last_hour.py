@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from statistics import quantiles
 from typing import TYPE_CHECKING, cast
 
+from leasehold.admin.filters import JobFilter
 from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.lifecycle import ENDED, JobStatus
@@ -70,7 +71,7 @@ def last_hour(parts: Parts) -> LastHour | None:
     start = now - HOUR
     ends: list[_End] = []
     complete_since = start
-    for job_type in sorted(registry.types):
+    for job_type in JobFilter().types(registry):
         for status in sorted(ENDED):
             read, is_all = _ends(status, job_type, start, parts)
             ends += read

@@ -46,7 +46,7 @@ class Source:
 
 TABLE_ORDER = Source(table=JOBS, sort_key=re.compile(rf"scheduled#({_TIME})#[0-9a-f-]{{36}}"))
 DUE_JOBS = Source(table=JOBS, index=DUE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-z]+#.{{1,600}}"))
-ENDED_JOBS = Source(table=JOBS, index=ENDED_INDEX, sort_key=re.compile(rf"({_TIME})#.{{1,64}}"))
+ENDED_JOBS = Source(table=JOBS, index=ENDED_INDEX, sort_key=re.compile(rf"({_TIME})#.{{1,600}}"))
 DEDUP_RECORDS = Source(table=JOBS, sort_key=re.compile(r"-|\d{4}-\d\d-\d\d"))
 OPEN_LETTERS = Source(table=DEAD_LETTERS, index=BY_DATE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-f-]{{36}}"))
 OPEN_LETTERS_OF_TYPE = Source(table=DEAD_LETTERS, index=BY_TYPE_INDEX, sort_key=OPEN_LETTERS.sort_key)

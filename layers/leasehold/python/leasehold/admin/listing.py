@@ -62,7 +62,8 @@ class _Gathering:
     scene: Scene
     budget: Budget
     limit: int
-    found: list[Job | JobId] = field(default_factory=list)
+    # By their sort keys, since legs may follow each other on one page.
+    found: list[tuple[str, Job | JobId]] = field(default_factory=list)
     searched: int = 0
     # The last that was read.
     leg: Leg | None = None
@@ -86,10 +87,11 @@ class _Gathering:
 
     def jobs(self) -> list[Job]:
         """The jobs of the page, as they are now, as far as they still match."""
-        ids = [each for each in self.found if not isinstance(each, Job)]
+        listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
+        ids = [each for each in listed if not isinstance(each, Job)]
         fetched = self.parts.store.jobs.get_many(ids) if ids else {}
         # An index that lags may show a job in the lane that it left, too.
-        jobs = {job.job_id: job for each in self.found if (job := _job(each, fetched)) is not None}
+        jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
         matching = [job for job in jobs.values() if self.wanted.matches(job)]
         is_second_look = self.stage is not None and self.stage.without_key_holders
         return _without_key_holders(matching, self.parts) if is_second_look else matching
@@ -114,11 +116,14 @@ class _Gathering:
         match leg:
             case Members():
                 jobs, rest, looked = members_below(leg, below, self.wanted, self.parts, limit=room, budget=self.budget)
-                self.found += jobs
+                self.found += [(f"{job.member:07d}", job) for job in jobs]
             case Walk():
                 stretch = walk(self.parts.store.table, leg, below, room, self.budget, reserve=_FETCH)
                 whole = leg.source is TABLE_ORDER
-                self.found += [job_of(record) if whole else job_id_of_entry(record) for record in stretch.records]
+                self.found += [
+                    (sort_key, job_of(record) if whole else job_id_of_entry(record))
+                    for sort_key, record in stretch.entries
+                ]
                 rest, looked = stretch.below, stretch.searched
             case _:
                 assert_never(leg)

@@ -22,6 +22,7 @@ MAX_LIMIT = 100
 
 _VERSION = 1
 _LONGEST = 2048
+_LONGEST_SORT_KEY = 1024
 
 
 class Order(StrEnum):
@@ -70,9 +71,9 @@ def encode_cursor(position: Position, fingerprint: str) -> str:
 def decode_cursor(cursor: object, fingerprint: str) -> Position:
     """A cursor names no partition: what may be read comes from the filter alone, so a forged one reads nothing else."""
     match _decoded(cursor):
-        case [1, str(owner), str(leg), None | str() as below] if owner == fingerprint:
+        case [1, str(owner), str(leg), None | str() as below] if owner == fingerprint and _is_short(below or ""):
             return Position(leg, below)
-        case [1, str(), str(), None | str()]:
+        case [1, str(owner), str(), None | str()] if owner != fingerprint:
             raise InvalidCursorError(cursor, "this cursor belongs to another listing", _FIX)
         case _:
             raise InvalidCursorError(cursor, "this is not a cursor", _FIX)
@@ -92,6 +93,14 @@ def check_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InvalidOptionError(limit, f"the limit of a page is 1 to {MAX_LIMIT}", f"Use {DEFAULT_LIMIT}.")
     return limit
+
+
+def _is_short(sort_key: str) -> bool:
+    """DynamoDB takes no longer ones, and nothing that is not Unicode."""
+    try:
+        return len(sort_key.encode()) <= _LONGEST_SORT_KEY
+    except UnicodeEncodeError:
+        return False
 
 
 _FIX = "Pass the cursor of the last page of the same listing, or none for its beginning."

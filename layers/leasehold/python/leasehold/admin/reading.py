@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_NEXT_RUNS = 100
 # Figures are the same for everybody who looks within this time.
-FIGURES_KEPT_FOR = timedelta(seconds=10)
+FIGURES_KEPT_FOR = timedelta(seconds=15)
 
 
 class Reader:
@@ -124,15 +124,15 @@ class Reader:
         return Control(everything_stopped(self._parts), self._parts.deployment.registry(fresh=True))
 
     def counts(self) -> Counts:
-        """Jobs per status and type, up to 10,000 each; kept for ten seconds."""
+        """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""
         return self._kept("counts", count_jobs)
 
     def last_hour(self) -> LastHour | None:
-        """Ends per minute, and lateness; None where there is no ended index. Kept for ten seconds."""
+        """Ends per minute, and lateness; None where there is no ended index. Kept for 15 seconds."""
         return self._kept("last_hour", last_hour)
 
     def backlog(self) -> Backlog:
-        """What is due and unclaimed, per type; kept for ten seconds."""
+        """What is due and unclaimed, per type; kept for 15 seconds."""
         return self._kept("backlog", backlog_of)
 
     def _kept[Figures](self, name: str, make: Callable[[Parts], Figures]) -> Figures:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import SERVICE_LANE
+from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.limits import type_scope
 from leasehold.engine.cancel_group import find_group
 from leasehold.engine.hold import LOOK_AGAIN_AFTER
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from leasehold.domain.group import Group
     from leasehold.engine.parts import Parts
 
-# A Lambda's longest timeout and event age: no lease of any type, deployed or not, is longer, unless its type says so.
-_LONGEST_LEASE = timedelta(hours=6, minutes=16)
 _SCOPES_READ = 1000
 
 
@@ -34,9 +33,9 @@ class Scene:
 
     @property
     def leases_over(self) -> datetime:
-        """When the last of the leases that are held now will be over."""
-        longest = max((each.lease_length for each in self.registry.types.values()), default=_LONGEST_LEASE)
-        return self.now + max(longest, _LONGEST_LEASE)
+        """When the last of the leases that are held now will be over, by the types that are deployed."""
+        leases = (each.lease_length for each in self.registry.types.values())
+        return self.now + max(leases, default=timedelta(0)) + CLOCK_TOLERANCE
 
     def group(self, group_id: str) -> Group:
         self._budget.spend()

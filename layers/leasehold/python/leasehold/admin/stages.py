@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING
 
+from leasehold.admin.lanes import due_legs, hold_lanes, may_hold, may_match, run_lanes
 from leasehold.admin.legs import (
     DEDUP_RECORDS,
-    DUE_JOBS,
     ENDED_JOBS,
     MAX_PARTITIONS,
     TABLE_ORDER,
     Members,
     Walk,
-    job_id_of_entry,
 )
 from leasehold.admin.pages import Order
 from leasehold.domain.dedup import NO_WINDOW, DedupRef
-from leasehold.domain.due import Priority, due_until, hold_lane, lanes_by_priority
-from leasehold.domain.ids import partition_of, scheduled_for_of
+from leasehold.domain.due import due_until
+from leasehold.domain.ids import SYSTEM_SHARD, partition_of
 from leasehold.domain.instants import to_text
+from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import type_scope
+from leasehold.domain.webhook import DELIVERY
 from leasehold.store import keys
 from leasehold.store.jobs import ended_lane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from leasehold.admin.filters import JobFilter
     from leasehold.admin.legs import Leg
     from leasehold.admin.scenes import Scene
     from leasehold.domain.control import Registry
-    from leasehold.store.table import Record
 
 _ON_THE_JOB = ("job_type", "status", "completed_at", "dedup_key", "concurrency_key", "schedule", "template")
-_IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
 # One dedup record is looked up per type: of more types than these, all jobs are searched instead.
-_MOST_KEYED_TYPES = 4
+_MOST_KEYED_TYPES = 6
+_TRIED_AGAIN_WITHIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +68,34 @@ def _key_holders(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
 
 
 def _jobs_by_date(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    partitions = [partition_of(shard) for shard in range(scene.registry.shards)]
+    """All dates, the latest first. What has run is of the past; what was run before its time comes last.
+
+    Jobs of schedules are made when their time has come.
+    """
+    start, end = wanted.scheduled_from, wanted.scheduled_to
+    soon = scene.now + CLOCK_TOLERANCE
+    may_wait_for_later = JobStatus.PENDING in wanted.wanted_statuses and wanted.schedule is None
+    if may_wait_for_later or (end is not None and end <= soon):
+        yield from _dates("2-table:a", start, end, wanted, scene)
+        return
+    if start is None or start < soon:
+        yield from _dates("2-table:a", start, soon, wanted, scene)
+    yield from _dates("2-table:b", soon if start is None else max(start, soon), end, wanted, scene)
+
+
+def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    # The system's own jobs are on a shard of their own, where no listing of others meets them.
+    shards = [SYSTEM_SHARD] if wanted.job_type == DELIVERY else range(scene.registry.shards)
+    partitions = [partition_of(shard) for shard in shards]
     where = wanted.conditions(*_ON_THE_JOB)
     for number, some in enumerate(batched(partitions, MAX_PARTITIONS, strict=False)):
         yield Walk(
-            name=f"2-table:{number:04d}",
+            name=f"{name}{number:04d}",
             source=TABLE_ORDER,
             order=Order.SCHEDULED,
             partitions=some,
-            first=_dated("scheduled#", wanted.scheduled_from),
-            last=_dated("scheduled#", wanted.scheduled_to),
+            first=_dated("scheduled#", start),
+            last=_dated("scheduled#", end),
             where=where,
             is_filtered=bool(where),
         )
@@ -90,25 +110,34 @@ def _ended_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
             partitions=some,
             first=_dated("", wanted.ended_from),
             last=_dated("", wanted.ended_to),
-            keep=_scheduled_in(wanted),
+            keep=may_match(wanted),
             is_filtered="scheduled" in wanted.asked,
         )
 
 
 def _run_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    """What may run, and what waits for its own type; the lanes of other scopes follow."""
-    held = () if wanted.job_type is None else _hold_lanes(type_scope(wanted.job_type))
-    return _due_legs("1-run", [*_all_run_lanes(scene), *held], wanted)
+    """What waits for its own type, which would else be found behind all that is due later; then what may run.
+
+    What failed is mostly tried again soon: it would else be found behind all that is scheduled for later.
+    """
+    lanes, soon = run_lanes(scene.registry.shards), due_until(scene.now + _TRIED_AGAIN_WITHIN)
+    if wanted.job_type is not None:
+        yield from due_legs("1-run:a", hold_lanes(type_scope(wanted.job_type)), wanted)
+    if JobStatus.PENDING in wanted.wanted_statuses:
+        yield from due_legs("1-run:b", lanes, wanted)
+    else:
+        yield from due_legs("1-run:b", lanes, wanted, last=soon)
+        yield from due_legs("1-run:c", lanes, wanted, first=soon)
 
 
 def _running_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
     """Leases end soon: what is due later than the longest of them need not be read."""
-    return _due_legs("1-run", _all_run_lanes(scene), wanted, last=due_until(scene.leases_over))
+    return due_legs("1-run:", run_lanes(scene.registry.shards), wanted, last=due_until(scene.leases_over))
 
 
 def _held_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    scopes = [scope for scope in scene.waiting_scopes() if _may_hold(scope, wanted)]
-    legs = (leg for scope in scopes for leg in _due_legs(f"2-hold:{scope}", _hold_lanes(scope), wanted))
+    scopes = [scope for scope in scene.waiting_scopes() if may_hold(scope, wanted)]
+    legs = (leg for scope in scopes for leg in due_legs(f"2-hold:{scope}:", hold_lanes(scope), wanted))
     # By the names of the legs, which a cursor is compared with; those of the scopes may be in another order.
     return iter(sorted(legs, key=lambda leg: leg.name))
 
@@ -124,52 +153,17 @@ HOLD_LANES = Stage(name="2-hold", cost=2, legs=_held_lanes)
 
 
 def ended_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
-    types = sorted(registry.types) if wanted.job_type is None else [wanted.job_type]
-    return [ended_lane(status, job_type) for job_type in types for status in sorted(wanted.wanted_statuses)]
+    return [
+        ended_lane(status, job_type) for job_type in wanted.types(registry) for status in sorted(wanted.wanted_statuses)
+    ]
 
 
 def keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
     """The types whose dedup records are looked up for a dedup key; none if there are too many."""
     if wanted.dedup_key is None:
         return []
-    types = sorted(registry.types) if wanted.job_type is None else [wanted.job_type]
+    types = wanted.types(registry)
     return types if len(types) <= _MOST_KEYED_TYPES else []
-
-
-def _due_legs(name: str, lanes: Sequence[str], wanted: JobFilter, last: str | None = None) -> Iterator[Leg]:
-    for number, some in enumerate(batched(lanes, MAX_PARTITIONS, strict=False)):
-        yield Walk(
-            name=f"{name}:{number:04d}",
-            source=DUE_JOBS,
-            order=Order.DUE,
-            partitions=some,
-            last=last,
-            # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
-            where=wanted.conditions(*_IN_THE_DUE_INDEX),
-            keep=_scheduled_in(wanted),
-            is_filtered=True,
-        )
-
-
-def _all_run_lanes(scene: Scene) -> list[str]:
-    return [lane for level in lanes_by_priority(scene.registry.shards) for lane in level]
-
-
-def _hold_lanes(scope: str) -> list[str]:
-    return [hold_lane(scope, priority) for priority in sorted(Priority, reverse=True)]
-
-
-def _may_hold(scope: str, wanted: JobFilter) -> bool:
-    """Whether jobs that are wanted can wait in this scope, by what its name says."""
-    kind, _, rest = scope.partition(":")
-    if wanted.job_type is None or kind not in {"type", "key", "rate"}:
-        return True
-    # The lanes of the type itself were read with the run lanes.
-    return kind != "type" and rest.partition(":")[0] == wanted.job_type
-
-
-def _scheduled_in(wanted: JobFilter) -> Callable[[Record], bool]:
-    return lambda record: wanted.schedules(scheduled_for_of(job_id_of_entry(record)))
 
 
 def _dated(prefix: str, at: datetime | None) -> str | None:

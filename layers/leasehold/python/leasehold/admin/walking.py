@@ -17,18 +17,26 @@ if TYPE_CHECKING:
     from leasehold.admin.legs import Walk
     from leasehold.store.table import Record, Table
 
-# Reads of a filtered partition: the first is a modest guess, then as many as cost some 64 read units.
+# Reads of a filtered partition: as many as cost some 64 read units of whole jobs, half of that of an index. The first
+# look at whole jobs is a modest guess.
 _FIRST_LOOK = 5
 _FURTHER_LOOK = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What one page takes from a leg. `below` is where the next page goes on; None if the leg is over."""
+    """What one page takes from a leg: records with their sort keys, the highest first.
 
-    records: list[Record]
+    `below` is where the next page goes on; None if the leg is over.
+    """
+
+    entries: list[tuple[str, Record]]
     below: str | None
     searched: int
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for _, record in self.entries]
 
 
 @dataclass(slots=True)
@@ -57,7 +65,7 @@ def walk(table: Table, leg: Walk, below: str | None, wanted: int, budget: Budget
     complete = sorted((each for each in found if frontier is None or each[0] >= frontier), key=_sort_key, reverse=True)
     if len(complete) > wanted:
         frontier = complete[wanted - 1][0]
-    return Stretch([record for _, record in complete[:wanted]], frontier, searched)
+    return Stretch(complete[:wanted], frontier, searched)
 
 
 def _read_on(table: Table, leg: Walk, trail: _Trail, wanted: int) -> tuple[list[tuple[str, Record]], int]:
@@ -94,7 +102,9 @@ def _look(leg: Walk, trail: _Trail, wanted: int) -> int:
     if not leg.is_filtered:
         # One for the entry that comes again, and one so that a page that is exactly full knows whether more follow.
         return wanted + 2
-    return _FURTHER_LOOK if trail.is_started else min(_FIRST_LOOK * wanted + 2, _FURTHER_LOOK)
+    if trail.is_started or leg.source.index is not None:
+        return _FURTHER_LOOK
+    return min(_FIRST_LOOK * wanted + 2, _FURTHER_LOOK)
 
 
 def _laggard(trails: Sequence[_Trail]) -> _Trail | None:

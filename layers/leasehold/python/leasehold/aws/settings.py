@@ -30,6 +30,8 @@ class Settings:
     schedule_group: str | None = None
     schedule_function: str | None = None
     schedule_role: str | None = None
+    # Where the daily roots of the audit trails are kept; unset where nobody keeps them.
+    audit_roots_bucket: str | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -45,6 +47,7 @@ class Settings:
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
             schedule_function=given.get(variables.SCHEDULE_FUNCTION) or None,
             schedule_role=given.get(variables.SCHEDULE_ROLE) or None,
+            audit_roots_bucket=given.get(variables.AUDIT_ROOTS_BUCKET) or None,
         )
 
 

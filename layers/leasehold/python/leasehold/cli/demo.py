@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Never
 import typer
 
 from leasehold.cli.main import EXIT_UNUSABLE
-from leasehold.cli.options import HERE, Port, Root
-from leasehold.cli.progress import Progress, console_for
-from leasehold.domain.errors import LeaseholdError
-from leasehold.local.aws.connection import open_queue
-from leasehold.local.aws.deployment import deploy
-from leasehold.local.aws.instance import DEFAULT_PORT, LocalAws
-from leasehold.local.demo import mix, summary, view
-from leasehold.local.demo.demo import run_demo
-from leasehold.local.demo.journal import Journal
+from leasehold.cli.options import DEFAULT_PORT, HERE, Port, Root
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from leasehold.local.aws.instance import LocalAws
     from leasehold.local.demo.demo import Report
 
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
@@ -41,6 +34,11 @@ def demo(
 
     Exits with 0 only if every job ended as it should, 1 if one did not, 2 if the demo could not run.
     """
+    from leasehold.cli.progress import console_for
+    from leasehold.domain.errors import LeaseholdError
+    from leasehold.local.aws.instance import LocalAws
+    from leasehold.local.demo import summary
+
     # A report for programs is alone on the standard output.
     console = console_for(sys.stderr if as_json else sys.stdout)
     # Left to itself, SIGTERM would end this process without a word, and what it started would go on.
@@ -66,6 +64,13 @@ def demo(
 
 
 def _run(aws: LocalAws, port: int, console: Console) -> Report:
+    from leasehold.cli.progress import Progress
+    from leasehold.local.aws.connection import open_queue
+    from leasehold.local.aws.deployment import deploy
+    from leasehold.local.demo import mix, view
+    from leasehold.local.demo.demo import run_demo
+    from leasehold.local.demo.journal import Journal
+
     with Progress(console) as progress:
         progress.say("starting the local AWS")
         running = aws.up(port)

@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leasehold.cli.main import EXIT_UNUSABLE
-from leasehold.cli.options import HERE, Port, Root
-from leasehold.cli.progress import Progress, console_for
-from leasehold.domain.errors import InvalidOptionError, LeaseholdError, ServerUnavailableError
-from leasehold.local.aws.deployment import deploy as deploy_stacks
-from leasehold.local.aws.inspection import functions, log_lines, stacks
-from leasehold.local.aws.inspection import invoke as call
-from leasehold.local.aws.instance import DEFAULT_PORT, LocalAws, Running
+from leasehold.cli.options import DEFAULT_PORT, HERE, Port, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from leasehold.local.aws.instance import LocalAws, Running
 
 app = typer.Typer(no_args_is_help=True, help="The local AWS of this machine: no account, no docker.")
 
@@ -32,7 +28,7 @@ _LOOK_EVERY_SECONDS = 1.0
 def up(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
     """Start the local AWS, or find it started."""
     with _told_errors():
-        running = LocalAws(root.absolute()).up(port)
+        running = _local_aws(root).up(port)
         print(f"the local AWS listens on {running.endpoint} (process {running.pid})")
 
 
@@ -44,8 +40,11 @@ def deploy(
     force: Annotated[bool, typer.Option("--force", help="Deploy even if nothing changed.")] = False,
 ) -> None:
     """Start it if need be, and deploy the stacks with the CDK."""
+    from leasehold.cli.progress import Progress, console_for
+    from leasehold.local.aws.deployment import deploy as deploy_stacks
+
     with _told_errors(), Progress(console_for(sys.stdout)) as progress:
-        aws = LocalAws(root.absolute())
+        aws = _local_aws(root)
         changed = deploy_stacks(aws, aws.up(port), say=progress.say, hear=progress.hear, force=force)
         progress.say("deployed" if changed else "what is deployed is up to date")
 
@@ -53,6 +52,8 @@ def deploy(
 @app.command()
 def status(root: Root = HERE) -> None:
     """Say whether it runs, and what is deployed."""
+    from leasehold.local.aws.inspection import functions, stacks
+
     with _told_errors():
         running = _running(root)
         print(f"running on {running.endpoint}, process {running.pid}")
@@ -70,6 +71,8 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
 ) -> None:
     """Print what the functions logged."""
+    from leasehold.local.aws.inspection import log_lines
+
     with _told_errors():
         running = _running(root)
         after = 0
@@ -93,6 +96,9 @@ def invoke(
     root: Root = HERE,
 ) -> None:
     """Call a deployed function with an event of your own and print its answer; exits with 1 if it failed."""
+    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.local.aws.inspection import invoke as call
+
     with _told_errors():
         try:
             content = json.loads(event.read_text())
@@ -110,12 +116,20 @@ def invoke(
 def down(root: Root = HERE) -> None:
     """Stop it and remove everything that it kept."""
     with _told_errors():
-        stopped = LocalAws(root.absolute()).down()
+        stopped = _local_aws(root).down()
         print("stopped, and its files are gone" if stopped else "it was not running")
 
 
+def _local_aws(root: Path) -> LocalAws:
+    from leasehold.local.aws.instance import LocalAws
+
+    return LocalAws(root.absolute())
+
+
 def _running(root: Path) -> Running:
-    running = LocalAws(root.absolute()).running()
+    from leasehold.domain.errors import ServerUnavailableError
+
+    running = _local_aws(root).running()
     if running is None:
         raise ServerUnavailableError("the local AWS", "it is not running", "Start it with: leasehold local deploy")
     return running
@@ -124,6 +138,8 @@ def _running(root: Path) -> Running:
 @contextmanager
 def _told_errors() -> Iterator[None]:
     """What a user can repair is told in words, not as a traceback."""
+    from leasehold.domain.errors import LeaseholdError
+
     try:
         yield
     except LeaseholdError as error:

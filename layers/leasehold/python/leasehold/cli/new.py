@@ -9,10 +9,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.cli.job_templates import HANDLER, SETTINGS, TEST
 from leasehold.cli.main import EXIT_UNUSABLE
-from leasehold.domain.errors import InvalidInputError, InvalidJobTypeError, InvalidOptionError
-from leasehold.domain.job_type import parse_users_job_type
 
 app = typer.Typer(no_args_is_help=True, help="Start something new from a template.")
 
@@ -23,6 +20,8 @@ def job(
     root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
 ) -> None:
     """Make functions/jobs/NAME with a handler and its settings, and a test for it."""
+    from leasehold.domain.errors import InvalidInputError
+
     try:
         made = write_job(name, root)
     except InvalidInputError as error:
@@ -35,6 +34,10 @@ def job(
 
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
+    from leasehold.cli.job_templates import HANDLER, SETTINGS, TEST
+    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.domain.job_type import parse_users_job_type
+
     class_name = _class_name(parse_users_job_type(name))
     folder = root / "functions" / "jobs" / name
     test = root / "tests" / "functions" / "jobs" / f"test_{name}.py"
@@ -57,6 +60,8 @@ def _class_name(name: str) -> str:
     >>> _class_name("daily_summary")
     'DailySummary'
     """
+    from leasehold.domain.errors import InvalidJobTypeError
+
     class_name = "".join(word.capitalize() for word in name.split("_"))
     if keyword.iskeyword(name) or class_name == "BaseJob":
         raise InvalidJobTypeError(

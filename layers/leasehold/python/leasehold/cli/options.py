@@ -13,3 +13,5 @@ Port = Annotated[
     typer.Option(min=1, max=65535, help="The port on loopback that the local AWS listens on, if it must be started."),
 ]
 HERE = Path()
+# The same as leasehold.local.aws.instance has it, which takes a while to import.
+DEFAULT_PORT = 4799

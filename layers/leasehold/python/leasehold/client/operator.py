@@ -39,18 +39,18 @@ class Operator:
 
     def halt(self, *, reason: str) -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
-        return switch.halt(self._parts, by=self._parts.identity.actor(), reason=reason)
+        return switch.halt(self._parts, reason=reason)
 
-    def resume(self) -> bool:
-        return switch.resume(self._parts)
+    def resume(self, *, reason: str = "resumed") -> bool:
+        return switch.resume(self._parts, reason=reason)
 
     def pause(self, job_type: str, *, reason: str) -> bool:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
-        return switch.pause(job_type, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return switch.pause(job_type, self._parts, reason=reason)
 
-    def unpause(self, job_type: str) -> bool:
+    def unpause(self, job_type: str, *, reason: str = "resumed") -> bool:
         """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
-        return switch.unpause(job_type, self._parts, by=self._parts.identity.actor())
+        return switch.unpause(job_type, self._parts, reason=reason)
 
     def backlog(self) -> Backlog:
         """Due and unclaimed jobs per type, and the dead letters."""

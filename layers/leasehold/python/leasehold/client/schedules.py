@@ -9,6 +9,7 @@ from leasehold.engine import runs_by_hand, schedules
 from leasehold.engine.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime, timedelta
 
     from leasehold.client.payloads import TypedPayload
@@ -150,6 +151,21 @@ class Schedules:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
         return runs_by_hand.run_now(name, self._parts, reason=reason)
 
-    def backfill(self, name: str, start: datetime, end: datetime, *, reason: str = "backfilled") -> _JobIds:
-        """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made."""
-        return runs_by_hand.backfill(name, start, end, self._parts, reason=reason)
+    def backfill(
+        self,
+        name: str,
+        start: datetime,
+        end: datetime,
+        *,
+        reason: str = "backfilled",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> _JobIds:
+        """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made.
+
+        `progress` is called with how many slots were looked at and how many there are.
+        """
+        return runs_by_hand.backfill(name, start, end, self._parts, reason=reason, progress=progress)
+
+    def missing_runs(self, name: str, start: datetime, end: datetime) -> _Moments:
+        """The past slots that have no job: what `backfill` would make."""
+        return runs_by_hand.slots_without_jobs(name, start, end, self._parts)

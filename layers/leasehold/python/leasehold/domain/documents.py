@@ -110,6 +110,12 @@ def letter_document(letter: DeadLetter) -> Document:
     }
 
 
+def letter_summary(letter: DeadLetter) -> Document:
+    """A letter in a list: all but its payload and its history, which may be large."""
+    left_out = {"payload", "runs", "traceback"}
+    return {name: value for name, value in letter_document(letter).items() if name not in left_out}
+
+
 def _run_alone(letter: DeadLetter, run: Run) -> Document:
     return {
         "run_id": run.run_id(letter.id),

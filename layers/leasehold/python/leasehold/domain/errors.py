@@ -18,6 +18,7 @@ LeaseholdError
 │   └── InvalidJobFolderError    a job type's folder cannot be deployed; carries every problem found
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
+│   ├── IdentityUnknownError     nobody knows who wants this, so it cannot be recorded
 │   ├── JobTypePausedError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
@@ -33,7 +34,7 @@ LeaseholdError
 │   ├── GroupExistsError         the id belongs to a group of other jobs
 │   ├── GroupEndedError
 │   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
-│   ├── IdentityUnknownError     nobody knows who wants this, so it cannot be recorded
+│   ├── RequestKeyReusedError    an idempotency key that was used before, for another request
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
@@ -233,6 +234,16 @@ class IdentityUnknownError(RefusedError):
         super().__init__(
             f"AWS does not say who you are ({problem}), and what is done here is recorded with who did it. "
             "Check the credentials: `aws sts get-caller-identity` must answer."
+        )
+
+
+class RequestKeyReusedError(RefusedError):
+    code = "idempotency_key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"the idempotency key {shown(key)} was used within the last day for another request. Nothing was done. "
+            "Use a new key for a new request, and the same key only to repeat the same one."
         )
 
 
@@ -515,8 +526,8 @@ class DirectRunLostError(DirectRunError):
     def __init__(self, job_type: str, run_id: str, reason: str, until: str) -> None:
         super().__init__(job_type, run_id, reason, self.code)
         self.args = (
-            f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs of "
-            f"this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
+            f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs "
+            f"of this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
         )
 
 

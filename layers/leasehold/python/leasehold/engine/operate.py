@@ -101,7 +101,14 @@ def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
     retire_dedup_record(job, values.get("expires_at"), parts)
 
 
-def retry(job_id: object, parts: Parts, *, reason: str, priority: Priority | int | None = None) -> Enqueued:
+def retry(
+    job_id: object,
+    parts: Parts,
+    *,
+    reason: str,
+    priority: Priority | int | None = None,
+    new_job_id: JobId | None = None,
+) -> Enqueued:
     """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
     parts.deployment.refuse_if_halted()
     job = find(job_id, parts)
@@ -112,14 +119,22 @@ def retry(job_id: object, parts: Parts, *, reason: str, priority: Priority | int
         case JobStatus.IN_PROGRESS:
             raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
         case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
-            again = successor(job, parts, created_by=parts.identity.actor(), priority=priority)
+            actor = parts.identity.actor()
+            again = successor(job, parts, created_by=actor, priority=priority, job_id=new_job_id)
             deed = deed_on_job(job.job_id, "retry", parts, reason=reason, new_job_id=again.job.job_id)
             return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, deed=deed)
         case _:
             assert_never(job.status)
 
 
-def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | int | None = None) -> Draft:
+def successor(
+    job: Job,
+    parts: Parts,
+    *,
+    created_by: str,
+    priority: Priority | int | None = None,
+    job_id: JobId | None = None,
+) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
     if job.payload_text == PURGED:
         raise WrongStateError(job.job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
@@ -137,7 +152,7 @@ def successor(job: Job, parts: Parts, *, created_by: str, priority: Priority | i
         webhook=job.webhook,
         effects=job.effects,
     )
-    made = draft(request, parts)
+    made = draft(request, parts, job_id=job_id)
     if job.dedup is None:
         return made
     held = parts.store.dedups.get(job.dedup)

@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 LONGEST_WAIT = timedelta(hours=1)
 
 
-def run_now(job_type: object, payload_text: str, parts: Parts, *, timeout: timedelta, trace: str | None = None) -> Json:
+def run_now(
+    job_type: object,
+    payload_text: str,
+    parts: Parts,
+    *,
+    timeout: timedelta,
+    trace: str | None = None,
+    run_id: str | None = None,
+) -> Json:
     """Reserve the type's next slot, wait until nothing of it runs, call the handler, and give the slot back."""
-    deployed = parts.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
-    _check_timeout(timeout, deployed)
-    _refuse_if_stopped(deployed.name, parts)
-    run_id = f"direct-{parts.chance.bits(64):016x}"
+    deployed = checked_type(job_type, parts, timeout=timeout)
+    run_id = run_id or make_run_id(parts)
     slot = NextSlot(deployed, run_id, parts, timeout=timeout)
     try:
         slot.reserve()
@@ -41,6 +47,18 @@ def run_now(job_type: object, payload_text: str, parts: Parts, *, timeout: timed
     if answer.error is not None:
         raise DirectRunError(deployed.name, run_id, answer.error, answer.error_code or "unknown")
     return None if answer.result_text is None else decode(answer.result_text)
+
+
+def make_run_id(parts: Parts) -> str:
+    return f"direct-{parts.chance.bits(64):016x}"
+
+
+def checked_type(job_type: object, parts: Parts, *, timeout: timedelta) -> JobType:
+    """The type, if a direct run of it could begin now."""
+    deployed = parts.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
+    _check_timeout(timeout, deployed)
+    _refuse_if_stopped(deployed.name, parts)
+    return deployed
 
 
 def _call(run: DirectRun, job_type: JobType, slot: NextSlot, parts: Parts) -> DirectAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import islice
+from itertools import batched, islice
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
@@ -11,10 +11,11 @@ from leasehold.domain.instants import instant, to_text
 from leasehold.domain.recurrence import slots_after, slots_between
 from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
 from leasehold.engine.schedules import find
-from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
+from leasehold.engine.slot_job import id_of_slot, job_of_slot, look_up_template, tell
 from leasehold.store.jobs import insertion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_BACKFILL = 10_000
 MAX_NEXT_RUNS = 1_000
+# As many as one BatchGetItem can fetch.
+_READ_AT_ONCE = 100
 
 
 def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
@@ -38,27 +41,52 @@ def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
     return job.job_id
 
 
-def backfill(name: str, start: datetime, end: datetime, parts: Parts, *, reason: str) -> list[JobId]:
+def backfill(
+    name: str,
+    start: datetime,
+    end: datetime,
+    parts: Parts,
+    *,
+    reason: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[JobId]:
     """Make the jobs of slots from `start` to `end` that have none, up to now; a slot that was run is not run again.
 
     They are made at once, whatever the schedule says about overlaps: the job type's concurrency paces them.
     """
     parts.deployment.refuse_if_halted()
     schedule = find(name, parts)
-    first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
-    after = first - timedelta(milliseconds=1)
-    slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
-    if len(slots) > MAX_BACKFILL:
-        raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    slots = _past_slots(schedule, start, end, parts)
     look_up_template(schedule, parts)
     made = []
-    for slot in slots:
+    for number, slot in enumerate(slots, start=1):
         parts.deployment.refuse_if_halted()
         job = job_of_slot(schedule, slot, parts, created_by=parts.identity.actor())
         deed = _deed(schedule, "backfill", {"job_id": job.job_id, "slot": to_text(slot)}, parts, reason)
         if _make(job, deed, parts):
             made.append(job.job_id)
+        if progress is not None:
+            progress(number, len(slots))
     return made
+
+
+def slots_without_jobs(name: str, start: datetime, end: datetime, parts: Parts) -> list[datetime]:
+    """The dry run of a backfill: the slots whose jobs it would make."""
+    schedule = find(name, parts)
+    missing: list[datetime] = []
+    for some in batched(_past_slots(schedule, start, end, parts), _READ_AT_ONCE, strict=False):
+        made = parts.store.jobs.get_many([id_of_slot(schedule, slot) for slot in some])
+        missing += [slot for slot in some if id_of_slot(schedule, slot) not in made]
+    return missing
+
+
+def _past_slots(schedule: Schedule, start: datetime, end: datetime, parts: Parts) -> list[datetime]:
+    first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
+    after = first - timedelta(milliseconds=1)
+    slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
+    if len(slots) > MAX_BACKFILL:
+        raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    return slots
 
 
 def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason: str) -> Deed:

@@ -12,6 +12,7 @@ from leasehold.engine.telemetry import Event
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
     from leasehold.domain.schedule import Schedule
     from leasehold.engine.parts import Parts
@@ -37,8 +38,11 @@ def job_of_slot(
         created_by=created_by or f"schedule:{schedule.name}",
         schedule=schedule.name,
     )
-    job_id = derive_job_id(slot, _SHARD, "schedule", schedule.name, kind, to_text(slot))
-    return draft(request, parts, job_id=job_id).job
+    return draft(request, parts, job_id=id_of_slot(schedule, slot, kind=kind)).job
+
+
+def id_of_slot(schedule: Schedule, slot: datetime, *, kind: str = "slot") -> JobId:
+    return derive_job_id(slot, _SHARD, "schedule", schedule.name, kind, to_text(slot))
 
 
 def tell(job: Job, parts: Parts) -> None:

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.breaker import CIRCUIT_BREAKER
 from leasehold.domain.control import Switch
-from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.job_type import parse_job_type
+from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
 from leasehold.engine.probe import tell_closed
+from leasehold.store.circuits import closing
+from leasehold.store.switchboard import halted, paused, resumed, unpaused
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.domain.control import Registry, Switches
     from leasehold.engine.parts import Parts
+    from leasehold.store.audits import Deed
+    from leasehold.store.table import Change
 
 
 def publish(registry: Registry, parts: Parts) -> None:
@@ -24,41 +30,50 @@ def publish(registry: Registry, parts: Parts) -> None:
     parts.deployment.forget()
 
 
-def halt(parts: Parts, *, by: str, reason: str) -> bool:
+def halt(parts: Parts, *, reason: str) -> bool:
     """No enqueue and no claim from now on; running jobs finish, reads and heartbeats go on. False if halted before."""
-    changed = parts.store.switchboard.halt(_switch(parts, by, reason))
-    parts.deployment.forget()
-    return changed
+    deed = _deed("control#halt", "halt", parts, reason)
+
+    def changes(now: Switches) -> list[Change] | None:
+        return None if now.halt else [halted(_switch(deed))]
+
+    return _switched(deed, changes, parts)
 
 
-def resume(parts: Parts) -> bool:
+def resume(parts: Parts, *, reason: str) -> bool:
     """Lift the halt; False if there was none."""
-    lifted = parts.store.switchboard.resume()
-    parts.deployment.forget()
-    return lifted is not None
+
+    def changes(now: Switches) -> list[Change] | None:
+        return [resumed(now.halt)] if now.halt else None
+
+    return _switched(_deed("control#halt", "resume", parts, reason), changes, parts)
 
 
-def pause(job_type: str, parts: Parts, *, by: str, reason: str) -> bool:
+def pause(job_type: str, parts: Parts, *, reason: str) -> bool:
     """Claim no more jobs of one type, not even a probe of its circuit breaker. Enqueueing them goes on."""
     parts.deployment.registry().job_type(parse_job_type(job_type))
-    changed = parts.store.switchboard.pause(job_type, _switch(parts, by, reason))
-    parts.deployment.forget()
-    return changed
+    deed = _deed(f"control#type#{job_type}", "pause", parts, reason)
+
+    def changes(now: Switches) -> list[Change] | None:
+        return None if job_type in now.pauses else [paused(job_type, _switch(deed))]
+
+    return _switched(deed, changes, parts)
 
 
-def unpause(job_type: str, parts: Parts, *, by: str) -> bool:
+def unpause(job_type: str, parts: Parts, *, reason: str) -> bool:
     """Lift a pause, or close a circuit; what waited is looked at at once."""
-    now = parts.clock.now()
-    token = request_token("unpause", parse_job_type(job_type), f"{parts.chance.bits(64):x}")
-    has_breaker = parts.deployment.settings_of(job_type).breaker is not None
+    has_breaker = parts.deployment.settings_of(parse_job_type(job_type)).breaker is not None
     circuit = parts.deployment.circuit(job_type, fresh=True)
-    if circuit is not None and job_type not in parts.deployment.switches(fresh=True).pauses:
-        lifted = parts.store.circuits.close(job_type, now, token=token)
-    else:
-        lifted = parts.store.switchboard.unpause(job_type, now, token=token, close_circuit=has_breaker)
-    parts.deployment.forget()
+    deed = _deed(f"control#type#{job_type}", "resume", parts, reason)
+
+    def changes(now: Switches) -> list[Change] | None:
+        if job_type in now.pauses:
+            return unpaused(job_type, deed.at, stamp=deed.deed_id, close_circuit=has_breaker)
+        return closing(job_type, deed.at, stamp=deed.deed_id) if circuit is not None else None
+
+    lifted = _switched(deed, changes, parts)
     if lifted and circuit is not None:
-        tell_closed(job_type, by, parts)
+        tell_closed(job_type, deed.by, parts)
     return lifted
 
 
@@ -75,7 +90,26 @@ def everything_stopped(parts: Parts) -> Switches:
     return replace(switches, pauses=paused)
 
 
-def _switch(parts: Parts, by: str, reason: str) -> Switch:
-    if not by or not reason:
-        raise InvalidOptionError((by, reason), "a halt or pause needs a name and a reason", "Pass by= and reason=.")
-    return Switch(by=by, at=parts.clock.now(), reason=reason)
+def _switched(deed: Deed, changes: Callable[[Switches], list[Change] | None], parts: Parts) -> bool:
+    """Make what a look at the switches asks for, with its record; False if that is nothing."""
+
+    def attempt() -> bool | None:
+        wanted = changes(parts.store.switchboard.switches())
+        if wanted is None:
+            return False
+        return parts.store.audits.commit(wanted, parts.store.audits.audit(deed), token=token_of(deed)) or None
+
+    try:
+        return insist(deed.target, attempt)
+    finally:
+        parts.deployment.forget()
+
+
+def _deed(target: str, action: str, parts: Parts, reason: str) -> Deed:
+    actor = parts.identity.actor()
+    check_deed("switch", actor, reason)
+    return deed_of(target, action, {}, parts, by=actor, reason=reason)
+
+
+def _switch(deed: Deed) -> Switch:
+    return Switch(by=deed.by, at=deed.at, reason=deed.reason)

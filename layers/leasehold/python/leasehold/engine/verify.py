@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leasehold.engine.parts import Parts
-    from leasehold.store.audits import AuditRecord
+    from leasehold.store.audits import AuditRecord, Head
     from leasehold.store.table import Record
 
 _PAGE = 500
@@ -29,15 +29,15 @@ class Flaw:
 
 def verify_all(parts: Parts) -> Iterator[tuple[str, list[Flaw]]]:
     """Every target with its flaws, one after the other; most have none."""
-    for target, head in all_heads(parts):
-        yield target, verify(target, head, parts)
+    for head in all_heads(parts):
+        yield head.target, verify(head.target, head.digest, parts)
 
 
 def verify(target: str, head: str, parts: Parts) -> list[Flaw]:
     return [Flaw(target, problem) for problem in _problems(trail_of(target, parts), head)]
 
 
-def all_heads(parts: Parts) -> Iterator[tuple[str, str]]:
+def all_heads(parts: Parts) -> Iterator[Head]:
     cursor: Record | None = None
     while True:
         heads, cursor = parts.store.audits.heads(limit=_PAGE, after=cursor)

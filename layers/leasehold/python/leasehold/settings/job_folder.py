@@ -11,6 +11,8 @@ from leasehold.domain.control import Registry
 from leasehold.domain.errors import InvalidJobFolderError, InvalidJobTypeError, InvalidOptionError
 from leasehold.domain.folder_problem import FolderProblem
 from leasehold.domain.job_type import parse_users_job_type
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.settings.job_toml import JobFolder, read_job_toml
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 JOBS = PurePosixPath("functions/jobs")
 # Job types that go wrong on purpose: only the local stage deploys them, for the demo and the end-to-end tests.
 EXERCISES = PurePosixPath("functions/exercises")
+SWITCH_ON = "Set webhook_keys_secret or webhook_keys_parameter of the stage, or remove [webhook] from their job.toml."
 HANDLER = "handler.py"
 SETTINGS = "job.toml"
 
@@ -58,14 +61,23 @@ def registry_of(
     ended_index: bool = True,
     concurrency: int | None = None,
     resources: Mapping[str, int] | None = None,
+    webhook_sender: str | None = None,
 ) -> Registry:
-    """What a deployment of these folders publishes; without function names, for handlers in this process."""
+    """What a deployment of these folders publishes; without function names, for handlers in this process.
+
+    webhook_sender: the function that sends webhooks; None where there are none.
+    """
     types = {folder.name: folder.job_type for folder in folders}
     if function_names is not None:
         unnamed = sorted(types.keys() - function_names.keys())
         if unnamed:
             raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
         types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
+    told = sorted(name for name, job_type in types.items() if job_type.webhook and job_type.webhook.url)
+    if webhook_sender is not None:
+        types[DELIVERY] = delivery_type(webhook_sender)
+    elif function_names is not None and told:
+        raise InvalidOptionError(told, "these job types have a webhook, and nothing sends it", SWITCH_ON)
     return Registry(
         types=types, shards=shards, ended_index=ended_index, concurrency=concurrency, resources=resources or {}
     )

@@ -71,6 +71,15 @@ class Audit:
         return cast("Record", cancelled.failed.get(position) or {}).get("head") == self.head
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The end of a target's chain, and when it was written."""
+
+    target: str
+    digest: str
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class AuditPage:
     records: list[AuditRecord]
@@ -94,7 +103,7 @@ class Audits:
         move = Update(
             key=key,
             conditions=(Equals("head", previous),) if previous else (key.is_absent,),
-            sets={"head": head},
+            sets={"head": head, "at": to_text(deed.at)},
         )
         return Audit(record, move, head)
 
@@ -123,10 +132,10 @@ class Audits:
         }
         return AuditPage([found[each] for each in wanted if each in found], page.cursor)
 
-    def heads(self, *, limit: int, after: Record | None = None) -> tuple[list[tuple[str, str]], Record | None]:
-        """Every target that something was ever done to, with the head of its chain."""
+    def heads(self, *, limit: int, after: Record | None = None) -> tuple[list[Head], Record | None]:
+        """Every target that something was ever done to, by name, with the head of its chain."""
         page = self._table.query(JOBS, keys.AUDIT_HEADS, limit=limit, after=after)
-        return [(cast("str", each["SK"]), cast("str", each["head"])) for each in page.records], page.cursor
+        return [head_of_record(each) for each in page.records], page.cursor
 
 
 def audited(deed: Deed, previous: str) -> tuple[Put, str]:
@@ -164,3 +173,9 @@ def audit_record_of(record: Record) -> AuditRecord:
         deed_id=deed_id,
     )
     return AuditRecord(deed, cast("str", record["previous"]), cast("str", record["head"]))
+
+
+def head_of_record(record: Record) -> Head:
+    return Head(
+        target=cast("str", record["SK"]), digest=cast("str", record["head"]), at=from_text(cast("str", record["at"]))
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.conditions import Condition
     from leasehold.domain.ids import JobId
-    from leasehold.store.table import Record, Table
+    from leasehold.store.table import Change, Record, Table
 
 _TRIES = 3
 _COUNTED = frozenset({"since", "runs", "failures"})
@@ -77,10 +77,8 @@ class Circuits:
 
     def close(self, job_type: str, now: datetime, *, token: str, probe: JobId | None = None) -> bool:
         """Close it and wake the held jobs, in one transaction; with a `probe`, only if that still is the probe."""
-        is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
-        lift = Delete(key=keys.circuit(job_type), conditions=(is_open,))
         try:
-            self._table.transact([lift, awakened(type_scope(job_type), now, token)], token=token)
+            self._table.transact(closing(job_type, now, stamp=token, probe=probe), token=token)
         except TransactionCancelled:
             return False
         return True
@@ -103,6 +101,13 @@ def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetim
         conditions=(Equals("probe_at", to_text(seen.probe_at)),),
         sets={"probe": probe, "probe_at": to_text(replaced_at)},
     )
+
+
+def closing(job_type: str, now: datetime, *, stamp: str, probe: JobId | None = None) -> list[Change]:
+    """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
+    is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
+    lift = Delete(key=keys.circuit(job_type), conditions=(is_open,))
+    return [lift, awakened(type_scope(job_type), now, stamp)]
 
 
 def closed(job_type: str) -> Delete:

@@ -23,6 +23,8 @@ AUDIT_HEADS = "audit-head"
 TEMPLATE = "template"
 GROUP = "group"
 CALLBACK = "callback"
+REQUEST = "request"
+DIRECT_RUN = "direct-run"
 # A scope sorts before its seats, so that one query reads the scope's state first: see holds.py.
 SCOPE = "-"
 
@@ -100,6 +102,15 @@ def audit_partition(target: str) -> str:
 
 def target_of_audit(partition: str) -> str:
     return partition.removeprefix("audit#")
+
+
+def request(name: str) -> Key:
+    """What became of a request that came with an idempotency key."""
+    return Key(JOBS, (f"{REQUEST}#{name}", "-"))
+
+
+def direct_request(run_id: str) -> Key:
+    return Key(JOBS, (f"{DIRECT_RUN}#{run_id}", "-"))
 
 
 def audit_head(target: str) -> Key:

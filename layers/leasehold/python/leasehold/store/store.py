@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from leasehold.store.audits import Audits
 from leasehold.store.circuits import Circuits
 from leasehold.store.dedups import Dedups
+from leasehold.store.direct_requests import DirectRequests
 from leasehold.store.groups import Groups
 from leasehold.store.holds import Holds
 from leasehold.store.jobs import Jobs
 from leasehold.store.leases import Leases
 from leasehold.store.letters import Letters
+from leasehold.store.requests import Requests
 from leasehold.store.reservations import Reservations
 from leasehold.store.schedules import Schedules
 from leasehold.store.switchboard import Switchboard
@@ -28,10 +30,12 @@ class Store:
         self.jobs = Jobs(table)
         self.circuits = Circuits(table)
         self.dedups = Dedups(table)
+        self.direct_requests = DirectRequests(table)
         self.groups = Groups(table)
         self.holds = Holds(table)
         self.leases = Leases(table)
         self.letters = Letters(table)
+        self.requests = Requests(table)
         self.reservations = Reservations(table)
         self.schedules = Schedules(table)
         self.switchboard = Switchboard(table)

@@ -15,14 +15,14 @@ from leasehold.store.definition import JOBS
 from leasehold.store.holds import awakened
 from leasehold.store.registries import registry_of, registry_record
 from leasehold.store.reservations import reservation_of
-from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+from leasehold.store.table import ConditionFailed, Delete, Put, Update
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.control import Registry, Reservation
-    from leasehold.store.table import Record, Table
+    from leasehold.store.table import Change, Record, Table
 
 # `$` follows `#`: the range covers the halt, every reservation and every pause, and leaves the larger registry unread.
 _FIRST, _LAST = keys.HALT, "pause$"
@@ -49,31 +49,6 @@ class Switchboard:
             else:
                 pauses[name.removeprefix(keys.PAUSE)] = _switch_of(record)
         return Switches(halt=halt, pauses=pauses, reservations=reservations)
-
-    def halt(self, switch: Switch) -> bool:
-        """Stop everything; False if it is stopped already, and then the first reason stays."""
-        return self._try(Put(key=keys.control(keys.HALT), record=_switch_record(switch)))
-
-    def resume(self) -> Switch | None:
-        """Lift the halt; None if there is none."""
-        record = self._table.get(keys.control(keys.HALT))
-        if record is not None:
-            # If it is gone by now, then by a try of ours whose response was lost, or by somebody who wanted the same.
-            self._try(Delete(key=keys.control(keys.HALT), conditions=(Exists("PK"),)))
-        return _switch_of(record) if record else None
-
-    def pause(self, job_type: str, switch: Switch) -> bool:
-        return self._try(Put(key=keys.pause(job_type), record=_switch_record(switch)))
-
-    def unpause(self, job_type: str, now: datetime, *, token: str, close_circuit: bool = False) -> bool:
-        """Lift a pause and wake the type's held jobs in the same transaction, or one could wait for ever."""
-        lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
-        also = [closed(job_type)] if close_circuit else []
-        try:
-            self._table.transact([lift, awakened(type_scope(job_type), now, token), *also], token=token)
-        except TransactionCancelled:
-            return False
-        return True
 
     def registry(self) -> Registry | None:
         record = self._table.get(keys.control(keys.REGISTRY))
@@ -131,6 +106,27 @@ class Switchboard:
             # What stands there may be our own, by a try whose response was lost.
             return isinstance(change, Put) and failed.current == change.item
         return True
+
+
+def halted(switch: Switch) -> Put:
+    """Stop everything, unless it is stopped already."""
+    return Put(key=keys.control(keys.HALT), record=_switch_record(switch))
+
+
+def resumed(seen: Switch) -> Delete:
+    """Lift the halt that was seen."""
+    return Delete(key=keys.control(keys.HALT), conditions=(Equals("at", to_text(seen.at)),))
+
+
+def paused(job_type: str, switch: Switch) -> Put:
+    return Put(key=keys.pause(job_type), record=_switch_record(switch))
+
+
+def unpaused(job_type: str, now: datetime, *, stamp: str, close_circuit: bool) -> list[Change]:
+    """Lift a pause and wake the type's held jobs, or one could wait for ever."""
+    lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
+    also: list[Change] = [closed(job_type)] if close_circuit else []
+    return [lift, awakened(type_scope(job_type), now, stamp), *also]
 
 
 def _switch_record(switch: Switch) -> Record:

@@ -1,0 +1,135 @@
+"""The API as a function from requests to answers, on Powertools' resolver for HTTP APIs."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from leasehold.admin.acting import Actions
+from leasehold.admin.service import Admin
+from leasehold.api.errors import MethodNotAllowedError, NotAllowedError, UnknownRouteError
+from leasehold.api.operations import Call
+from leasehold.api.problems import internal_problem, problem_of
+from leasehold.api.requests import body_of, fingerprint_of, key_of, query_of
+from leasehold.api.roles import role_needed
+from leasehold.api.table import OPERATIONS
+from leasehold.domain.errors import LeaseholdError
+from leasehold.engine.once import Asked
+
+if TYPE_CHECKING:
+    from leasehold.api.answers import Answer
+    from leasehold.api.callers import Caller
+    from leasehold.api.operations import Operation
+    from leasehold.engine.direct_requests import Starter
+    from leasehold.engine.parts import Parts
+
+# API Gateway gives up after 30 s.
+PATIENCE = timedelta(seconds=25)
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+_LOGGER = logging.getLogger("leasehold.api")
+
+type Event = Mapping[str, Any]
+
+
+@dataclass(kw_only=True)
+class Application:
+    """authenticate: says who calls, or raises.
+
+    starter: has direct runs done.
+    patience: how long these are waited for.
+    """
+
+    parts: Parts
+    authenticate: Callable[[Event], Caller]
+    starter: Starter
+    patience: timedelta = PATIENCE
+    resolver: APIGatewayHttpResolver = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Reads are the same for everybody, and figures are kept for all who look.
+        self._admin = Admin(self.parts)
+        self.resolver = APIGatewayHttpResolver()
+        for operation in OPERATIONS:
+            self._register(operation)
+        self.resolver.not_found(lambda _: self._safely(self._lost))
+
+    def answer(self, event: Event, context: Any = None) -> dict[str, Any]:
+        """The answer as API Gateway takes it, to a request as API Gateway passes it on."""
+        return self.resolver.resolve(event, context)
+
+    def _register(self, operation: Operation) -> None:
+        def endpoint(**path: str) -> Response[str]:
+            return self._safely(lambda event: self._perform(operation, path, event))
+
+        rule = operation.path.replace("{", "<").replace("}", ">")
+        self.resolver.route(rule, operation.method)(endpoint)
+
+    def _perform(self, operation: Operation, path: Mapping[str, str], event: Event) -> Answer:
+        caller = self.authenticate(event)
+        needed = role_needed(operation.route)
+        if caller.role is None or needed is None or caller.role < needed:
+            raise NotAllowedError(caller.identity.actor(), caller.role, needed)
+        parts = self.parts.acting_as(caller.identity)
+        query, body, key = query_of(event, operation), body_of(event, operation), key_of(event, operation)
+        call = Call(
+            parts=parts,
+            read=self._admin.read,
+            audit=self._admin.audit,
+            act=Actions(parts),
+            starter=self.starter,
+            patience=self.patience,
+            path=path,
+            query=query,
+            body=body,
+            asked=None
+            if key is None
+            else Asked(
+                actor=caller.identity.actor(),
+                route=operation.route,
+                key=key,
+                fingerprint=fingerprint_of(path, body),
+            ),
+        )
+        return operation.act(call)
+
+    def _lost(self, event: Event) -> Answer:
+        """Not even what there is is told to strangers."""
+        caller = self.authenticate(event)
+        http = event["requestContext"]["http"]
+        method, path = str(http["method"]), str(event.get("rawPath") or "")
+        if caller.role is None:
+            raise NotAllowedError(caller.identity.actor(), None, None)
+        allowed = [each.method for each in OPERATIONS if _pattern(each).fullmatch(path)]
+        if allowed:
+            raise MethodNotAllowedError(method, path, allowed)
+        raise UnknownRouteError(method, path)
+
+    def _safely(self, act: Callable[[Event], Answer]) -> Response[str]:
+        event = self.resolver.current_event.raw_event
+        try:
+            answer = act(event)
+        except LeaseholdError as error:
+            answer = problem_of(error)
+            if answer.status >= 500:
+                _LOGGER.exception("the API could not answer: %s", error.code)
+        except Exception:
+            request_id = str(event.get("requestContext", {}).get("requestId", "-"))
+            _LOGGER.exception("the API failed on request %s", request_id)
+            answer = internal_problem(request_id)
+        return Response(
+            status_code=answer.status,
+            content_type=answer.content_type,
+            body=answer.body,
+            headers={**HEADERS, **answer.headers},
+        )
+
+
+def _pattern(operation: Operation) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path))

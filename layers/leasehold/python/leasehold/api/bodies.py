@@ -1,0 +1,159 @@
+"""What actions take in their bodies: JSON of these types and bounds, and no other field."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, StringConstraints
+
+from leasehold.api.options import Body, Retry, Seconds, Window
+from leasehold.api.queries import Moment, Word
+from leasehold.domain.run import MAX_REASON_BYTES
+
+type Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REASON_BYTES)]
+type Priority = Annotated[int, Field(ge=0, le=3, description="0 is the most urgent")]
+type Attempts = Annotated[int, Field(ge=1, le=1000)]
+type Webhook = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+
+
+class ReasonBody(Body):
+    """Why, for whoever looks at it later: it stands in the audit record."""
+
+    reason: Reason
+
+
+class MemberBody(Body):
+    """A job of a group; the group decides when it runs."""
+
+    job_type: Word | None = None
+    payload: JsonValue = None
+    start_by: Moment | None = None
+    priority: Priority | None = None
+    max_attempts: Attempts | None = None
+    concurrency_key: Word | None = None
+    template: Word | None = None
+    retry: Retry | None = None
+    webhook: Webhook | None = None
+
+
+class NewJobBody(MemberBody):
+    """A job. Either `job_type` or a `template` that brings one; `run_in` is in seconds."""
+
+    run_at: Moment | None = None
+    run_in: Seconds | None = None
+    dedup_key: Word | None = None
+    dedup_window: Window | None = None
+    on_duplicate: Literal["return_existing", "raise", "replace"] = "return_existing"
+    reason: Reason = "created"
+
+
+class RetryBody(ReasonBody):
+    """`priority`: of the new job; left out, that of the old one."""
+
+    priority: Priority | None = None
+
+
+class RescheduleBody(ReasonBody):
+    """Exactly one of `run_at` and `run_in` (seconds)."""
+
+    run_at: Moment | None = None
+    run_in: Seconds | None = None
+
+
+class PriorityBody(ReasonBody):
+    priority: Priority
+
+
+class MoveBody(ReasonBody):
+    """Exactly one of `before` and `after`: a waiting job's id."""
+
+    before: Word | None = None
+    after: Word | None = None
+
+
+class DirectRunBody(ReasonBody):
+    """`timeout`: how many seconds it may wait for its turn; the handler's own time comes on top."""
+
+    job_type: Word
+    payload: JsonValue = None
+    timeout: Annotated[float, Field(ge=0, le=840, allow_inf_nan=False)] = 60
+
+
+class RedriveManyBody(ReasonBody):
+    """The oldest that match, at most `limit` of them; `dry_run` only says which these are."""
+
+    job_type: Word | None = None
+    failed_from: Moment | None = None
+    failed_to: Moment | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 25
+    dry_run: bool = False
+
+
+class SchedulePlan(Body):
+    """Either `every` (seconds) or a five-field `cron` line."""
+
+    job_type: Word | None = None
+    payload: JsonValue = None
+    template: Word | None = None
+    every: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    cron: Word | None = None
+    timezone: Word | None = None
+    in_the_gap: Literal["once", "skip"] | None = None
+    when_repeated: Literal["once", "both", "skip"] | None = None
+    missed: Literal["latest", "all", "skip"] | None = None
+    missed_window: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    overlap: Literal["allow", "skip", "queue"] | None = None
+    priority: Priority | None = None
+
+
+class NewScheduleBody(SchedulePlan):
+    name: Word
+    enabled: bool = True
+    reason: Reason
+
+
+class ScheduleBody(SchedulePlan):
+    """What is left out stays as it is."""
+
+    enabled: bool | None = None
+    reason: Reason
+
+
+class BackfillBody(ReasonBody):
+    """From `start` to `end`; at most 200 slots at once."""
+
+    start: Moment
+    end: Moment
+
+
+class TemplatePreset(Body):
+    payload: dict[str, JsonValue] | None = None
+    priority: Priority | None = None
+    max_attempts: Attempts | None = None
+    retry: Retry | None = None
+    webhook: Webhook | None = None
+    description: Annotated[str, StringConstraints(min_length=1, max_length=1024)] | None = None
+
+
+class NewTemplateBody(TemplatePreset):
+    name: Word
+    job_type: Word
+    reason: Reason
+
+
+class TemplateBody(TemplatePreset):
+    """What is left out stays as it is; `remove` names what is left to the job type again."""
+
+    job_type: Word | None = None
+    remove: list[Word] = Field(default=[], max_length=10)
+    reason: Reason
+
+
+class NewGroupBody(ReasonBody):
+    """Up to 1,000 jobs over HTTP; the library takes more."""
+
+    jobs: Annotated[list[MemberBody], Field(min_length=1, max_length=1000)]
+    mode: Literal["sequential", "parallel"] = "sequential"
+    on_failure: Literal["stop", "continue", "skip_remaining"] = "stop"
+    callback: MemberBody | None = None
+    group_id: Word | None = None

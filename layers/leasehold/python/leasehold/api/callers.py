@@ -1,0 +1,95 @@
+"""Who calls, as the gateway's authorizer says: never what a header or a body says of itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leasehold.api.errors import NotAuthenticatedError
+from leasehold.domain.text import fits
+from leasehold.engine.ports import KnownIdentity
+from leasehold.settings.api_access import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from leasehold.engine.ports import Identity
+    from leasehold.settings.api_access import Access, Jwt
+
+# As long as a name in an audit record may be.
+_MAX_NAME_BYTES = 256
+_ASSUMED = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`role` is None for somebody who is known and has none."""
+
+    identity: Identity
+    role: Role | None
+
+
+def caller_of(event: Mapping[str, Any], access: Access) -> Caller:
+    authorizer = _mapping(_mapping(event.get("requestContext")).get("authorizer"))
+    if access.jwt is None:
+        return _by_arn(_mapping(authorizer.get("iam")), access)
+    return _by_token(_mapping(_mapping(authorizer.get("jwt")).get("claims")), access, access.jwt)
+
+
+def _by_arn(iam: Mapping[str, Any], access: Access) -> Caller:
+    arn = iam.get("userArn")
+    if not isinstance(arn, str) or not fits(arn, _MAX_NAME_BYTES) or not arn.isprintable():
+        raise NotAuthenticatedError("no ARN in the request's authorizer")
+    return Caller(KnownIdentity(arn), _highest(access, lambda patterns: _is_one_of(arn, patterns)))
+
+
+def _by_token(claims: Mapping[str, Any], access: Access, jwt: Jwt) -> Caller:
+    subject = claims.get("sub")
+    name = f"jwt:{subject}"
+    if not isinstance(subject, str) or not subject or not fits(name, _MAX_NAME_BYTES) or not name.isprintable():
+        raise NotAuthenticatedError("no subject in the token's claims")
+    # The gateway has checked both; a gateway that was set up otherwise must not let anybody in.
+    if claims.get("iss") != jwt.issuer:
+        raise NotAuthenticatedError("the token is of another issuer")
+    # Cognito's access tokens say client_id instead of aud.
+    if not set(_values(claims.get("aud") or claims.get("client_id"))) & set(jwt.audience):
+        raise NotAuthenticatedError("the token is for another audience")
+    held = set(_values(claims.get(jwt.role_claim)))
+    return Caller(KnownIdentity(name), _highest(access, lambda names: not held.isdisjoint(names)))
+
+
+def _highest(access: Access, has: Any) -> Role | None:
+    return max((role for role in Role if has(access.named(role))), default=None)
+
+
+def _is_one_of(arn: str, patterns: Iterable[str]) -> bool:
+    return any(_is_like(form, pattern) for pattern in patterns for form in _forms(arn))
+
+
+def _forms(arn: str) -> Iterator[str]:
+    """A session is also its role: an account has no two roles of one name, whatever their paths."""
+    yield arn
+    session = _ASSUMED.fullmatch(arn)
+    if session is not None:
+        partition, account, role = session.groups()
+        yield f"arn:{partition}:iam::{account}:role/{role}"
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    """IAM's own wildcards: `*` for anything, `?` for one character, and nothing else is special."""
+    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
+    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+
+
+def _values(claim: object) -> list[str]:
+    """A claim of several values, as the gateway writes it: a list becomes the text `[a b]`."""
+    if isinstance(claim, list):
+        return [str(each) for each in claim]
+    if not isinstance(claim, str):
+        return []
+    return claim.removeprefix("[").removesuffix("]").replace(",", " ").split()
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

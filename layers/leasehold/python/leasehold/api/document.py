@@ -1,0 +1,187 @@
+"""The OpenAPI document, made by Powertools from the same table and models that requests are checked with."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Annotated, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
+
+from leasehold.api import documents
+from leasehold.api.problems import PROBLEM
+from leasehold.api.requests import KEY_HEADER
+from leasehold.api.roles import role_needed
+from leasehold.api.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.api.operations import Operation
+
+_ALWAYS = {
+    400: "The request cannot be read, or a value in it cannot be accepted",
+    401: "Nobody knows who calls",
+    403: "The caller's role does not suffice",
+    429: "Too many requests",
+    503: "The store did not answer; try again",
+}
+_OF_ONE_THING = {404: "There is no such thing"}
+_OF_ACTIONS = {
+    409: "The state of things does not allow it",
+    413: "The body or the payload is too large",
+    415: "The body is not JSON",
+    422: "Well-formed, but it cannot be done: an unknown job type, a key that was used for another request",
+    423: "The system is halted, or the job type is paused",
+}
+_KEY_HELP = "The same key within 24 hours makes nothing twice"
+_KEY_PATTERN = "^[!-~]{1,255}$"
+_SECURITY = {
+    "sigv4": {
+        "type": "apiKey",
+        "name": "Authorization",
+        "in": "header",
+        "x-amazon-apigateway-authtype": "awsSigv4",
+        "description": "The default: requests signed with AWS credentials.",
+    },
+    "jwt": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "Where the stage says so: a token of its issuer.",
+    },
+}
+_PATH_HELP = {
+    "job_id": "A job's id",
+    "run_id": "`<job id>.<number>`, or the id of a direct run",
+    "name": "Of the schedule or template",
+    "group_id": "A group's id",
+    "job_type": "A deployed job type",
+}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    resolver = APIGatewayHttpResolver()
+    for operation in OPERATIONS:
+        _register(resolver, operation)
+    text = resolver.get_openapi_json_schema(
+        title="Leasehold",
+        version=_version(),
+        openapi_version="3.1.0",
+        description="What a Leasehold queue holds and does, and how to act on it. See docs/api.md.",
+    )
+    made: dict[str, Any] = json.loads(text)
+    for operation in OPERATIONS:
+        _tidy(made["paths"][operation.path][operation.method.lower()], operation)
+    made["components"]["securitySchemes"] = _SECURITY
+    made["security"] = [{name: []} for name in _SECURITY]
+    _drop_unused(made)
+    return made
+
+
+def _register(resolver: APIGatewayHttpResolver, operation: Operation) -> None:
+    resolver.route(
+        re.sub(r"\{(\w+)\}", r"<\1>", operation.path),
+        operation.method,
+        summary=operation.summary,
+        description=_description(operation),
+        operation_id=operation.name,
+        tags=[operation.noun],
+        responses=_responses(operation),  # type: ignore[arg-type]
+    )(_described(operation))
+
+
+def _description(operation: Operation) -> str:
+    role = role_needed(operation.route)
+    return f"Needs the role {role.label}." if role else "Nobody may."
+
+
+def _described(operation: Operation) -> Callable[..., None]:
+    """A function whose signature says what the operation takes: that is what Powertools reads."""
+
+    def endpoint() -> None: ...
+
+    names = re.findall(r"\{(\w+)\}", operation.path)
+    taken: dict[str, Any] = {name: Annotated[str, Path(description=_PATH_HELP[name])] for name in names}
+    if operation.query is not None:
+        taken["query"] = Annotated[operation.query, Query()]
+    if operation.takes_key:
+        taken["key"] = Annotated[str | None, Header(alias=KEY_HEADER, description=_KEY_HELP, pattern=_KEY_PATTERN)]
+    if operation.body is not None:
+        taken["body"] = Annotated[operation.body, Body()]
+    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, kind, annotation=each, default=None if name == "key" else empty)
+            for name, each in taken.items()
+        ],
+        return_annotation=None,
+    )
+    endpoint.__annotations__ = taken
+    return endpoint
+
+
+def _responses(operation: Operation) -> dict[int, dict[str, Any]]:
+    answers = {
+        status: {
+            "description": "Done" if status != 202 else "Accepted: ask for its result later",
+            "content": {"application/json": {"model": getattr(documents, name)}},
+        }
+        for status, name in operation.answers.items()
+    }
+    problems = dict(_ALWAYS)
+    if "{" in operation.path:
+        problems |= _OF_ONE_THING
+    if operation.body is not None:
+        problems |= _OF_ACTIONS
+    told = {
+        status: {"description": text, "content": {PROBLEM: {"model": documents.Problem}}}
+        for status, text in problems.items()
+    }
+    return {**answers, **told}
+
+
+def _tidy(described: dict[str, Any], operation: Operation) -> None:
+    """Powertools knows a query's names, and its model knows the rest."""
+    described["responses"] = dict(sorted(described["responses"].items()))
+    template = "#/components/schemas/{model}"
+    taken = operation.query.model_json_schema(ref_template=template)["properties"] if operation.query else {}
+    for parameter in described.get("parameters", []):
+        schema = (
+            taken.get(parameter["name"], parameter["schema"]) if parameter["in"] == "query" else parameter["schema"]
+        )
+        parameter["schema"] = _without_null(schema)
+        parameter["required"] = bool(parameter["in"] == "path")
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """What may be left out is not null: there is no null in a query or a header."""
+    options = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    rest = {name: value for name, value in schema.items() if name not in {"anyOf", "title"}}
+    if rest.get("default", "") is None:
+        del rest["default"]
+    return {**rest, **options[0]} if len(options) == 1 else {**rest, **({"anyOf": options} if options else {})}
+
+
+def _drop_unused(made: dict[str, Any]) -> None:
+    """Powertools brings its own errors along, which this API does not answer with."""
+    schemas = made["components"]["schemas"]
+    while True:
+        text = json.dumps(made)
+        unused = [name for name in schemas if f'"#/components/schemas/{name}"' not in text]
+        if not unused:
+            return
+        for name in unused:
+            del schemas[name]
+
+
+def _version() -> str:
+    try:
+        return version("leasehold")
+    except PackageNotFoundError:  # in a Lambda layer, which is a folder and no package
+        return "0"

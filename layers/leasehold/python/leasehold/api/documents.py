@@ -1,0 +1,233 @@
+"""What the API answers, for its description: the fields that are always there, and the most used of the others.
+
+Answers are made by leasehold.domain.documents and its neighbours; a test holds them to these.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from leasehold.domain.direct_request import DirectState
+from leasehold.domain.lifecycle import JobStatus
+
+
+class Document(BaseModel):
+    """Unset values are left out. Times are in UTC, durations are seconds."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Document):
+    """RFC 9457. `code` is stable: programs decide by it, and people read `detail`."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    fields: list[dict[str, str]] = Field(default=[], description="with invalid_request: each field that is wrong")
+
+
+class JobSummary(Document):
+    job_id: str
+    job_type: str
+    status: JobStatus
+    state: Literal["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
+    priority: int
+    scheduled_for: AwareDatetime
+    created_at: AwareDatetime
+    created_by: str
+    attempts: int
+    max_attempts: int
+
+
+class Run(Document):
+    job_id: str
+    job_type: str
+    job_status: str
+    run_id: str
+    attempt: int
+    status: Literal["COMPLETED", "FAILED", "SKIPPED"]
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+
+
+class Job(JobSummary):
+    payload: Any
+    runs: list[Run]
+    timeline: list[dict[str, Any]]
+
+
+class Enqueued(Document):
+    """`created` is false where a job with that dedup key was there, or a waiting one was made due."""
+
+    job_id: str
+    created: bool
+
+
+class Cancelled(Document):
+    """`job_ended` is false where the job runs: it was asked to stop."""
+
+    job_id: str
+    job_ended: bool
+
+
+class DirectRun(Document):
+    run_id: str
+    job_type: str
+    state: DirectState
+    by: str
+    asked_at: AwareDatetime
+    expires_at: AwareDatetime
+
+
+class DeadLetterSummary(Document):
+    id: str
+    job_id: str
+    job_type: str
+    failed_at: AwareDatetime
+    error: str
+    error_code: str
+    attempts: int
+    is_open: bool
+
+
+class DeadLetter(DeadLetterSummary):
+    payload: Any
+    traceback: str
+    runs: list[dict[str, Any]]
+
+
+class Redriven(Document):
+    """`error` says why a letter of many was left as it is."""
+
+    dead_letter_id: str
+
+
+class RedrivenMany(Document):
+    dry_run: bool
+    job_ids: list[str] = Field(default=[], description="of a dry run")
+    results: list[Redriven] = []
+
+
+class Schedule(Document):
+    name: str
+    job_type: str
+    payload: Any
+    enabled: bool
+    paused: bool
+    is_active: bool
+    next_runs: list[AwareDatetime]
+
+
+class Triggered(Document):
+    job_id: str
+
+
+class Backfilled(Document):
+    job_ids: list[str]
+
+
+class Template(Document):
+    name: str
+    job_type: str
+    payload: dict[str, Any]
+    version: int
+
+
+class Deleted(Document):
+    name: str
+    deleted: bool
+
+
+class Group(Document):
+    group_id: str
+    state: str
+    mode: Literal["sequential", "parallel"]
+    on_failure: Literal["stop", "continue", "skip_remaining"]
+    total: int
+    completed: int
+    failed: int
+    cancelled: int
+    skipped: int
+
+
+class Switched(Document):
+    """`changed` is false where it was so already."""
+
+    changed: bool
+
+
+class Control(Document):
+    pauses: dict[str, Any]
+    reservations: dict[str, Any]
+    types: dict[str, Any]
+    shards: int
+    ended_index: bool
+
+
+class Counts(Document):
+    at: AwareDatetime
+    statuses: dict[JobStatus, Any]
+    dead_letters: dict[str, Any]
+
+
+class LastHour(Document):
+    minutes: list[dict[str, Any]] = []
+
+
+class Backlog(Document):
+    types: dict[str, Any]
+    dead_letters: int
+
+
+class AuditRecord(Document):
+    id: str
+    target: str
+    action: str
+    by: str
+    at: AwareDatetime
+    reason: str
+    details: str
+    previous: str
+    head: str
+
+
+class Page(Document):
+    """`cursor` is missing after the last page, and only then: a page may be short, or empty, and have one."""
+
+    order: str
+    is_ordered: bool
+    searched: int
+    cursor: str | None = None
+    reached: AwareDatetime | None = None
+
+
+class JobPage(Page):
+    items: list[JobSummary]
+
+
+class DeadLetterPage(Page):
+    items: list[DeadLetterSummary]
+
+
+class SchedulePage(Page):
+    items: list[Schedule]
+
+
+class TemplatePage(Page):
+    items: list[Template]
+
+
+class GroupPage(Page):
+    items: list[Group]
+
+
+class AuditPage(Page):
+    items: list[AuditRecord]
+
+
+class OpenApi(Document):
+    openapi: str

@@ -1,0 +1,86 @@
+"""Errors as answers: problem+json (RFC 9457) with the error's stable code, and one table of statuses."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from leasehold.api import errors as api
+from leasehold.api.answers import Answer
+from leasehold.domain import errors
+
+if TYPE_CHECKING:
+    from leasehold.domain.errors import LeaseholdError
+
+PROBLEM = "application/problem+json"
+INTERNAL = "internal_error"
+
+# The nearest class counts; whatever is not in here is ours to repair, and a 500.
+STATUSES: dict[type[LeaseholdError], int] = {
+    errors.InvalidInputError: 400,
+    errors.UnknownJobTypeError: 422,
+    errors.UnknownTemplateError: 422,
+    errors.InvalidPayloadError: 422,
+    errors.InvalidMemberError: 422,
+    errors.NoCommonOrderError: 422,
+    errors.PayloadTooLargeError: 413,
+    errors.RefusedError: 409,
+    errors.SystemHaltedError: 423,
+    errors.JobTypePausedError: 423,
+    errors.NotDeployedError: 503,
+    errors.JobNotFoundError: 404,
+    errors.ScheduleNotFoundError: 404,
+    errors.GroupNotFoundError: 404,
+    errors.WebhooksOffError: 422,
+    errors.RequestKeyReusedError: 422,
+    errors.IdentityUnknownError: 401,
+    errors.LeaseLostError: 409,
+    errors.StoreError: 503,
+    errors.TransactionRefusedError: 409,
+    errors.DispatchError: 503,
+    errors.MirrorError: 503,
+    errors.DirectRunTimeoutError: 429,
+    api.NotAuthenticatedError: 401,
+    api.NotAllowedError: 403,
+    api.UnknownRouteError: 404,
+    api.NoSuchTemplateError: 404,
+    api.MethodNotAllowedError: 405,
+    api.RequestTooLargeError: 413,
+    api.UnsupportedContentError: 415,
+}
+_RETRY_AFTER_SECONDS = {423: "60", 429: "5", 503: "5"}
+# What else an error knows that a program can use.
+_DETAILS = ("existing", "path", "member", "state", "schedules", "limit")
+
+
+def status_of(error: LeaseholdError) -> int:
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def problem_of(error: LeaseholdError, *, status: int | None = None) -> Answer:
+    code = status or status_of(error)
+    known = {name: getattr(error, name, None) for name in _DETAILS}
+    extra: dict[str, object] = {name: value for name, value in known.items() if isinstance(value, str | int | tuple)}
+    if isinstance(error, api.InvalidRequestError):
+        extra["fields"] = [{"field": name, "reason": reason} for name, reason in error.fields]
+    headers = {"Retry-After": _RETRY_AFTER_SECONDS[code]} if code in _RETRY_AFTER_SECONDS else {}
+    if isinstance(error, api.MethodNotAllowedError):
+        headers["Allow"] = ", ".join(error.allowed)
+    return _problem(code, error.code, str(error), headers, **extra)
+
+
+def internal_problem(request_id: str) -> Answer:
+    """What went wrong stands in the log, and only there."""
+    return _problem(500, INTERNAL, f"this is a fault of Leasehold; its log has it under {request_id}", {})
+
+
+def _problem(status: int, code: str, detail: str, headers: dict[str, str], **extra: object) -> Answer:
+    document = {
+        "type": f"urn:leasehold:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        **extra,
+    }
+    return Answer(status=status, document=document, content_type=PROBLEM, headers=headers)

@@ -1,0 +1,120 @@
+"""Requests of API Gateway's payload 2.0, checked before anything is done: size, type, fields, key."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from leasehold.api.errors import (
+    InvalidRequestError,
+    InvalidRequestKeyError,
+    RequestTooLargeError,
+    UnsupportedContentError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel, ValidationError
+
+    from leasehold.api.operations import Operation
+
+MAX_BODY_BYTES = 1024 * 1024
+KEY_HEADER = "idempotency-key"
+
+_MAX_PARAMETERS = 50
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_SHOWN_FIELDS = 20
+
+
+def query_of(event: Mapping[str, Any], operation: Operation) -> BaseModel | None:
+    """The query string; one that is not taken is an error, not a silence."""
+    from pydantic import ValidationError
+
+    found: dict[str, list[str]] = {}
+    try:
+        text = event.get("rawQueryString") or ""
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
+    except ValueError as error:
+        raise InvalidRequestError([("query", f"cannot be read ({type(error).__name__})")]) from None
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    if operation.query is None:
+        if found:
+            raise InvalidRequestError([(f"query.{name}", "is not taken here") for name in found][:_SHOWN_FIELDS])
+        return None
+    lists = {name for name, field in operation.query.model_fields.items() if field.default == []}
+    repeated = [name for name, values in found.items() if len(values) > 1 and name not in lists]
+    if repeated:
+        raise InvalidRequestError([(f"query.{name}", "is taken once") for name in repeated])
+    values = {name: values if name in lists else values[0] for name, values in found.items()}
+    try:
+        return operation.query.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequestError(_fields("query", error)) from None
+
+
+def body_of(event: Mapping[str, Any], operation: Operation) -> BaseModel | None:
+    from pydantic import ValidationError
+
+    raw = _bytes_of(event)
+    if len(raw) > MAX_BODY_BYTES:
+        raise RequestTooLargeError(len(raw), MAX_BODY_BYTES)
+    if operation.body is None:
+        # Browsers and tools send empty bodies, and proxies drop them: one that says something is a mistake.
+        if raw:
+            raise InvalidRequestError([("body", "is not taken here")])
+        return None
+    content_type = header(event, "content-type") or ""
+    if content_type.split(";")[0].strip().lower() != "application/json":
+        raise UnsupportedContentError(content_type)
+    try:
+        return operation.body.model_validate_json(raw)
+    except ValidationError as error:
+        raise InvalidRequestError(_fields("body", error)) from None
+
+
+def key_of(event: Mapping[str, Any], operation: Operation) -> str | None:
+    """The idempotency key of a request that makes something."""
+    key = header(event, KEY_HEADER)
+    if key is None or not operation.takes_key:
+        return None
+    if not _KEY.fullmatch(key):
+        raise InvalidRequestKeyError([(KEY_HEADER, "is 1 to 255 visible ASCII characters, without spaces")])
+    return key
+
+
+def fingerprint_of(path: Mapping[str, str], body: BaseModel | None) -> str:
+    """The same for the same request, however it was spelt."""
+    said = [dict(path), None if body is None else body.model_dump(mode="json", exclude_unset=True)]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def header(event: Mapping[str, Any], name: str) -> str | None:
+    headers = event.get("headers") or {}
+    return next((str(value) for key, value in headers.items() if key.lower() == name), None)
+
+
+def _bytes_of(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return str(body).encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidRequestError([("body", "is not what the gateway said it is")]) from None
+
+
+def _fields(where: str, error: ValidationError) -> list[tuple[str, str]]:
+    """Where and why, without the value: what was sent may be personal, and answers are logged by others."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:_SHOWN_FIELDS]
+    return [(".".join([where, *map(_part, each["loc"])]), each["msg"].removeprefix("Value error, ")) for each in found]
+
+
+def _part(location: str | int) -> str:
+    return str(location)[:64]

@@ -1,0 +1,64 @@
+"""Control: what is stopped and what is deployed; halt and resume, all or one type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leasehold.admin.documents import control_document
+from leasehold.api.answers import answered
+from leasehold.api.bodies import ReasonBody
+from leasehold.api.operations import Operation, asked_for
+
+if TYPE_CHECKING:
+    from leasehold.api.answers import Answer
+    from leasehold.api.operations import Call
+
+
+def show(call: Call) -> Answer:
+    return answered(control_document(call.read.control()))
+
+
+def halt(call: Call) -> Answer:
+    return answered({"changed": call.act.halt(reason=asked_for(ReasonBody, call.body).reason)})
+
+
+def resume(call: Call) -> Answer:
+    return answered({"changed": call.act.resume(reason=asked_for(ReasonBody, call.body).reason)})
+
+
+def pause_type(call: Call) -> Answer:
+    reason = asked_for(ReasonBody, call.body).reason
+    return answered({"changed": call.act.pause(call.path["job_type"], reason=reason)})
+
+
+def resume_type(call: Call) -> Answer:
+    reason = asked_for(ReasonBody, call.body).reason
+    return answered({"changed": call.act.unpause(call.path["job_type"], reason=reason)})
+
+
+def _switch(path: str, name: str, summary: str, act: Any) -> Operation:
+    return Operation(
+        method="POST",
+        path=f"/api/control/{path}",
+        name=name,
+        summary=summary,
+        act=act,
+        body=ReasonBody,
+        answers={200: "Switched"},
+    )
+
+
+OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/api/control",
+        name="get_control",
+        summary="What is halted, paused and reserved, by whom and why, and what is deployed",
+        act=show,
+        answers={200: "Control"},
+    ),
+    _switch("halt", "halt", "Stop the whole system: no enqueue, no claim; running jobs finish", halt),
+    _switch("resume", "resume", "Lift the halt", resume),
+    _switch("types/{job_type}/pause", "pause_type", "Start no more jobs of one type", pause_type),
+    _switch("types/{job_type}/resume", "resume_type", "Lift a pause, or close an open circuit", resume_type),
+)

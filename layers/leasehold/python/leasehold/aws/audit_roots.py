@@ -1,0 +1,59 @@
+"""Roots of the audit trails in an S3 bucket that nobody may overwrite: an object a day, put where there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from leasehold.aws.settings import Settings
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.instants import from_text, to_text
+from leasehold.engine.audit_root import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mypy_boto3_s3 import S3Client
+
+_FOLDER = "roots/"
+
+
+class RootBucket:
+    def __init__(self, client: S3Client, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def keep(self, root: Root) -> None:
+        document = {"at": to_text(root.at), "targets": root.targets, "digest": root.digest}
+        try:
+            self._client.put_object(
+                Bucket=self._bucket,
+                Key=f"{_FOLDER}{to_text(root.at)}.json",
+                Body=json.dumps(document).encode(),
+                ContentType="application/json",
+                IfNoneMatch="*",
+            )
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") != "PreconditionFailed":
+                raise
+
+    def all(self) -> Iterator[Root]:
+        """By name, which is by date."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=_FOLDER)
+        for page in pages:
+            for entry in page.get("Contents", []):
+                body = self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read()
+                document = json.loads(body)
+                yield Root(at=from_text(document["at"]), targets=document["targets"], digest=document["digest"])
+
+
+def open_bucket(name: str | None = None, **connection: Any) -> RootBucket:
+    """The bucket that the environment names, or this one."""
+    import boto3
+
+    bucket = name or Settings.from_environment().audit_roots_bucket
+    if bucket is None:
+        raise InvalidOptionError(None, "no bucket for the roots of audit trails is known", "The stacks set it: deploy.")
+    return RootBucket(boto3.client("s3", **connection), bucket)

@@ -1,0 +1,70 @@
+"""`leasehold audit`: who did what, when and why; and whether the trail is as it was written."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from leasehold.cli import exits
+from leasehold.cli.command import command
+from leasehold.cli.operating.options import Cursor, Everything, Limit
+from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.session import Session
+
+app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
+
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TARGET",
+        help="One target: a job's id, or job#ID, dead-letter#ID, schedule#NAME, template#NAME, group#ID, control#halt.",
+    ),
+]
+
+
+@command(app, "list", example="leasehold audit list --target schedule#nightly")
+def list_records(
+    session: Session,
+    *,
+    target: _Target = None,
+    limit: Limit = DEFAULT_LIMIT,
+    everything: Everything = False,
+    cursor: Cursor = None,
+) -> None:
+    """List audit records, the newest first, of one target or all."""
+    from leasehold.admin.deed_documents import audit_document
+    from leasehold.cli.operating.columns import AUDIT
+
+    fetch = partial(session.admin.audit.records, _named(target))
+    list_pages(fetch, audit_document, AUDIT, session.out, limit=limit, cursor=cursor, everything=everything)
+
+
+@command(app, "verify", example="leasehold audit verify")
+def verify(session: Session, *, target: _Target = None) -> None:
+    """Check that no record was edited, removed, reordered or cut off; ends with 6 if one was."""
+    from leasehold.admin.deed_documents import trail_document
+
+    checked, flawed = 0, []
+    with session.out.progress("verifying") as progress:
+        for name, flaws in session.admin.audit.verify(_named(target)):
+            checked += 1
+            progress(checked, 0)
+            if flaws:
+                flawed.append(trail_document(name, flaws))
+    if session.out.as_json:
+        session.out.document({"checked": checked, "is_sound": not flawed, "flawed": flawed})
+    else:
+        for trail in flawed:
+            session.out.say(f"{trail['target']}: {'; '.join(map(str, trail['problems']))}")  # type: ignore[call-overload]
+        session.out.say(f"{checked:,} trail{'' if checked == 1 else 's'} checked, {len(flawed):,} flawed.")
+    if flawed:
+        raise typer.Exit(exits.FLAWED)
+
+
+def _named(target: str | None) -> str | None:
+    """A bare job id is a target too."""
+    from leasehold.domain.ids import parse_job_id
+
+    return target if target is None or "#" in target else f"job#{parse_job_id(target)}"

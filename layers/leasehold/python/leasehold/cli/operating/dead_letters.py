@@ -1,0 +1,120 @@
+"""`leasehold dead-letters`: what could not be done, to be run again or laid to rest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from leasehold.cli.command import command
+from leasehold.cli.operating.options import (
+    Cursor,
+    DryRun,
+    Everything,
+    JobTypeOption,
+    Limit,
+    Reason,
+    ReasonUnlessDry,
+    Yes,
+)
+from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.session import Session
+
+app = typer.Typer(no_args_is_help=True, help="Jobs that could not be done: list, show, redrive, discard.")
+
+_Since = Annotated[
+    str | None, typer.Option(help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
+]
+_Until = Annotated[str | None, typer.Option(help="Failed before then.")]
+_LetterId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The dead job's id.")]
+
+
+@command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
+def list_letters(
+    session: Session,
+    *,
+    job_type: JobTypeOption = None,
+    since: _Since = None,
+    until: _Until = None,
+    limit: Limit = DEFAULT_LIMIT,
+    everything: Everything = False,
+    cursor: Cursor = None,
+) -> None:
+    """List open dead letters, those that failed last first."""
+    from leasehold.admin.letters import LetterFilter
+    from leasehold.cli.operating.columns import LETTERS
+    from leasehold.cli.times import past_moment
+    from leasehold.domain.documents import letter_document
+
+    now = session.now()
+    wanted = LetterFilter(
+        job_type=job_type,
+        failed_from=past_moment(since, now, what="--since"),
+        failed_to=past_moment(until, now, what="--until"),
+    )
+    fetch = partial(session.admin.read.dead_letters, wanted)
+    list_pages(fetch, letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
+
+
+@command(app, "show", example="leasehold dead-letters show JOB_ID")
+def show(session: Session, job_id: _LetterId) -> None:
+    """Show a dead letter, resolved or not, with its error and runs."""
+    from leasehold.cli.operating.job_page import show_letter
+    from leasehold.domain.documents import letter_document
+
+    document = letter_document(session.admin.read.dead_letter(job_id))
+    if session.out.as_json:
+        session.out.document(document)
+    else:
+        show_letter(document, session.out.console)
+
+
+@command(
+    app,
+    "redrive",
+    example="leasehold dead-letters redrive --type daily_summary --since 1d --reason 'the bug is mended'",
+)
+def redrive(
+    session: Session,
+    job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
+    *,
+    reason: ReasonUnlessDry = None,
+    everything: Annotated[bool, typer.Option("--all", help="All open dead letters.")] = False,
+    job_type: JobTypeOption = None,
+    since: _Since = None,
+    until: _Until = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many, the oldest first.")] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Run dead jobs again as new jobs: those named, or all that match, after a look and a confirmation."""
+    from leasehold.cli.operating import redriving
+    from leasehold.cli.operating.values import needed
+    from leasehold.cli.times import past_moment
+    from leasehold.domain.errors import InvalidOptionError
+
+    has_filter = everything or job_type is not None or since is not None or until is not None
+    if bool(job_ids) == has_filter:
+        raise InvalidOptionError(
+            job_ids or "nothing",
+            "dead letters are named or filtered",
+            "Pass ids, or --type, --since, --until or --all.",
+        )
+    why = "" if dry_run else needed(reason)
+    if job_ids:
+        redriving.redrive_these(session, job_ids, reason=why, dry_run=dry_run)
+        return
+    now = session.now()
+    start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
+    wanted = redriving.letters_wanted(job_type, start, end, limit, now)
+    redriving.redrive_matching(session, wanted, reason=why, dry_run=dry_run, yes=yes)
+
+
+@command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
+def discard(session: Session, job_id: _LetterId, *, reason: Reason) -> None:
+    """Resolve a dead letter without running it again."""
+    from leasehold.domain.documents import letter_document
+
+    letter = session.admin.act.discard(job_id, reason=reason)
+    session.out.done(letter_document(letter), f"{letter.id} is discarded")

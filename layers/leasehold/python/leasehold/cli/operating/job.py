@@ -1,0 +1,141 @@
+"""`leasehold job`: one job, seen whole, moved, or forgotten. `cancel` and `retry` stand beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leasehold.cli.command import OPERATE, command
+from leasehold.cli.front import ShowsByDefault
+from leasehold.cli.operating.options import JobIdArgument, PriorityOption, Reason, Yes, complete_priority
+from leasehold.cli.session import Session
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+
+app = typer.Typer(
+    cls=ShowsByDefault,
+    no_args_is_help=True,
+    help="One job: `leasehold job JOB_ID` shows it, the commands below change it.",
+)
+# What is done to a job most often has a name of its own.
+verbs = typer.Typer()
+
+
+@command(app, "show", example="leasehold job 01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d")
+def show(session: Session, job_id: JobIdArgument) -> None:
+    """Show a job with its payload, result, runs and timeline."""
+    from leasehold.admin.documents import job_view_document
+    from leasehold.cli.operating.job_page import show_job
+
+    document = job_view_document(session.admin.read.job(job_id))
+    if session.out.as_json:
+        session.out.document(document)
+    else:
+        show_job(document, session.out.console)
+
+
+@command(app, "run-now", example="leasehold job run-now JOB_ID --reason 'the customer waits'")
+def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason) -> None:
+    """Have a waiting job due at once."""
+    _tell(session, session.admin.act.run_now(job_id, reason=reason), "is due now")
+
+
+@command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
+def reschedule(
+    session: Session,
+    job_id: JobIdArgument,
+    *,
+    reason: Reason,
+    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-11-15T09:30Z.")] = None,
+    in_: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None,
+) -> None:
+    """Have a waiting job due at another time."""
+    from leasehold.cli.times import length_of, moment
+    from leasehold.domain.errors import InvalidOptionError
+
+    if (at is None) == (in_ is None):
+        raise InvalidOptionError((at, in_), "a job is moved to one time", "Pass --at or --in; or use run-now.")
+    run_in = None if in_ is None else length_of(in_, what="--in")
+    moved = session.admin.act.reschedule(job_id, reason=reason, run_at=moment(at, what="--at"), run_in=run_in)
+    _tell(session, moved, f"is due at {moved.due_at:%Y-%m-%d %H:%M:%SZ}")
+
+
+@command(app, "priority", example="leasehold job priority JOB_ID critical --reason 'the board waits'")
+def priority(
+    session: Session,
+    job_id: JobIdArgument,
+    level: Annotated[str, typer.Argument(help="low, normal, high or critical.", autocompletion=complete_priority)],
+    *,
+    reason: Reason,
+) -> None:
+    """Have a waiting job run among those of another priority."""
+    from leasehold.cli.operating.values import parse_priority
+
+    wanted = parse_priority(level)
+    assert wanted is not None
+    moved = session.admin.act.reprioritise(job_id, wanted, reason=reason)
+    _tell(session, moved, f"has priority {wanted.name.lower()}")
+
+
+@command(app, "move", example="leasehold job move JOB_ID --before OTHER_ID --reason 'needed first'")
+def move(
+    session: Session,
+    job_id: JobIdArgument,
+    *,
+    reason: Reason,
+    before: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly before this job.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly after this job.")] = None,
+) -> None:
+    """Let a waiting job run directly before or after another, with that one's priority and time."""
+    moved = session.admin.act.move(job_id, reason=reason, before=before, after=after)
+    _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}")
+
+
+@command(app, "purge", example="leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")
+def purge(session: Session, job_id: JobIdArgument, *, reason: Reason, yes: Yes = False) -> None:
+    """Forget the personal data of an ended job: payload, result and errors. It cannot be undone."""
+    session.confirm(f"Forget payload, result and errors of job {job_id} for good?", yes=yes)
+    _tell(session, session.admin.act.purge(job_id, reason=reason), "is purged")
+
+
+@command(verbs, "cancel", rich_help_panel=OPERATE, example="leasehold cancel JOB_ID --reason 'withdrawn'")
+def cancel(session: Session, job_id: JobIdArgument, *, reason: Reason) -> None:
+    """Cancel a job that has not started; one that runs is asked to stop, and not tried again."""
+    from leasehold.admin.deed_documents import cancelled_document
+
+    answer = session.admin.act.cancel(job_id, reason=reason)
+    text = "is cancelled" if answer.job_ended else "runs, and was asked to stop"
+    session.out.done(cancelled_document(answer), f"{answer.job_id} {text}")
+
+
+@command(
+    verbs,
+    "retry",
+    rich_help_panel=OPERATE,
+    example="leasehold retry JOB_ID --priority high --reason 'the bug is mended'",
+)
+def retry(
+    session: Session,
+    job_id: Annotated[
+        str, typer.Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")
+    ],
+    *,
+    reason: Reason,
+    priority: PriorityOption = None,
+) -> None:
+    """Run a waiting job now, or an ended one again as a new job; prints its id."""
+    from leasehold.admin.deed_documents import enqueued_document
+    from leasehold.cli.operating.values import parse_priority
+
+    act = session.admin.act
+    again = (act.retry_run if "." in job_id else act.retry)(job_id, reason=reason, priority=parse_priority(priority))
+    session.out.done(enqueued_document(again), again.job_id)
+    session.out.hint("It is a new job." if again.created else "It was waiting, and is due now.")
+
+
+def _tell(session: Session, job: Job, text: str) -> None:
+    from leasehold.domain.documents import job_summary
+
+    session.out.done(job_summary(job), f"{job.job_id} {text}")

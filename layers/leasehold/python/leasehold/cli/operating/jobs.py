@@ -1,0 +1,71 @@
+"""`leasehold jobs`: find jobs, the newest first."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from leasehold.cli.command import LOOK, command
+from leasehold.cli.operating.options import Cursor, Everything, JobTypeOption, Limit, complete_status
+from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.session import Session
+
+app = typer.Typer()
+
+_SINCE = "e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
+
+
+@command(
+    app,
+    "jobs",
+    rich_help_panel=LOOK,
+    example="leasehold jobs --type daily_summary --status failed --since 2h --stage dev",
+)
+def jobs(
+    session: Session,
+    *,
+    job_type: JobTypeOption = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="pending, in_progress, failed, completed, cancelled or dead_letter; may be repeated.",
+            autocompletion=complete_status,
+        ),
+    ] = None,
+    since: Annotated[str | None, typer.Option(help=f"Scheduled from then on, {_SINCE}")] = None,
+    until: Annotated[str | None, typer.Option(help="Scheduled before then.")] = None,
+    ended_since: Annotated[str | None, typer.Option(help="Ended from then on.")] = None,
+    ended_until: Annotated[str | None, typer.Option(help="Ended before then.")] = None,
+    key: Annotated[str | None, typer.Option(help="With this dedup key.")] = None,
+    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None,
+    group: Annotated[str | None, typer.Option(help="Members of this group.")] = None,
+    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None,
+    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    everything: Everything = False,
+    cursor: Cursor = None,
+) -> None:
+    """List jobs, the newest first. All filters that are given must hold."""
+    from leasehold.admin.filters import JobFilter
+    from leasehold.cli.operating.columns import JOBS
+    from leasehold.cli.times import past_moment
+    from leasehold.domain.documents import job_summary
+
+    now = session.now()
+    wanted = JobFilter(
+        job_type=job_type,
+        statuses=frozenset(status or ()),  # type: ignore[arg-type]
+        scheduled_from=past_moment(since, now, what="--since"),
+        scheduled_to=past_moment(until, now, what="--until"),
+        ended_from=past_moment(ended_since, now, what="--ended-since"),
+        ended_to=past_moment(ended_until, now, what="--ended-until"),
+        dedup_key=key,
+        concurrency_key=concurrency_key,
+        group_id=group,
+        schedule=schedule,
+        template=template,
+    )
+    fetch = partial(session.admin.read.jobs, wanted)
+    list_pages(fetch, job_summary, JOBS, session.out, limit=limit, cursor=cursor, everything=everything)

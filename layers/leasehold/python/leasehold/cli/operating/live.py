@@ -1,0 +1,107 @@
+"""The live view of `leasehold top`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from leasehold.cli.operating.columns import JOBS
+from leasehold.cli.operating.overview import TYPES, headlines, live_overview, rows_by_type
+from leasehold.cli.terminal.cells import clean, length, short_time
+from leasehold.cli.terminal.tables import fitting, make_table
+from leasehold.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console, RenderableType
+
+    from leasehold.cli.session import Session
+    from leasehold.cli.terminal.tables import Column
+    from leasehold.domain.resource_documents import Document
+
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+def watch(session: Session, interval: timedelta, *, once: bool) -> None:
+    """Print each look: on a terminal in place, as JSON one a line; elsewhere once."""
+    console = session.out.console
+    if session.out.as_json:
+        for document in _looks(session, interval, once=once):
+            session.out.document(document)
+    elif once or not console.is_terminal:
+        now = session.now()
+        console.print(render(live_overview(session.admin, now), now, console))
+    else:
+        # The first look may fail like any command; a later one is told in its place, and tried again.
+        now = session.now()
+        shown = live_overview(session.admin, now)
+        with Live(render(shown, now, console), console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                session.world.clock.sleep(interval)
+                now, trouble = session.now(), ""
+                try:
+                    shown = live_overview(session.admin, now)
+                except StoreError as error:
+                    trouble = clean(f"{error.code}: {error}")
+                live.update(render(shown, now, console, trouble=trouble), refresh=True)
+
+
+def _looks(session: Session, interval: timedelta, *, once: bool) -> Iterator[Document]:
+    while True:
+        yield live_overview(session.admin, session.now())
+        if once:
+            return
+        session.world.clock.sleep(interval)
+
+
+def render(document: Document, now: datetime, console: Console, *, trouble: str = "") -> RenderableType:
+    parts: list[RenderableType] = [Text(f"leasehold  {short_time(str(document['at']))}  (Ctrl-C ends)", style="dim")]
+    if trouble:
+        parts.append(Text(f"{trouble}; trying again", style="bold red"))
+    parts += [Text(line, style=style) for line, style in headlines(document, now)]
+    parts += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")))
+    parts += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
+    running = cast("dict[str, Any]", document["running"])
+    if running["items"]:
+        more = "+" if "cursor" in running else ""
+        parts += [
+            Text(f"\nrunning: {len(running['items'])}{more}", style="bold"),
+            _table(JOBS, running["items"], console),
+        ]
+    return Group(*parts)
+
+
+def _last_hour(hour: dict[str, Any] | None) -> list[RenderableType]:
+    if hour is None:
+        return []
+    ended = [sum(minute["ended"].values()) for minute in hour["minutes"]]
+    line = f"ended in the last hour: {sum(ended):,}  {sparkline(ended)}"
+    lateness = hour.get("lateness")
+    if lateness:
+        late = {name: length(timedelta(seconds=lateness[name])) for name in ("median", "p95")}
+        line += f"  started late by {late['median']} (median), {late['p95']} (p95)"
+    return [Text(line)]
+
+
+def sparkline(values: Sequence[int]) -> str:
+    """
+    >>> sparkline([0, 1, 4, 8])
+    ' ▁▄█'
+    """
+    highest = max(values, default=0)
+    steps = len(_BARS) - 1
+    return "".join(_BARS[-(-value * steps // highest) if highest else 0] for value in values)
+
+
+def _table(columns: Sequence[Column], documents: Sequence[Document], console: Console) -> RenderableType:
+    rows = [[column.text(each) for column in columns] for each in documents]
+    kept = fitting(columns, rows, console.width)
+    if kept is None:
+        # Narrower than an id: what is always shown, and cut.
+        kept = [at for at, column in enumerate(columns) if not column.rank]
+    return make_table([columns[each] for each in kept], [[row[each] for each in kept] for row in rows])

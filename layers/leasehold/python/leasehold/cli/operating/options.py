@@ -1,0 +1,51 @@
+"""Options that several of the operators' commands have, and what complete them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_job_type(incomplete: str) -> list[str]:
+    """The job types of the project in this folder: asking a table would keep the shell waiting."""
+    folders = (
+        Path("functions/jobs").glob(f"{incomplete}*/job.toml") if incomplete.isidentifier() or not incomplete else ()
+    )
+    return sorted(folder.parent.name for folder in folders)
+
+
+def complete_status(incomplete: str) -> list[str]:
+    from leasehold.domain.lifecycle import JobStatus
+
+    return [str(each) for each in JobStatus if each.startswith(incomplete)]
+
+
+def complete_priority(incomplete: str) -> list[str]:
+    from leasehold.domain.due import Priority
+
+    return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
+
+
+Reason = Annotated[str, typer.Option(help="Why; it is kept on record with who you are.")]
+# A dry run is nobody's deed: `needed` asks for the reason where something is done.
+ReasonUnlessDry = Annotated[str | None, typer.Option("--reason", help="Why; needed unless it is a dry run.")]
+JobIdArgument = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
+JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
+JobTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Only of this job type.", autocompletion=complete_job_type),
+]
+PriorityOption = Annotated[
+    str | None, typer.Option(help="low, normal, high or critical.", autocompletion=complete_priority)
+]
+PayloadOption = Annotated[str | None, typer.Option(metavar="JSON", help="The payload.")]
+PayloadFileOption = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
+]
+Limit = Annotated[int, typer.Option(help="How many to show.")]
+Everything = Annotated[bool, typer.Option("--all", help="Show all, however many; with --json one a line.")]
+Cursor = Annotated[str | None, typer.Option(help="Go on where the last page of the same listing ended.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]

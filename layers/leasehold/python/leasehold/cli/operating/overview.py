@@ -1,0 +1,117 @@
+"""How the system stands, at a glance: what `status` prints and `top` keeps printing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.admin.documents import (
+    backlog_document,
+    control_document,
+    counts_document,
+    last_hour_document,
+    page_document,
+)
+from leasehold.admin.filters import JobFilter
+from leasehold.cli.terminal.cells import NOTHING, ago, cell
+from leasehold.cli.terminal.tables import Column
+from leasehold.domain.documents import job_summary
+from leasehold.domain.instants import to_text
+from leasehold.domain.lifecycle import JobStatus
+
+if TYPE_CHECKING:
+    from leasehold.admin.service import Admin
+    from leasehold.domain.resource_documents import Document
+
+RUNNING_SHOWN = 20
+
+TYPES = (
+    Column("type", "type", rank=0),
+    Column("state", "state", rank=1),
+    Column("due", "due", rank=0),
+    Column("oldest due", "oldest", rank=1),
+    *(
+        Column(str(status).replace("_", " "), str(status), rank=rank)
+        for status, rank in zip(JobStatus, (2, 2, 4, 3, 3, 5), strict=True)
+    ),
+)
+
+
+def overview(admin: Admin, now: datetime) -> Document:
+    """Switches, what is due, and counts; a handful of requests for each type and status."""
+    return {
+        "at": to_text(now),
+        "control": control_document(admin.read.control()),
+        "backlog": backlog_document(admin.read.backlog()),
+        "counts": counts_document(admin.read.counts()),
+    }
+
+
+def live_overview(admin: Admin, now: datetime) -> Document:
+    """The same with what runs now, and with the last hour where the deployment can tell it."""
+    hour = admin.read.last_hour()
+    running = admin.read.jobs(JobFilter(statuses=frozenset({JobStatus.IN_PROGRESS})), limit=RUNNING_SHOWN)
+    return {
+        **overview(admin, now),
+        "running": page_document(running, job_summary),
+        **({"last_hour": last_hour_document(hour)} if hour else {}),
+    }
+
+
+def headlines(document: Document, now: datetime) -> list[tuple[str, str]]:
+    """Lines about the whole system, each with the style that it deserves."""
+    control, backlog, counts = (cast("dict[str, Any]", document[name]) for name in ("control", "backlog", "counts"))
+    halt = control.get("halt")
+    lines = [("the system is up", "green")] if halt is None else [(f"HALTED {_by(halt, now)}", "bold red")]
+    for job_type, pause in control["pauses"].items():
+        circuit = pause.get("circuit")
+        what = f"circuit open, next probe {cell(circuit['probe_at'])}:" if circuit else "paused"
+        lines.append((f"{job_type} {what} {_by(pause, now)}", "yellow"))
+    for job_type, reserved in control["reservations"].items():
+        lines.append((f"{job_type} reserved for a direct run until {cell(reserved['until'])}", "yellow"))
+    letters, oldest = counts["dead_letters"], backlog.get("oldest_dead_letter_at")
+    if letters["value"]:
+        lines.append((f"dead letters: {counted(letters)}, the oldest {ago(oldest, now)}", "red"))
+    else:
+        lines.append(("dead letters: none", ""))
+    return lines
+
+
+def rows_by_type(document: Document, now: datetime) -> list[Document]:
+    control, backlog, counts = (cast("dict[str, Any]", document[name]) for name in ("control", "backlog", "counts"))
+    statuses = counts["statuses"]
+    counted_types = {name for each in statuses.values() for name in each["types"]}
+    rows: list[Document] = []
+    for job_type in sorted({*control["types"], *backlog["types"], *counted_types}):
+        due = backlog["types"].get(job_type, {})
+        rows.append(
+            {
+                "type": job_type,
+                "state": _state(control["pauses"].get(job_type)),
+                "due": str(due.get("depth", 0)),
+                "oldest": ago(due.get("oldest_due_at"), now),
+                **{
+                    status: counted(each["types"][job_type]) if job_type in each["types"] else NOTHING
+                    for status, each in statuses.items()
+                },
+            }
+        )
+    return rows
+
+
+def counted(document: dict[str, Any]) -> str:
+    """
+    >>> counted({"value": 10000, "is_exact": False})
+    '10,000+'
+    """
+    return f"{document['value']:,}{'' if document['is_exact'] else '+'}"
+
+
+def _state(pause: dict[str, Any] | None) -> str:
+    if pause is None:
+        return "active"
+    return "circuit open" if pause.get("circuit") else "paused"
+
+
+def _by(switch: dict[str, Any], now: datetime) -> str:
+    return f"{ago(switch['at'], now)} by {cell(switch['by'])}: {cell(switch['reason'])}"

@@ -1,0 +1,190 @@
+"""`leasehold schedules`: recurring jobs. What is run outside of their plan is in schedule_runs.py."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from leasehold.cli.command import command
+from leasehold.cli.operating.options import (
+    Cursor,
+    Everything,
+    JobTypeOption,
+    Limit,
+    PayloadFileOption,
+    PayloadOption,
+    PriorityOption,
+    Reason,
+)
+from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.session import Session
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Recurring jobs: list, show, create, update, pause, resume, delete, trigger, backfill.",
+)
+
+ScheduleName = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+_Template = Annotated[str | None, typer.Option(help="Make its jobs from this template.")]
+_Every = Annotated[str | None, typer.Option(help="At a rate, e.g. 30m, 1h or 1d.")]
+_Cron = Annotated[str | None, typer.Option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")]
+_Timezone = Annotated[str | None, typer.Option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")]
+_InTheGap = Annotated[str | None, typer.Option(help="Times that a clock change leaves out: once or skip.")]
+_WhenRepeated = Annotated[str | None, typer.Option(help="Times that come twice: once, both or skip.")]
+_Missed = Annotated[str | None, typer.Option(help="Slots that passed in an outage: latest, all or skip.")]
+_MissedWindow = Annotated[str | None, typer.Option(help="How far back --missed all goes, e.g. 1d.")]
+_Overlap = Annotated[str | None, typer.Option(help="While the last job has not ended: skip, queue or allow.")]
+
+
+@command(app, "list", example="leasehold schedules list")
+def list_schedules(
+    session: Session, *, limit: Limit = DEFAULT_LIMIT, everything: Everything = False, cursor: Cursor = None
+) -> None:
+    """List schedules by name, each with its next run."""
+    from leasehold.admin.documents import schedule_view_document
+    from leasehold.cli.operating.columns import SCHEDULES
+
+    fetch = session.admin.read.schedules
+    list_pages(fetch, schedule_view_document, SCHEDULES, session.out, limit=limit, cursor=cursor, everything=everything)
+
+
+@command(app, "show", example="leasehold schedules show nightly --next 10")
+def show(
+    session: Session,
+    name: ScheduleName,
+    *,
+    next_: Annotated[int, typer.Option("--next", help="How many coming runs to show.")] = 5,
+) -> None:
+    """Show a schedule with its coming runs."""
+    _show(session, name, next_runs=next_)
+
+
+@command(
+    app,
+    "create",
+    example="leasehold schedules create nightly --type daily_summary --cron '0 3 * * *' --reason 'asked for'",
+)
+def create(
+    session: Session,
+    name: ScheduleName,
+    *,
+    reason: Reason,
+    job_type: JobTypeOption = None,
+    payload: PayloadOption = None,
+    payload_file: PayloadFileOption = None,
+    template: _Template = None,
+    every: _Every = None,
+    cron: _Cron = None,
+    timezone: _Timezone = None,
+    in_the_gap: _InTheGap = None,
+    when_repeated: _WhenRepeated = None,
+    missed: _Missed = None,
+    missed_window: _MissedWindow = None,
+    overlap: _Overlap = None,
+    priority: PriorityOption = None,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Make it, but run no slots yet.")] = False,
+) -> None:
+    """Run a job at every slot of a rate or of a cron line."""
+    from leasehold.cli.operating.values import parse_priority, read_payload
+
+    session.admin.act.schedules.create(
+        name,
+        job_type,
+        read_payload(payload, payload_file),
+        template=template,
+        timezone=timezone,
+        cron=cron,
+        in_the_gap=in_the_gap,
+        when_repeated=when_repeated,
+        missed=missed,
+        overlap=overlap,
+        priority=parse_priority(priority),
+        enabled=not disabled,
+        reason=reason,
+        **_lengths(every, missed_window),
+    )
+    _show(session, name)
+
+
+@command(
+    app,
+    "update",
+    example="leasehold schedules update nightly --cron '0 4 * * *' --reason 'later is fine'",
+)
+def update(
+    session: Session,
+    name: ScheduleName,
+    *,
+    reason: Reason,
+    job_type: JobTypeOption = None,
+    payload: PayloadOption = None,
+    payload_file: PayloadFileOption = None,
+    template: _Template = None,
+    every: _Every = None,
+    cron: _Cron = None,
+    timezone: _Timezone = None,
+    in_the_gap: _InTheGap = None,
+    when_repeated: _WhenRepeated = None,
+    missed: _Missed = None,
+    missed_window: _MissedWindow = None,
+    overlap: _Overlap = None,
+    priority: PriorityOption = None,
+    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether its slots are run.")] = None,
+) -> None:
+    """Change what is passed and leave the rest. A new rate or line counts from now on."""
+    from leasehold.cli.operating.values import parse_priority, read_payload
+
+    session.admin.act.schedules.update(
+        name,
+        job=job_type,
+        payload=read_payload(payload, payload_file),
+        template=template,
+        timezone=timezone,
+        cron=cron,
+        in_the_gap=in_the_gap,
+        when_repeated=when_repeated,
+        missed=missed,
+        overlap=overlap,
+        priority=parse_priority(priority),
+        enabled=enabled,
+        reason=reason,
+        **_lengths(every, missed_window),
+    )
+    _show(session, name)
+
+
+@command(app, "pause", example="leasehold schedules pause nightly --reason 'the source is down'")
+def pause(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+    """Run no slots until it is resumed; also of a schedule that is deployed."""
+    session.admin.act.schedules.pause(name, reason=reason)
+    _show(session, name)
+
+
+@command(app, "resume", example="leasehold schedules resume nightly --reason 'the source is back'")
+def resume(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+    """Go on with the next slot; those that passed meanwhile are for `backfill`."""
+    session.admin.act.schedules.resume(name, reason=reason)
+    _show(session, name)
+
+
+@command(app, "delete", example="leasehold schedules delete nightly --reason 'nobody reads it'")
+def delete(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+    """Remove a schedule. Its jobs stay."""
+    session.admin.act.schedules.delete(name, reason=reason)
+    session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
+
+
+def _lengths(every: str | None, missed_window: str | None) -> dict[str, Any]:
+    from leasehold.cli.times import length_of
+
+    return {
+        "every": None if every is None else length_of(every, what="--every"),
+        "missed_window": None if missed_window is None else length_of(missed_window, what="--missed-window"),
+    }
+
+
+def _show(session: Session, name: str, *, next_runs: int = 5) -> None:
+    from leasehold.cli.operating.schedule_page import show_schedule
+
+    show_schedule(session, name, next_runs=next_runs)

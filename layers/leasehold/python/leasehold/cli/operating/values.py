@@ -1,0 +1,99 @@
+"""Values of options that need more than a word: payloads, priorities, retry delays, dedup windows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leasehold.cli.times import length_of
+
+if TYPE_CHECKING:
+    from leasehold.domain.dedup import DedupWindow
+    from leasehold.domain.due import Priority
+    from leasehold.domain.payload import Json
+    from leasehold.domain.retry import RetryPolicy
+    from leasehold.engine.enqueue import OnDuplicate
+
+
+def needed(reason: str | None) -> str:
+    from leasehold.domain.errors import InvalidOptionError
+
+    if reason is None:
+        raise InvalidOptionError(reason, "this is kept on record with a reason", "Pass --reason, or --dry-run to look.")
+    return reason
+
+
+def read_payload(text: str | None, file: str | None) -> Json:
+    """The payload from an option, a file or the standard input; None where nothing is given."""
+    from leasehold.domain.errors import InvalidOptionError
+
+    if text is not None and file is not None:
+        raise InvalidOptionError(file, "the payload is given twice", "Pass --payload or --payload-file.")
+    if file is not None:
+        text = _content(file)
+    if text is None:
+        return None
+    try:
+        payload: Json = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidOptionError(
+            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user": "ada"}'."""
+        ) from None
+    return payload
+
+
+def parse_priority(text: str | None) -> Priority | None:
+    from leasehold.domain.due import Priority
+    from leasehold.domain.errors import InvalidOptionError
+
+    if text is None:
+        return None
+    found = {each.name.lower(): each for each in Priority} | {str(int(each)): each for each in Priority}
+    if text.lower() not in found:
+        raise InvalidOptionError(text, "this is no priority", "Use low, normal, high or critical.")
+    return found[text.lower()]
+
+
+def parse_on_duplicate(text: str) -> OnDuplicate:
+    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.engine.enqueue import OnDuplicate
+
+    try:
+        return OnDuplicate(text)
+    except ValueError:
+        raise InvalidOptionError(text, "--on-duplicate is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
+
+
+def parse_delays(text: str | None) -> RetryPolicy | None:
+    """
+    >>> parse_delays("10s,5m")
+    Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
+    """
+    from leasehold.domain.retry import Delays
+
+    if text is None:
+        return None
+    return Delays(tuple(length_of(each, what="a delay of --retry-delays") for each in text.split(",")))
+
+
+def parse_window(text: str | None) -> DedupWindow | None:
+    """`day`, `day:Europe/Berlin`, or a length of time."""
+    from leasehold.domain.dedup import Day, Within
+
+    if text is None:
+        return None
+    kind, _, zone = text.partition(":")
+    if kind == "day":
+        return Day(zone) if zone else Day()
+    return Within(length_of(text, what="--dedup-window (day, day:Europe/Berlin, or a time)"))
+
+
+def _content(file: str) -> str:
+    from leasehold.domain.errors import InvalidOptionError
+
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidOptionError(file, f"this cannot be read ({error})", "Name a file with JSON.") from None

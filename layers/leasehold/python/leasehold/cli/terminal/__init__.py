@@ -1,0 +1,1 @@
+"""What people see of answers: cells, tables, one thing in detail, progress."""

@@ -1,0 +1,55 @@
+"""The console as a function from requests to answers: the guard, then the page's files, the session, and the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leasehold.console.assets import assets
+from leasehold.console.backend import VERIFY
+from leasehold.console.exchange import json_answer, problem
+from leasehold.console.security import READS
+from leasehold.domain.errors import LeaseholdError
+
+if TYPE_CHECKING:
+    from leasehold.console.exchange import Answer, Backend, Request
+    from leasehold.console.security import Guard
+    from leasehold.engine.ports import Identity
+
+SESSION = "/session.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """`name` is what the page calls this queue, e.g. the stage."""
+
+    guard: Guard
+    backend: Backend
+    identity: Identity
+    name: str
+
+    def handle(self, request: Request) -> Answer:
+        refused = self.guard.refusal_of_host(request)
+        if refused is not None:
+            return refused
+        admitted = self.guard.admission(request)
+        if admitted is not None:
+            return admitted
+        refused = self.guard.refusal(request)
+        if refused is not None:
+            return refused
+        if request.path.startswith("/api/") or request.path == VERIFY:
+            return self.backend.handle(request)
+        if request.method not in READS:
+            return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
+        if request.path == SESSION:
+            return json_answer({"name": self.name, "csrf": self.guard.csrf, **self._actor()})
+        found = assets().get(request.path)
+        return found or problem(404, "not_found", f"There is nothing at {request.path}.")
+
+    def _actor(self) -> dict[str, str]:
+        """Who acts, so that whoever looks at the page sees in whose name its records will be."""
+        try:
+            return {"actor": self.identity.actor()}
+        except LeaseholdError as error:
+            return {"actor_error": str(error)}

@@ -1,0 +1,137 @@
+"""The console's HTTP server: on the loopback interface of this machine, and on no other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Self
+
+from leasehold.console.console import Console
+from leasehold.console.exchange import Request, problem
+from leasehold.console.security import HEADERS, MAX_BODY_BYTES, Guard
+from leasehold.domain.errors import ServerUnavailableError
+
+if TYPE_CHECKING:
+    from leasehold.console.exchange import Answer, Backend
+    from leasehold.engine.ports import Identity
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8642
+_LOGGER = logging.getLogger("leasehold.console")
+_SILENT_FOR_SECONDS = 60
+
+
+class ConsoleServer:
+    """
+    >>> with ConsoleServer(backend, identity, name="dev", port=0) as server:    # doctest: +SKIP
+    ...     print(server.url)
+    """
+
+    def __init__(self, backend: Backend, identity: Identity, *, name: str, port: int = DEFAULT_PORT) -> None:
+        try:
+            self._server = _Server((HOST, port), _Handler)
+        except OSError as error:
+            raise ServerUnavailableError(
+                "the console", f"port {port} cannot be used ({error.strerror})", "Choose another: --port 0 finds one."
+            ) from None
+        self.port: int = self._server.server_address[1]
+        self._guard = Guard(port=self.port)
+        self._server.console = Console(guard=self._guard, backend=backend, identity=identity, name=name)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """What the operator opens, once or again. Whoever knows it may act: it is shown to nobody else."""
+        return f"{self.address}/?token={self._guard.token}"
+
+    def serve_forever(self) -> None:
+        try:
+            self._server.serve_forever()
+        finally:
+            self._server.server_close()
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self.serve_forever, name="leasehold-console", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        assert self._thread is not None
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    console: Console
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = _SILENT_FOR_SECONDS
+    server: _Server
+
+    def _answer(self) -> None:
+        request = self._request()
+        answer = _too_large() if request is None else _handled(self.server.console, request)
+        if request is None or answer.status >= 400:
+            # What is left of a refused request must not be read as the next one.
+            self.close_connection = True
+        self.send_response(answer.status)
+        for name, value in {**HEADERS, **answer.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+
+    do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = do_PUT = do_OPTIONS = do_TRACE = do_CONNECT = _answer  # noqa: N815
+
+    def _request(self) -> Request | None:
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+            return None
+        path, _, query = self.path.partition("?")
+        return Request(
+            method=self.command,
+            path=path,
+            query=query,
+            headers=_headers(self),
+            body=self.rfile.read(int(length)),
+        )
+
+    def version_string(self) -> str:
+        return "leasehold"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        # The first request carries the token: it is in no log.
+        return
+
+
+def _headers(handler: BaseHTTPRequestHandler) -> dict[str, str]:
+    """By lower-case name. One that comes twice is neither of the two: it would match nothing of ours."""
+    found: dict[str, str] = {}
+    for name, value in handler.headers.items():
+        key = name.lower()
+        found[key] = f"{found[key]}, {value}" if key in found else value
+    return found
+
+
+def _handled(console: Console, request: Request) -> Answer:
+    try:
+        return console.handle(request)
+    except Exception as error:
+        _LOGGER.exception("the console failed on %s %s", request.method, request.path)
+        return problem(500, "internal_error", f"{type(error).__name__}: {error}")
+
+
+def _too_large() -> Answer:
+    return problem(413, "too_large", f"A request has a Content-Length of at most {MAX_BODY_BYTES} bytes.")

@@ -1,0 +1,103 @@
+// The console's page: which page is shown for which address, and what all pages share.
+
+import { openSession } from "./api.js";
+import { h, patch } from "./dom.js";
+import { Refresher } from "./refresh.js";
+import { listen, showHelp } from "./shortcuts.js";
+import { keepTime } from "./times.js";
+import { View } from "./view.js";
+import { audit } from "./pages/audit.js";
+import { control, haltBanner } from "./pages/control.js";
+import { deadLetters } from "./pages/dead_letters.js";
+import { group, groups } from "./pages/groups.js";
+import { job } from "./pages/job.js";
+import { jobs } from "./pages/jobs.js";
+import { overview } from "./pages/overview.js";
+import { schedule, schedules } from "./pages/schedules.js";
+
+const PAGES = [
+  { name: "overview", label: "Overview", key: "o", page: overview },
+  { name: "jobs", label: "Jobs", key: "j", page: jobs, one: job },
+  { name: "dead-letters", label: "Dead letters", key: "d", page: deadLetters },
+  { name: "schedules", label: "Schedules", key: "s", page: schedules, one: schedule },
+  { name: "groups", label: "Groups", key: "u", page: groups, one: group },
+  { name: "control", label: "Control", key: "c", page: control },
+  { name: "audit", label: "Audit", key: "a", page: audit },
+];
+const at = (id) => document.getElementById(id);
+
+let view = null;
+let session = null;
+let quietly = 0;
+
+const refresher = new Refresher({
+  button: at("pause-refresh"),
+  updated: at("updated"),
+  update: () => Promise.all([view?.update(), showHalt()]),
+  every: () => view?.page.every,
+});
+
+// Tell those who see, and those who listen. A deed stays to be read; a passing word is only spoken.
+function say(text, isDeed = false) {
+  const said = h("p", { class: isDeed ? "toast" : "unseen" }, text);
+  at("said").replaceChildren(said);
+  clearTimeout(quietly);
+  quietly = setTimeout(() => said.remove(), isDeed ? 8000 : 2000);
+}
+
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, id] = path.split("/").map(decodeURIComponent);
+  const found = PAGES.find((each) => each.name === (name || "overview"));
+  return { found, page: id && found?.one ? found.one : found?.page, params: id ? { id } : {}, query: query ?? "" };
+}
+
+async function navigate(isFirst = false) {
+  const { found, page, params, query } = route();
+  if (!page) {
+    location.hash = "#/overview";
+    return;
+  }
+  view?.leave();
+  refresher.stop();
+  view = new View(page, { params, query, main: at("main"), say, seen: (isGood) => refresher.seen(isGood) });
+  view.session = session;
+  patch(at("pages"), PAGES.map(({ name, label }) => h("li", { "data-key": name },
+    h("a", { href: `#/${name}`, "aria-current": name === found.name ? "page" : null }, label))));
+  const shown = view.show();
+  // Whoever listens hears where they are now; the first page is left to the browser's own start.
+  if (!isFirst) view.heading.focus();
+  await Promise.all([shown, showHalt()]);
+}
+
+async function showHalt() {
+  try {
+    patch(at("halted"), await haltBanner());
+  } catch {
+    // The page itself says that something is wrong.
+  }
+}
+
+async function start() {
+  at("help").onclick = () => showHelp(PAGES);
+  at("refresh-now").onclick = () => refresher.update();
+  at("skip").onclick = (event) => {
+    event.preventDefault();
+    at("main").focus();
+  };
+  listen(PAGES, { refresh: () => refresher.update(), pause: () => refresher.pause(!refresher.isPaused) });
+  keepTime();
+  window.addEventListener("resize", () => view?.data && view.draw());
+  window.addEventListener("hashchange", () => navigate());
+  try {
+    session = await openSession();
+  } catch (problem) {
+    at("main").replaceChildren(h("p", { class: "error banner", role: "alert" }, problem.message));
+    return;
+  }
+  at("stage").textContent = session.name;
+  at("actor").textContent = session.actor ? `You act as ${session.actor}` : (session.actor_error ?? "");
+  await navigate(true);
+}
+
+start();

@@ -1,0 +1,65 @@
+// Tables, and the pages of listings.
+
+import { get } from "./api.js";
+import { h } from "./dom.js";
+import { when } from "./times.js";
+import { many } from "./words.js";
+
+// columns: [heading, (item) => cell, {class}]; the first cell of a row is its heading.
+export function table({ caption, columns, items, key, empty }) {
+  if (!items.length) return h("p", { class: "empty" }, empty ?? "There is nothing here.");
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h("table", null,
+      h("caption", { class: "unseen" }, caption),
+      h("thead", null, h("tr", null, columns.map(([name, , more]) =>
+        h("th", { scope: "col", class: more?.class }, more?.unseen ? h("span", { class: "unseen" }, name) : name)))),
+      h("tbody", null, items.map((item) => h("tr", { "data-key": key(item) }, columns.map(([name, cell, more], index) =>
+        h(index ? "td" : "th", { scope: index ? null : "row", "data-label": name, class: more?.class }, cell(item))))))));
+}
+
+// One listing, page by page. While only its first page is shown, updates read it again.
+export class Listing {
+  constructor(path, query) {
+    Object.assign(this, { path, query, items: [], cursor: null, searched: 0, pages: 0 });
+  }
+
+  async load(signal) {
+    if (this.pages > 1) return;
+    this.take(await get(this.path, { ...this.query, limit: 50 }, signal));
+  }
+
+  async more() {
+    const page = await get(this.path, { ...this.query, limit: 50, cursor: this.cursor });
+    const before = this.items;
+    const searched = this.searched;
+    this.take(page);
+    this.pages += 1;
+    this.items = [...before, ...page.items];
+    this.searched += searched;
+  }
+
+  take(page) {
+    Object.assign(this, { items: page.items, cursor: page.cursor ?? null, reached: page.reached ?? null });
+    this.searched = page.searched ?? page.items.length;
+    this.pages = Math.max(this.pages, 1);
+  }
+
+  // What is found so far, in words.
+  told(one, several) {
+    return `${many(this.items.length, one, several)} shown${this.cursor ? ", there may be more" : ""}`;
+  }
+}
+
+// A page of a search may be short or empty though there is more: say how far it came, and offer to go on.
+export function further(listing, view) {
+  if (!listing.pages) return null;
+  const reached = listing.reached ? [", back to ", when(listing.reached)] : null;
+  return h("div", { class: "further" },
+    h("p", { class: "quiet" }, many(listing.items.length, "entry", "entries"), " shown, ",
+      many(listing.searched, "entry", "entries"), " searched", reached, ".",
+      listing.pages > 1 ? " Updates are off while older pages are shown." : null),
+    listing.cursor
+      ? h("button", { type: "button", onclick: () => view.during(() => listing.more(), "more was loaded") },
+          listing.items.length ? "Show more" : "Go on searching")
+      : null);
+}

@@ -1,0 +1,85 @@
+"""A queue at work in this process: the real engine, the real clock, and a poller that runs what is due."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.control import Registry
+from leasehold.domain.job_type import JobType
+from leasehold.domain.retry import Fixed
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller
+from leasehold.engine.ports import KnownIdentity
+from leasehold.runtime.worker import Worker
+from leasehold.store.memory import MemoryTable
+from leasehold.store.store import Store
+from tests.unit.handlers import handler_that
+
+if TYPE_CHECKING:
+    from leasehold.domain.handover import Handover
+    from leasehold.runtime.context import JobContext
+
+OPERATOR = "arn:aws:sts::123456789012:assumed-role/Operators/ada"
+_LOOK_EVERY_SECONDS = 0.05
+
+
+class WorkingQueue:
+    """Types: `greet` completes; `charge` fails, with two attempts, until it is `repaired`; `slow` waits for `let_go`."""
+
+    def __init__(self) -> None:
+        self.repaired = threading.Event()
+        self.let_go = threading.Event()
+        self.parts = Parts(store=Store(MemoryTable()), identity=KnownIdentity(OPERATOR))
+        self.queue = Queue(self.parts)
+        self.operator = Operator(self.parts)
+        types = (
+            JobType(name="charge", max_attempts=2, retry=Fixed(timedelta(milliseconds=200))),
+            JobType(name="greet", concurrency=5),
+            JobType(name="slow"),
+            delivery_type(),
+        )
+        self.operator.publish(Registry(types={each.name: each for each in types}))
+        handlers = {
+            "charge": handler_that(self._charge),
+            "greet": handler_that(lambda context: {"greeted": True}),
+            "slow": handler_that(lambda context: self.let_go.wait(20)),
+            DELIVERY: handler_that(lambda context: None),
+        }
+        # Handlers run in threads, where no time limit can be enforced.
+        self._worker = Worker(self.parts, handlers, worker_id="worker-1", limit_time=False)
+        self._poller = Poller(self.parts, self, worker_id="poller-1")
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._running: list[threading.Thread] = []
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        """The dispatcher port: hand over without waiting."""
+        thread = threading.Thread(target=self._worker.run, args=(handover,), daemon=True)
+        self._running.append(thread)
+        thread.start()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self.let_go.set()
+        self._thread.join(10)
+        for thread in self._running:
+            thread.join(10)
+
+    def _work(self) -> None:
+        while not self._is_over.wait(_LOOK_EVERY_SECONDS):
+            self._poller.poll()
+
+    def _charge(self, context: JobContext) -> object:
+        if not self.repaired.is_set():
+            raise ConnectionError("the payment provider does not answer")
+        return {"charged": True}

@@ -1,0 +1,183 @@
+"""What surfaces read besides lists of jobs, on every store."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import JobStatus, NonRetryableError
+from leasehold.admin import documents
+from leasehold.admin.letters import LetterFilter
+from leasehold.admin.reading import Reader
+from leasehold.domain.documents import job_summary, letter_document
+from leasehold.domain.errors import (
+    GroupNotFoundError,
+    InvalidCursorError,
+    InvalidJobIdError,
+    InvalidOptionError,
+    JobNotFoundError,
+    ScheduleNotFoundError,
+)
+from leasehold.domain.resource_documents import group_document, template_document
+from tests.contract.grouping import jobs as members
+from tests.contract.population import all_jobs, populate
+
+if TYPE_CHECKING:
+    from tests.contract.world import World
+
+
+def test_one_job_is_shown_with_its_runs_its_timeline_and_its_dead_letter(world: World) -> None:
+    world.script.then(RuntimeError("not yet"), NonRetryableError("never"))
+    job_id = world.queue.enqueue("report", {"n": 3}).job_id
+    world.work_until_ended(job_id)
+
+    view = Reader(world.parts).job(job_id)
+    shown = json.loads(json.dumps(documents.job_view_document(view)))
+
+    assert (shown["status"], shown["state"], shown["attempts"]) == ("dead_letter", "FAILED", 2)
+    assert [run["run_id"] for run in shown["runs"]] == [f"{job_id}.1", f"{job_id}.2"]
+    events = [moment["event"] for moment in shown["timeline"]]
+    assert events == ["created", "started", "failed", "started", "failed", "dead_letter"]
+    assert shown["dead_letter"]["is_open"] is True
+    assert "never" in shown["dead_letter"]["traceback"]
+
+
+def test_a_run_is_found_by_its_id(world: World) -> None:
+    job_id = world.queue.enqueue("report").job_id
+    world.work()
+    reader = Reader(world.parts)
+
+    assert reader.run(f"{job_id}.1").run.number == 1
+    with pytest.raises(JobNotFoundError):
+        reader.run(f"{job_id}.2")
+    for bad in (job_id, f"{job_id}.", "1", f"{job_id}.x"):
+        with pytest.raises(InvalidJobIdError):
+            reader.run(bad)
+
+
+def test_open_dead_letters_are_listed_by_when_they_failed_the_newest_first(world: World) -> None:
+    dead = []
+    for n in range(5):
+        world.script.then(NonRetryableError("never"))
+        dead.append(world.queue.enqueue(("once", "report")[n % 2]).job_id)
+        world.work()
+        world.clock.advance(timedelta(minutes=1))
+    world.operator.discard(dead[4], reason="known")
+    reader = Reader(world.parts)
+
+    first = reader.dead_letters(limit=2)
+    second = reader.dead_letters(limit=2, cursor=first.cursor)
+    of_type = reader.dead_letters(LetterFilter(job_type="once", failed_from=world.clock.now() - timedelta(minutes=4)))
+
+    assert [letter.id for letter in [*first.items, *second.items]] == dead[3::-1]
+    assert [letter.id for letter in of_type.items] == [dead[2]]
+    assert reader.dead_letter(dead[4]).resolved_reason == "known"
+    json.dumps(documents.page_document(first, letter_document))
+    with pytest.raises(InvalidCursorError):
+        reader.dead_letters(LetterFilter(job_type="once"), cursor=first.cursor)
+
+
+def test_schedules_come_with_their_next_runs_and_templates_by_name(world: World) -> None:
+    for name in ("c", "a", "b"):
+        world.queue.schedules.create(name, "report", every=timedelta(hours=1))
+        world.queue.templates.create(f"t-{name}", "report", {"n": 1})
+    world.queue.schedules.pause("b", reason="not now")
+    reader = Reader(world.parts)
+
+    first = reader.schedules(limit=2)
+    second = reader.schedules(limit=2, cursor=first.cursor)
+
+    names = [view.schedule.name for view in [*first.items, *second.items]]
+    assert names == ["a", "b", "c"]
+    assert [len(view.next_runs) for view in [*first.items, *second.items]] == [1, 0, 1]
+    assert len(reader.schedule("a", next_runs=3).next_runs) == 3
+    assert [each.name for each in reader.templates().items] == ["t-a", "t-b", "t-c"]
+    json.dumps([documents.schedule_view_document(view) for view in first.items])
+    json.dumps(template_document(reader.template("t-a")))
+    with pytest.raises(ScheduleNotFoundError):
+        reader.schedule("nobody")
+    with pytest.raises(InvalidOptionError):
+        reader.schedule("a", next_runs=-1)
+
+
+def test_groups_are_listed_the_newest_first(world: World) -> None:
+    for name in ("first", "second", "third"):
+        world.queue.groups.create(members(2), group_id=name)
+        world.clock.advance(timedelta(seconds=1))
+    reader = Reader(world.parts)
+
+    page = reader.groups(limit=2)
+    rest = reader.groups(limit=2, cursor=page.cursor)
+
+    assert [group.group_id for group in [*page.items, *rest.items]] == ["third", "second", "first"]
+    assert group_document(reader.group("first"))["left"] == 2
+    with pytest.raises(GroupNotFoundError):
+        reader.group("nobody")
+
+
+def test_control_shows_what_is_stopped_by_whom_and_why(world: World) -> None:
+    world.operator.pause("email", reason="wrong letters")
+    world.operator.halt(reason="all wrong")
+
+    shown = documents.control_document(Reader(world.parts).control())
+
+    assert json.loads(json.dumps(shown["halt"]))["reason"] == "all wrong"
+    assert json.loads(json.dumps(shown["pauses"]))["email"]["by"] == "ada"
+    assert "report" in json.loads(json.dumps(shown["types"]))
+
+
+def test_counts_are_those_of_the_jobs_that_are_there(world: World) -> None:
+    jobs = populate(world)
+
+    counts = Reader(world.parts).counts()
+
+    for status in JobStatus:
+        assert counts.total(status).value == sum(job.status is status for job in jobs), status
+        assert counts.total(status).is_exact
+    assert counts.dead_letters.value == sum(job.status is JobStatus.DEAD_LETTER for job in jobs)
+    json.dumps(documents.counts_document(counts))
+
+
+def test_the_last_hour_counts_every_end_in_its_minute(world: World) -> None:
+    for _ in range(3):
+        world.queue.enqueue("report")
+        world.clock.advance(timedelta(seconds=20))
+        world.work()
+    world.clock.advance(timedelta(minutes=10))
+    world.queue.cancel(world.queue.enqueue("email", run_in=timedelta(days=1)).job_id, reason="no")
+    reader = Reader(world.parts)
+
+    hour = reader.last_hour()
+
+    assert hour is not None
+    ends = [{str(status): number for status, number in ended.items()} for _, ended in hour.minutes if ended]
+    assert ends == [{"completed": 2}, {"completed": 1}, {"cancelled": 1}]
+    assert hour.lateness is not None
+    assert (hour.lateness.sample, hour.lateness.median) == (3, timedelta(seconds=20))
+    assert hour.complete_since == hour.start
+    json.dumps(documents.last_hour_document(hour))
+    json.dumps(documents.backlog_document(reader.backlog()))
+
+
+def test_figures_are_read_again_after_a_while(world: World) -> None:
+    reader = Reader(world.parts)
+    assert reader.counts().total(JobStatus.PENDING).value == 0
+
+    world.queue.enqueue("report", run_in=timedelta(hours=1))
+
+    assert reader.counts().total(JobStatus.PENDING).value == 0
+    world.clock.advance(timedelta(seconds=15))
+    assert reader.counts().total(JobStatus.PENDING).value == 1
+
+
+def test_every_job_has_a_summary_and_a_document_that_json_can_say(world: World) -> None:
+    populate(world)
+
+    for job in all_jobs(world):
+        assert json.loads(json.dumps(job_summary(job)))["job_id"] == job.job_id
+        json.dumps(documents.job_view_document(Reader(world.parts).job(job.job_id)))
+    held = [job_summary(job)["held_by"] for job in all_jobs(world) if job.is_held]
+    assert {"type:email", "type:limited", "key:keyed:tenant-1"} == set(held)

@@ -1,0 +1,103 @@
+"""docs/webhooks.md says what the code does."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from leasehold import Job, Outcome, Priority, Run
+from leasehold.domain.due import Due
+from leasehold.domain.ids import SYSTEM_SHARD, JobId, partition_of
+from leasehold.domain.instants import from_text
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run_document import MAX_SHOWN_RESULT_BYTES, external_status, run_document
+from leasehold.domain.standard_webhook import TOLERANCE, parse_key, signed_headers
+from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
+from leasehold.domain.webhook_delivery import RETRY_AFTER, delivery_type
+from leasehold.settings.section import Section
+from leasehold.settings.webhook import read_webhook
+from leasehold.testing import LeaseholdTest
+from leasehold.webhooks import new_key
+from tests.cost.test_write_units import own_units
+from tests.docs.markdown import code_blocks, text_of
+
+if TYPE_CHECKING:
+    import pytest
+
+PAGE = "docs/webhooks.md"
+ENQUEUE, RECEIVE, LOOK = range(3)
+
+
+def test_its_events_and_numbers_are_those_of_the_code() -> None:
+    page = text_of(PAGE)
+
+    assert [event for event in RunEvent if f"| `{event}` |" not in page] == []
+    assert [status for status in JobStatus if f"`{external_status(status)}`" not in page] == []
+    assert f"after {RETRY_AFTER[0]}, {RETRY_AFTER[1]} and {RETRY_AFTER[2]} seconds" in page
+    assert f"more than {MAX_SHOWN_RESULT_BYTES} bytes" in page
+    assert f"`{partition_of(SYSTEM_SHARD)}`" in page
+    assert f"`{DELIVERY}`" in page
+    assert (delivery_type().max_attempts, TOLERANCE.total_seconds()) == (10, 300)
+    told, again = own_units("told by a webhook"), own_units("told by a webhook at the second try")
+    assert (told - own_units("plain"), again - told) == (15, 10)
+
+
+def test_its_example_of_a_job_toml_is_one() -> None:
+    (example,) = code_blocks(PAGE, "toml")
+    problems: list[Any] = []
+
+    read = read_webhook(Section("job.toml", tomllib.loads(example)["webhook"], problems))
+
+    assert problems == []
+    assert read == Webhook(url="https://hooks.example.com/jobs", events=(RunEvent.COMPLETED, RunEvent.DEAD_LETTERED))
+
+
+def test_its_example_of_a_message_is_one() -> None:
+    (example,) = code_blocks(PAGE, "json")
+    shown = json.loads(example)
+    data = shown["data"]
+    run = Run(
+        number=1,
+        worker="w",
+        started_at=from_text(data["started_at"]),
+        ended_at=from_text(data["ended_at"]),
+        outcome=Outcome.FAILED,
+        error="Traceback\n  File\nConnectionError: no answer",
+        error_code="ConnectionError",
+    )
+    job = Job(
+        job_id=JobId(data["job_id"]),
+        job_type="daily_summary",
+        payload_text="{}",
+        scheduled_for=run.started_at,
+        status=JobStatus.FAILED,
+        priority=Priority.NORMAL,
+        max_attempts=5,
+        created_at=run.started_at,
+        due=Due(from_text(data["next_attempt_at"]), "0", data["job_id"]),
+        runs=(run,),
+    )
+
+    assert list(run_document(job, run).items()) == list(data.items())
+    assert shown["type"] == RunEvent.FAILED
+    assert shown["timestamp"] == data["ended_at"]
+
+
+def test_its_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = code_blocks(PAGE, "python")
+    test = LeaseholdTest()
+    test.register("daily_summary", None)
+    shown: dict[str, Any] = {"queue": test.queue}
+    exec(blocks[ENQUEUE], shown)
+    (job,) = test.jobs()
+    exec(blocks[LOOK], {**shown, "job_id": job.job_id})
+    exec(blocks[RECEIVE], shown)
+    key, body = new_key(), json.dumps({"type": "job.run.completed", "data": {"job_id": "j"}}).encode()
+    headers = signed_headers([parse_key(key)], "m", datetime.now(UTC), body)
+
+    assert job.webhook == "https://hooks.example.com/jobs"
+    assert shown["receive"](body, headers, key) == 204
+    assert shown["receive"](body + b" ", headers, key) == 401
+    assert capsys.readouterr().out == "job.run.completed j\n"

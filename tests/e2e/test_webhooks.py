@@ -1,0 +1,74 @@
+"""Webhooks on the deployed stack: a receiver on this machine is told of each run, and knows by whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from leasehold.engine.deliveries import DeliveryState
+from leasehold.settings import variables
+from leasehold.webhooks import new_key
+from tests.local_stack import LOCAL_AWS, eventually
+from tests.webhook_receiver import receiving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.local_stack import LocalStack
+    from tests.webhook_receiver import Receiver
+
+pytestmark = LOCAL_AWS
+SENDER = "leasehold-local-webhook-sender"
+KEY = new_key()
+
+
+@pytest.fixture
+def receiver(local_stack: LocalStack, tmp_path: Any) -> Iterator[Receiver]:
+    """It listens on this machine, which only the local stage's sender can be made to call, and only by a test."""
+    functions = local_stack.client("lambda")
+    told = functions.get_function_configuration(FunctionName=SENDER)["Environment"]["Variables"]
+    with receiving(tmp_path, host="localhost") as opened:
+        trusting = {**told, variables.WEBHOOK_LOOPBACK_AUTHORITY: str(opened.authority)}
+        functions.update_function_configuration(FunctionName=SENDER, Environment={"Variables": trusting})
+        local_stack.client("ssm").put_parameter(
+            Name="/leasehold/local/webhook-keys", Value=KEY, Type="SecureString", Overwrite=True
+        )
+        try:
+            yield opened
+        finally:
+            functions.update_function_configuration(FunctionName=SENDER, Environment={"Variables": told})
+
+
+def test_a_receiver_is_told_of_a_failed_and_of_a_completed_run(local_stack: LocalStack, receiver: Receiver):
+    url = f"https://127.0.0.1:{receiver.port}/hooks"
+    receiver.answers = [500, 204]
+
+    job = local_stack.wait(local_stack.queue.enqueue("flaky", {"failures": 1}, webhook=url).job_id)
+
+    def both_delivered() -> bool:
+        deliveries = local_stack.queue.webhooks.deliveries(job.job_id)
+        return [each.state for each in deliveries] == [DeliveryState.DELIVERED] * 2
+
+    assert eventually(both_delivered), local_stack.queue.webhooks.deliveries(job.job_id)
+    events = [Webhook(KEY).verify(each.body, each.headers) for each in receiver.requests]
+    told = {(each["type"], each["data"]["run_id"]) for each in events}
+    assert told == {("job.run.failed", f"{job.job_id}.1"), ("job.run.completed", f"{job.job_id}.2")}
+    first = local_stack.queue.webhooks.deliveries(job.job_id)[0]
+    assert [each.code for each in first.tries] == ["http_500", "http_204"]
+
+
+def test_without_that_the_sender_does_not_call_this_machine(local_stack: LocalStack):
+    local_stack.client("ssm").put_parameter(
+        Name="/leasehold/local/webhook-keys", Value=KEY, Type="SecureString", Overwrite=True
+    )
+
+    job = local_stack.wait(local_stack.queue.enqueue("limited", {"seconds": 0}, webhook="https://127.0.0.1/").job_id)
+
+    def delivery() -> Any:
+        (found,) = local_stack.queue.webhooks.deliveries(job.job_id)
+        return found if found.state is not DeliveryState.WAITING else None
+
+    given_up = eventually(delivery)
+    assert (given_up.state, [each.code for each in given_up.tries]) == (DeliveryState.FAILED, ["refused_address"])

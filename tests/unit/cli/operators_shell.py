@@ -1,0 +1,105 @@
+"""A terminal of an operator whose commands reach a queue in memory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+from typer.testing import CliRunner
+
+from leasehold import BaseJobHandler, JobType, NonRetryableError
+from leasehold.admin.service import Admin
+from leasehold.cli.commands import app
+from leasehold.cli.session import World
+from leasehold.engine.ports import KnownIdentity
+from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+    from leasehold.cli.connection import Connection
+
+ACTOR = "arn:aws:iam::123456789012:user/ada"
+
+
+class Anything(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Works(BaseJobHandler):
+    @classmethod
+    def payload_model(cls) -> type[Anything]:
+        return Anything
+
+    def handle(self, payload: Anything) -> dict[str, str]:
+        return {"done": "yes"}
+
+
+class Breaks(Works):
+    def handle(self, payload: Anything) -> dict[str, str]:
+        raise NonRetryableError("no \x1b[2Jsuch user")
+
+
+@dataclass
+class Shell:
+    """`run` runs one command as its own process would; `answers` are what its user says when asked."""
+
+    test: LeaseholdTest = field(
+        default_factory=lambda: LeaseholdTest(
+            {"daily_summary": Works, "user_sync": Breaks}, types=[JobType(name="daily_summary", max_attempts=2)]
+        )
+    )
+    answers: list[bool] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.admin = Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
+
+    def open(self, connection: Connection) -> Admin:
+        self.connections.append(connection)
+        # A fresh one each time, as each process has: no figures are kept from the last command.
+        return Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
+
+    def run(self, *arguments: str, stdin: str | None = None) -> Result:
+        # No two commands happen at the same moment, so that records are in order.
+        self.test.clock.advance(timedelta(seconds=1))
+        world = World(open_admin=self.open, clock=self.test.clock, ask=self._ask)
+        return CliRunner().invoke(app, list(arguments), obj=world, input=stdin)
+
+    def ok(self, *arguments: str, stdin: str | None = None) -> str:
+        result = self.run(*arguments, stdin=stdin)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        answer = json.loads(self.ok(*arguments, "--json"))
+        assert isinstance(answer, dict)
+        return answer
+
+    def records(self, target: str | None = None) -> list[str]:
+        """What the audit trail says was done, the oldest first, each checked to be by this operator."""
+        page = self.admin.audit.records(target, limit=100)
+        assert {record.deed.by for record in page.items} <= {ACTOR}
+        return [record.deed.action for record in reversed(page.items)]
+
+    def enqueue(self, job_type: str = "daily_summary", **options: Any) -> str:
+        """A job that a program put there: it leaves no record."""
+        return self.test.queue.enqueue(job_type, {"user": "ada"}, **options).job_id
+
+    def dead_job(self) -> str:
+        job_id = self.enqueue("user_sync")
+        self.test.drain()
+        return job_id
+
+    def done_job(self) -> str:
+        job_id = self.enqueue()
+        self.test.drain()
+        return job_id
+
+    def _ask(self, question: str) -> bool:
+        self.asked.append(question)
+        return self.answers.pop(0)
