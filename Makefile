@@ -32,7 +32,7 @@ PYTHON_READY := .venv/.project-ready
 MINISTACK_READY := .venv-ministack/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup lint types layers test test-fast format demo policies requirements clean
+.PHONY: help setup browser lint types layers test test-fast format demo policies screenshots requirements clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -41,11 +41,24 @@ help:  ## List the commands
 setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
 	@echo "==> ready"
 
-test: setup lint types layers  ## All that CI runs: style, types, layers and every test
+test: setup browser lint types layers  ## All that CI runs: style, types, layers and every test
 	@echo "==> running every test but those on the deployed stacks"
 	@$(PYTEST) -n 2 --dist loadgroup --ignore tests/acceptance --ignore tests/e2e $(ARGS)
 	@echo "==> deploying the stacks to the local AWS and running the tests on them, alone: some of them measure time"
 	@$(PYTEST) tests/acceptance tests/e2e $(ARGS)
+
+# Into the system, so only as root; everybody else is told, and the tests that need it say so and are skipped.
+browser:  ## Find Chromium, which the console is tried in; install it on Debian if this is root
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		! command -v $$name >/dev/null || exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing Chromium, which the console is tried in"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		install() { apt-get install -qq --yes --no-install-recommends chromium >/dev/null; }; \
+		install 2>/dev/null || { apt-get update -qq; install; }; \
+	else \
+		echo "==> no Chromium on the PATH, and it can only be installed as root: the console is not tried in a browser"; \
+	fi
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
 	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)
@@ -73,6 +86,9 @@ demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and a
 policies: $(PYTHON_READY)  ## Write tests/infra/policies anew after rights were meant to change; review the difference
 	@$(BIN)/python -m tests.infra.policy_snapshot
 	@git --no-pager diff --stat -- tests/infra/policies
+
+screenshots: $(PYTHON_READY) browser  ## Take the pictures of the console in docs/console anew
+	@$(BIN)/python -m tests.console.screenshots
 
 COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.13 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements"

@@ -1,12 +1,13 @@
-"""Write the parts of docs/state-machine.md that follow from the transition table.
+"""Write the parts of docs/state-machine.md that follow from the transition table, and docs/openapi.json.
 
     .venv/bin/python docs/generate.py
 
-A test compares the page with what this makes, so that the two cannot drift apart.
+Tests compare them with what this makes, so that they cannot drift apart.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.domain.lifecycle import Transition
 
 PAGE = Path(__file__).parent / "state-machine.md"
+OPENAPI = Path(__file__).parent / "openapi.json"
 _GROUPS = ((WAITING | RUNNING, "not ended"), (WAITING, "waiting"), (ENDED, "ended"))
 
 
@@ -106,3 +108,7 @@ def filled(page: str) -> str:
 if __name__ == "__main__":
     PAGE.write_text(filled(PAGE.read_text()))
     print(f"wrote {PAGE}")
+    from leasehold.api.document import openapi_document
+
+    OPENAPI.write_text(json.dumps(openapi_document(), indent=2) + "\n")
+    print(f"wrote {OPENAPI}")

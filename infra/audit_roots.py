@@ -83,7 +83,7 @@ class AuditRoots(Construct):
         ScheduledStart(
             self,
             "Daily",
-            name=stage.named("audit-root"),
+            name=stage.named("daily-audit-root"),
             description="Keeps the root of all audit trails",
             expression="cron(30 0 * * ? *)",
             function=self.lambda_.function,

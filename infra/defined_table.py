@@ -23,6 +23,7 @@ def defined_table(
     stage: Stage,
     key: kms.IKey | None,
     without: frozenset[Index] = frozenset(),
+    with_old_images: bool = False,
 ) -> dynamodb.Table:
     """On demand, with TTL, point-in-time recovery and a stream; `without` leaves optional indexes out."""
     partition, *sort = definition.key
@@ -38,7 +39,8 @@ def defined_table(
             point_in_time_recovery_enabled=True
         ),
         # The new image, because a stream's filter looks at attributes: `wake` on a job, `resolution` on a letter.
-        stream=dynamodb.StreamViewType.NEW_IMAGE,
+        # What it was before is only asked for by those who tell others what has changed.
+        stream=(dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if with_old_images else dynamodb.StreamViewType.NEW_IMAGE),
         encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else dynamodb.TableEncryption.AWS_MANAGED,
         encryption_key=key,
         deletion_protection=stage.keeps_data,

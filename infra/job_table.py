@@ -21,4 +21,12 @@ class JobTable(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, construct_id)
         without = frozenset() if stage.ended_index else frozenset({ENDED_INDEX})
-        self.table = defined_table(self, JOBS, name="jobs", stage=stage, key=key, without=without)
+        self.table = defined_table(
+            self,
+            JOBS,
+            name="jobs",
+            stage=stage,
+            key=key,
+            without=without,
+            with_old_images=stage.lifecycle_events,
+        )

@@ -10,6 +10,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 
 from infra.alarms import Alarms
+from infra.api import Api
 from infra.audit_roots import AuditRoots
 from infra.code_layer import CodeLayer
 from infra.dashboard import Dashboard
@@ -17,6 +18,7 @@ from infra.data_stack import boundary_of
 from infra.dead_letter_reporter import DeadLetterReporter, dsn_statements
 from infra.dependency_layer import DependencyLayer
 from infra.job_function import JobFunction
+from infra.lifecycle_events import LifecycleEvents
 from infra.paths import ROOT
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
@@ -153,7 +155,7 @@ class QueueStack(Stack):
             key=data.key,
             key_statements=use_key,
         )
-        AuditRoots(
+        roots = AuditRoots(
             self,
             "AuditRoots",
             stage=stage,
@@ -163,6 +165,30 @@ class QueueStack(Stack):
             key=data.key,
             key_statements=use_key,
         )
+        if stage.api is not None:
+            Api(
+                self,
+                "Api",
+                stage=stage,
+                settings=stage.api,
+                layers=layers,
+                environment=without_sentry,
+                jobs=jobs,
+                dead_letters=dead_letters,
+                handlers=handlers,
+                key=data.key,
+                key_statements=use_key,
+            )
+        if stage.lifecycle_events:
+            LifecycleEvents(
+                self,
+                "LifecycleEvents",
+                stage=stage,
+                layers=layers,
+                jobs=jobs,
+                key=data.key,
+                key_statements=use_key,
+            )
         PublishedRegistry(
             self,
             "Registry",
@@ -180,7 +206,7 @@ class QueueStack(Stack):
                 webhook_sender=next((sender.function.function_name for sender in senders), None),
             ),
             schedules=schedules,
-            needs=[self.poller, trigger, *handlers, *senders],
+            needs=[self.poller, trigger, roots, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
         )

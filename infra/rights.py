@@ -116,7 +116,8 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
     return [
         _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem"], SCHEDULE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
-        _on_keys("RunByHand", jobs, ["PutItem"], JOB_PARTITIONS),
+        _move_heads(jobs),
+        _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
     ]
@@ -127,6 +128,7 @@ def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
     return [
         _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], TEMPLATE_AUDIT_PARTITIONS),
+        _move_heads(jobs),
         _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
     ]
@@ -137,6 +139,7 @@ def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatem
     return [
         _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _move_heads(jobs),
     ]
 
 
@@ -230,6 +233,11 @@ def _seats_of(job_type: JobType, stage: Stage) -> list[str]:
     return [scope_partition(scope) for scope in scopes]
 
 
+def _move_heads(jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """The head of a chain moves with every record; the records themselves are only ever put."""
+    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem"], [AUDIT_HEADS])
+
+
 def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """One that is not there is looked for under similar names."""
     return _on_keys("ReadTemplates", jobs, ["GetItem", "Query"], TEMPLATE_PARTITIONS)
@@ -254,3 +262,7 @@ def _on_table(sid: str, table: dynamodb.ITable, actions: Sequence[str]) -> iam.P
 
 def _on_index(sid: str, table: dynamodb.ITable, index: str) -> iam.PolicyStatement:
     return iam.PolicyStatement(sid=sid, actions=["dynamodb:Query"], resources=[f"{table.table_arn}/index/{index}"])
+
+
+# What statements in other files are made with.
+on_index, on_keys, on_table, move_heads = _on_index, _on_keys, _on_table, _move_heads

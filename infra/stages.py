@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from infra.api_settings import ApiSettings
 from leasehold.domain.limits import MAX_SEATS
+from leasehold.settings.api_access import Access
 from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class Stage:
     resources: how many jobs may use each shared resource at once; a type names those it needs in its job.toml.
     ended_index: list ended jobs by type and status, for one more write unit per job.
     wake_by_stream: start due jobs within a second; off, everything runs at the tick or at `poll_interval`.
+    lifecycle_events: tell an EventBridge bus, leasehold-<name>-events, what happens to jobs. Switching it makes the
+        table's stream anew: do it while nothing is due, the tick finds what wakes miss meanwhile.
     poll_interval: below a minute, the tick stays and polls at this interval; None for once a minute.
     poller_concurrency: reserved for the poller: two ticks, a resident, and the wakes of the stream's shards; None for
         no reserve, e.g. in a new account whose whole limit is 10.
@@ -39,6 +43,7 @@ class Stage:
         webhooks. One key, several while one is replaced, or a JSON object with those of each host.
     webhook_ports: that receivers may listen on.
     webhook_concurrency: reserved for the webhook sender, which never runs more at once; None for no reserve.
+    api: the HTTP API, with who has which role in it; None for none.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
     alarm_email: who is told; None for a topic without a subscriber.
     with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
@@ -52,6 +57,7 @@ class Stage:
     concurrency: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict, hash=False)
     wake_by_stream: bool = True
+    lifecycle_events: bool = False
     poll_interval: timedelta | None = None
     poller_concurrency: int | None = 5
     customer_key: bool = False
@@ -62,12 +68,13 @@ class Stage:
     webhook_keys_parameter: str | None = None
     webhook_ports: tuple[int, ...] = (443,)
     webhook_concurrency: int | None = None
+    api: ApiSettings | None = None
     log_retention_days: int = 30
     alarm_email: str | None = None
     with_exercises: bool = False
 
     def __post_init__(self) -> None:
-        problems = list(self._problems())
+        problems = [*self._problems(), *(self.api.problems() if self.api else ())]
         if problems:
             raise ValueError(f"stage {self.name!r} in infra/stages.py: " + " ".join(problems))
 
@@ -127,6 +134,16 @@ STAGES: tuple[Stage, ...] = (
         # Nothing is stored there unless somebody wants to see the reports: put a DSN there, and they are sent.
         sentry_dsn_parameter="/leasehold/local/sentry-dsn",
         webhook_keys_parameter="/leasehold/local/webhook-keys",
+        # Users that somebody makes there have the role that their name begins with.
+        api=ApiSettings(
+            access=Access(
+                roles={
+                    "viewer": ("arn:aws:iam::000000000000:user/viewer*",),
+                    "operator": ("arn:aws:iam::000000000000:user/operator*",),
+                    "admin": ("arn:aws:iam::000000000000:user/admin*", "arn:aws:iam::000000000000:root"),
+                }
+            )
+        ),
         with_exercises=True,
     ),
 )

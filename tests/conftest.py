@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 REGION = "us-east-1"
 # What is slow to set up is set up once: all tests of these folders go to the same process, with `--dist loadgroup`.
-GROUPS = {"tests/infra/": "infra", "tests/e2e/": "local-aws", "tests/acceptance/": "local-aws"}
+GROUPS = {
+    "tests/api/test_fuzz.py": "fuzz",
+    "tests/infra/": "infra",
+    "tests/e2e/": "local-aws",
+    "tests/acceptance/": "local-aws",
+}
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -74,7 +74,7 @@ def test_a_role_may_use_what_it_suffices_for_and_nothing_else(
     job = "019b76da-a800-8000-8297-4bcd6baa9455"
     named = path.format(job_id=job, run_id=f"{job}.1", name="none", group_id="none", job_type="none")
     authorizer = iam(HELD[held]) if kind == "arn" else token(groups=GROUPS[held])
-    body = None if method == "GET" else {}
+    body: dict[str, str] | None = None if method == "GET" else {}
 
     answer = apis[kind].send(f"{method} {named}", body, authorizer=authorizer)
 

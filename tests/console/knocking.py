@@ -50,6 +50,16 @@ class Door:
         finally:
             connection.close()
 
+    def document(
+        self, method: str, path: str, headers: Mapping[str, str | None], body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What it answers to a request that it should let in."""
+        answer = self.knock(method, path, headers, None if body is None else json.dumps(body))
+        assert answer.status in {200, 201}, answer.body
+        document = json.loads(answer.body)
+        assert isinstance(document, dict)
+        return document
+
     def cookie(self) -> str:
         path = self.server.url.removeprefix(self.server.address)
         return self.knock("GET", path).headers["Set-Cookie"].partition(";")[0]

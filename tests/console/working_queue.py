@@ -30,12 +30,12 @@ _LOOK_EVERY_SECONDS = 0.05
 
 
 class WorkingQueue:
-    """Types: `greet` completes; `charge` fails, with two attempts, until it is `repaired`; `slow` waits for `let_go`."""
+    """Types: `greet` completes; `charge` fails, with two attempts, until `repaired`; `slow` waits for `let_go`."""
 
     def __init__(self) -> None:
         self.repaired = threading.Event()
         self.let_go = threading.Event()
-        self.parts = Parts(store=Store(MemoryTable()), identity=KnownIdentity(OPERATOR))
+        self.parts = Parts(store=Store(MemoryTable("leasehold-dev-jobs")), identity=KnownIdentity(OPERATOR))
         self.queue = Queue(self.parts)
         self.operator = Operator(self.parts)
         types = (
@@ -45,14 +45,14 @@ class WorkingQueue:
             delivery_type(),
         )
         self.operator.publish(Registry(types={each.name: each for each in types}))
-        handlers = {
+        self.handlers = {
             "charge": handler_that(self._charge),
             "greet": handler_that(lambda context: {"greeted": True}),
             "slow": handler_that(lambda context: self.let_go.wait(20)),
             DELIVERY: handler_that(lambda context: None),
         }
         # Handlers run in threads, where no time limit can be enforced.
-        self._worker = Worker(self.parts, handlers, worker_id="worker-1", limit_time=False)
+        self._worker = Worker(self.parts, self.handlers, worker_id="worker-1", limit_time=False)
         self._poller = Poller(self.parts, self, worker_id="poller-1")
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)

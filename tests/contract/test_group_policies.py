@@ -192,6 +192,19 @@ def test_a_cancel_says_why_and_a_second_one_changes_nothing(world: World) -> Non
         world.queue.groups.cancel("import", reason="")
 
 
+def test_a_cancel_leaves_one_record_of_who_did_it_and_none_for_each_member(world: World) -> None:
+    make(world, 3, mode="parallel")
+    world.claim()
+    world.queue.groups.cancel("import", reason="wrong file")
+    run_out(world)
+
+    (record,) = world.store.audits.recent(limit=9).records
+
+    assert (record.deed.target, record.deed.action) == ("group#import", "cancel")
+    assert (record.deed.by, record.deed.reason) == (world.parts.identity.actor(), "wrong file")
+    assert record.is_sound
+
+
 def test_a_group_that_has_ended_cannot_be_cancelled(world: World) -> None:
     make(world, 1)
     run_out(world)

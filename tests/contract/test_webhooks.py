@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Outcome, Skip, Snooze
+from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
 from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError
 from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.limits import OnFull
 from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
+from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.deliveries import DeliveryState
 from leasehold.engine.telemetry import Event
 from tests.contract.world import TYPES
@@ -265,3 +266,29 @@ def test_an_operator_can_hold_deliveries_back_and_have_one_sent_again(world: Wor
     assert world.work() == ["completed"]
     assert world.job(again.job_id).shard == SYSTEM_SHARD
     assert world.told[0] == world.told[1]
+
+
+def test_members_that_their_group_skips_are_told_as_skipped_and_counted_all_the_same(world: World) -> None:
+    members = [NewJob(job="report", webhook=URL if n else None) for n in range(4)]
+    world.queue.groups.create(members, group_id="import", on_failure="skip_remaining")
+    world.script.then(NonRetryableError("broken"))
+    for _ in range(8):
+        world.work()
+
+    group = world.queue.groups.get("import")
+
+    assert (group.state, group.failed, group.skipped) == ("failed", 1, 3)
+    assert [event for event, _ in told(world)] == ["job.run.skipped"] * 3
+
+
+def test_deliveries_wait_in_the_lanes_of_the_first_shard_however_many_there_are(world: World) -> None:
+    world.operator.publish(Registry(types={**world.types, DELIVERY: delivery_type()}, shards=3))
+    made = [enqueue(world) for _ in range(6)]
+    for _ in range(4):
+        world.clock.advance(timedelta(seconds=6))
+        world.work()
+
+    assert {world.job(job_id).status for job_id in made} == {JobStatus.COMPLETED}
+    assert len(world.told) == 6
+    (delivery,) = world.queue.webhooks.deliveries(made[0])
+    assert world.job(delivery.delivery_id).key.pk == "job#4095"

@@ -82,8 +82,8 @@ def test_a_change_of_a_template_costs_its_item_and_its_record(deployed: RealQueu
     deleted = meter.during(lambda: templates.delete("other"))
 
     assert [(each.writes, each.write_units) for each in (created, updated, same, deleted)] == [
-        (1, 4),
-        (1, 4),
+        (1, 8),
+        (1, 8),
         (0, 0),
-        (1, 4),
+        (1, 8),
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONGER_THAN_A_DEAD_CALLER = timedelta(minutes=10)
 
 
-class _Caller:
+class Caller:
     """Calls a healthy handler, while a poller finds what is due; by a call that counts like every other."""
 
     def __init__(self, process: Process) -> None:
@@ -53,7 +53,7 @@ class _Caller:
 
 def _run(job_type: str, mode: str = "result", timeout: timedelta = timedelta(minutes=1)) -> Any:
     def act(process: Process, _prepared: object) -> object:
-        process.parts.caller = _Caller(process)
+        process.parts.caller = Caller(process)
         try:
             return process.queue.run_now(job_type, {"mode": mode}, timeout=timeout)
         except (DirectRunError, DirectRunTimeoutError) as error:

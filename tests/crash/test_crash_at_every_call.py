@@ -9,6 +9,7 @@ import pytest
 
 from tests.crash import (
     administering,
+    asking,
     breaking,
     direct_running,
     enqueueing,
@@ -38,6 +39,7 @@ SCENARIOS = (
     *administering.SCENARIOS,
     *breaking.SCENARIOS,
     *direct_running.SCENARIOS,
+    *asking.SCENARIOS,
     *telling.SCENARIOS,
     *templating.SCENARIOS,
     *grouping.SCENARIOS,

@@ -105,6 +105,18 @@ def block_with(text: str) -> str:
     return next(block for block in code_blocks("README.md", "python") if text in block)
 
 
+def test_the_group_of_the_readme_runs_in_order_and_is_made_once(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
+    deployed.register("daily_summary", shown["DailySummaryHandler"])
+    exec(block_with("groups.create"), shown)
+
+    assert (shown["made"].created, shown["again"].created, shown["progress"].left) == (True, False, 3)
+    assert deployed.drain()["completed"] == 4
+    group = deployed.queue.groups.get(shown["made"].group_id)
+    assert (group.state, group.completed) == ("completed", 3)
+    assert group.callback_job_id is not None
+    assert deployed.queue.get(group.callback_job_id).payload == {"user": "team", "group": group.progress}
+
+
 def test_the_direct_run_of_the_readme_is_answered_and_makes_no_job(
     deployed: LeaseholdTest, shown: dict[str, Any]
 ) -> None:
@@ -146,7 +158,7 @@ def test_the_circuit_breakers_example_of_a_users_test_passes(shown: dict[str, An
 
 
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 9
+    assert len(code_blocks("README.md", "python")) == 10
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

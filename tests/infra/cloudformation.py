@@ -21,6 +21,7 @@ _ARNS = {
     "AWS::KMS::Key": ("kms", "key/", None),
     "AWS::Lambda::Function": ("lambda", "function:", "FunctionName"),
     "AWS::Logs::LogGroup": ("logs", "log-group:", "LogGroupName"),
+    "AWS::S3::Bucket": ("s3", "", "BucketName"),
     "AWS::SNS::Topic": ("sns", "", "TopicName"),
     "AWS::SQS::Queue": ("sqs", "", "QueueName"),
     "AWS::IAM::Role": ("iam", "role/", "RoleName"),
@@ -68,6 +69,8 @@ class Resolver:
 
     def _arn(self, name: str) -> str:
         service, prefix, _ = _ARNS[self._resources[name]["Type"]]
+        if service == "s3":
+            return f"arn:aws:s3:::{self._physical_name(name)}"
         region = "" if service == "iam" else REGION
         return f"arn:aws:{service}:{region}:{ACCOUNT}:{prefix}{self._physical_name(name)}"
 

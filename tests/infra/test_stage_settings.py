@@ -67,9 +67,35 @@ def rare() -> Template:
             sentry_dsn_parameter="/leasehold/rare/sentry-dsn",
             alarm_email="ops@example.com",
             ended_index=False,
+            lifecycle_events=True,
+            concurrency=50,
+            resources={"gpu": 2},
             shards=4,
         )
     )[1]
+
+
+def test_a_bus_of_its_own_is_told_what_happens_to_jobs_and_nothing_else(rare: Template) -> None:
+    rare.has_resource_properties("AWS::Events::EventBus", {"Name": "leasehold-rare-events"})
+    (mapping,) = [
+        each["Properties"]
+        for each in rare.find_resources("AWS::Lambda::EventSourceMapping").values()
+        if "lifecycle" in json.dumps(each["Properties"]["FunctionName"]).lower()
+    ]
+    pattern = json.loads(mapping["FilterCriteria"]["Filters"][0]["Pattern"])
+    assert pattern["dynamodb"]["Keys"]["PK"]["S"] == ["job", {"prefix": "job#"}]
+    assert "ReportBatchItemFailures" in mapping["FunctionResponseTypes"]
+
+
+def test_without_the_setting_there_is_no_bus(quiet: tuple[Template, Template]) -> None:
+    quiet[1].resource_count_is("AWS::Events::EventBus", 0)
+
+
+def test_the_limits_of_a_stage_are_published(rare: Template) -> None:
+    (registry,) = rare.find_resources("Custom::LeaseholdRegistry").values()
+    published = json.dumps(registry["Properties"]["Registry"]).replace("\\", "")
+    assert '"concurrency": 50' in published
+    assert '"resources": {"gpu": 2}' in published
 
 
 def test_the_poller_is_told_its_interval(rare: Template) -> None:

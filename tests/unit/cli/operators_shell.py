@@ -55,12 +55,16 @@ class Shell:
     answers: list[bool] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
+    # What opening the queue ends in, where it fails.
+    failure: BaseException | None = None
 
     def __post_init__(self) -> None:
         self.admin = Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
 
     def open(self, connection: Connection) -> Admin:
         self.connections.append(connection)
+        if self.failure is not None:
+            raise self.failure
         # A fresh one each time, as each process has: no figures are kept from the last command.
         return Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
 

@@ -91,7 +91,7 @@ def test_a_taken_dedup_key_answers_with_the_job_that_holds_it_and_leaves_no_reco
         (["daily_summary", "--dedup-window", "day"], 2, "invalid_option"),
         (["daily_summary", "--max-attempts", "0"], 2, "invalid_option"),
         (["daily_summary", "--max-attempts", "many"], 2, "usage"),
-        ([], 2, "invalid_option"),
+        ([], 2, "invalid_job_type"),
     ],
 )
 def test_what_cannot_be_accepted_makes_no_job(shell: Shell, arguments: list[str], exit_code: int, code: str):

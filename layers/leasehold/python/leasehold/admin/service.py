@@ -22,6 +22,11 @@ class Admin:
         self.audit = Auditor(parts)
         self._parts = parts
 
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, for surfaces that build on it."""
+        return self._parts
+
     def acting_as(self, identity: Identity) -> Admin:
         """The same service for somebody else, whom a surface has authenticated."""
         return Admin(self._parts.acting_as(identity))

@@ -107,7 +107,8 @@ class Application:
         if caller.role is None:
             raise NotAllowedError(caller.identity.actor(), None, None)
         allowed = [each.method for each in OPERATIONS if _pattern(each).fullmatch(path)]
-        if allowed:
+        # A name in the path that cannot be one, by its characters, is a thing that is not there.
+        if allowed and method not in allowed:
             raise MethodNotAllowedError(method, path, allowed)
         raise UnknownRouteError(method, path)
 

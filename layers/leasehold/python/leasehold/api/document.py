@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from functools import cache
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,10 +28,10 @@ _ALWAYS = {
     400: "The request cannot be read, or a value in it cannot be accepted",
     401: "Nobody knows who calls",
     403: "The caller's role does not suffice",
+    404: "There is no such thing",
     429: "Too many requests",
     503: "The store did not answer; try again",
 }
-_OF_ONE_THING = {404: "There is no such thing"}
 _OF_ACTIONS = {
     409: "The state of things does not allow it",
     413: "The body or the payload is too large",
@@ -78,6 +79,7 @@ def openapi_document() -> dict[str, Any]:
     made: dict[str, Any] = json.loads(text)
     for operation in OPERATIONS:
         _tidy(made["paths"][operation.path][operation.method.lower()], operation)
+    made["components"]["responses"] = {_problem_name(status): told for status, told in _problems().items()}
     made["components"]["securitySchemes"] = _SECURITY
     made["security"] = [{name: []} for name in _SECURITY]
     _drop_unused(made)
@@ -135,8 +137,6 @@ def _responses(operation: Operation) -> dict[int, dict[str, Any]]:
         for status, name in operation.answers.items()
     }
     problems = dict(_ALWAYS)
-    if "{" in operation.path:
-        problems |= _OF_ONE_THING
     if operation.body is not None:
         problems |= _OF_ACTIONS
     told = {
@@ -148,7 +148,12 @@ def _responses(operation: Operation) -> dict[int, dict[str, Any]]:
 
 def _tidy(described: dict[str, Any], operation: Operation) -> None:
     """Powertools knows a query's names, and its model knows the rest."""
-    described["responses"] = dict(sorted(described["responses"].items()))
+    described["responses"] = {
+        status: answer
+        if int(status) in operation.answers
+        else {"$ref": f"#/components/responses/{_problem_name(status)}"}
+        for status, answer in sorted(described["responses"].items())
+    }
     template = "#/components/schemas/{model}"
     taken = operation.query.model_json_schema(ref_template=template)["properties"] if operation.query else {}
     for parameter in described.get("parameters", []):
@@ -157,6 +162,15 @@ def _tidy(described: dict[str, Any], operation: Operation) -> None:
         )
         parameter["schema"] = _without_null(schema)
         parameter["required"] = bool(parameter["in"] == "path")
+
+
+def _problem_name(status: int | str) -> str:
+    return HTTPStatus(int(status)).phrase.replace(" ", "")
+
+
+def _problems() -> dict[int, dict[str, Any]]:
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": text, "content": content} for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

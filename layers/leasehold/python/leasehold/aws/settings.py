@@ -51,6 +51,11 @@ class Settings:
         )
 
 
+def bus_from_environment() -> str:
+    """The bus that lifecycle events go to; only the function that tells it knows one."""
+    return _required(variables.EVENT_BUS, os.environ)
+
+
 def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
     value = given.get(name)
     if not value:

@@ -10,6 +10,7 @@ from leasehold.cli.demo import demo
 from leasehold.cli.front import Front
 from leasehold.cli.operating import (
     audit,
+    console,
     control,
     dead_letters,
     enqueue,
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.add_typer(status.app)
 app.add_typer(top.app)
+app.add_typer(console.app)
 app.add_typer(jobs.app)
 app.add_typer(job.app, name="job", rich_help_panel=LOOK)
 app.add_typer(audit.app, name="audit", rich_help_panel=LOOK)

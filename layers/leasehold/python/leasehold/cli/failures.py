@@ -31,7 +31,7 @@ _NEXT = {
     "template_exists": "leasehold templates show NAME",
     "not_deployed": "check --stage, or deploy the stacks",
     "store_error": "check --stage, --region and --profile, and that these credentials may use the tables",
-    "store_unavailable": "check --region and --endpoint-url, then try again",
+    "store_unavailable": "check the credentials (--profile), --region and --endpoint-url, then try again",
     "aws_error": "check --profile and --region; `aws sts get-caller-identity` must answer",
     "unexpected_error": f"this is a mistake in Leasehold: please report it, with what {DEBUG}=1 shows",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -40,7 +41,13 @@ class Front(TyperGroup):
             return run(args=args)
         given = sys.argv[1:] if args is None else list(args)
         try:
-            sys.exit(run(args=given))
+            exit_code = run(args=given)
+            sys.stdout.flush()
+            sys.exit(exit_code)
+        except BrokenPipeError:
+            # Whoever read along has seen enough. What is left would be complained about at the end of the process.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(exits.UNEXPECTED)
         except UsageError as error:
             sys.exit(_tell_usage(error, as_json="--json" in given))
         except typer.Abort:

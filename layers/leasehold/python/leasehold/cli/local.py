@@ -30,6 +30,7 @@ def up(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
     with _told_errors():
         running = _local_aws(root).up(port)
         print(f"the local AWS listens on {running.endpoint} (process {running.pid})")
+        print("what is deployed there can be seen in a browser: leasehold console --local")
 
 
 @app.command()
@@ -47,6 +48,7 @@ def deploy(
         aws = _local_aws(root)
         changed = deploy_stacks(aws, aws.up(port), say=progress.say, hear=progress.hear, force=force)
         progress.say("deployed" if changed else "what is deployed is up to date")
+        progress.say("to see it in a browser: leasehold console --local")
 
 
 @app.command()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 
-def console_of(parts: Parts, *, name: str, port: int = DEFAULT_PORT) -> ConsoleServer:
+def console_of(parts: Parts, *, port: int = DEFAULT_PORT) -> ConsoleServer:
     """Acts in the name of the parts' own identity: that of the operator who started it."""
+    # As operators call it: the stage, where the table has the name that the stacks give it.
+    name = parts.store.table.name.removeprefix("leasehold-").removesuffix("-jobs")
     return ConsoleServer(ApiBackend(parts), parts.identity, name=name, port=port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
@@ -20,6 +21,8 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
 _LOGGER = logging.getLogger("leasehold.console")
 _SILENT_FOR_SECONDS = 60
+# How long a stop takes at most.
+_LOOK_EVERY_SECONDS = 0.05
 
 
 class ConsoleServer:
@@ -36,6 +39,7 @@ class ConsoleServer:
                 "the console", f"port {port} cannot be used ({error.strerror})", "Choose another: --port 0 finds one."
             ) from None
         self.port: int = self._server.server_address[1]
+        self.name = name
         self._guard = Guard(port=self.port)
         self._server.console = Console(guard=self._guard, backend=backend, identity=identity, name=name)
         self._thread: threading.Thread | None = None
@@ -51,7 +55,7 @@ class ConsoleServer:
 
     def serve_forever(self) -> None:
         try:
-            self._server.serve_forever()
+            self._server.serve_forever(_LOOK_EVERY_SECONDS)
         finally:
             self._server.server_close()
 
@@ -69,6 +73,11 @@ class ConsoleServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     console: Console
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        # Browsers hang up on what they no longer need.
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            _LOGGER.exception("the console lost a request")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -111,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     def version_string(self) -> str:
         return "leasehold"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         # The first request carries the token: it is in no log.
         return
 

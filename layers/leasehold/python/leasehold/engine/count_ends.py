@@ -137,8 +137,9 @@ def tell_change(before: Group, after: Group, parts: Parts) -> None:
     """Log what became of a group, if its state changed."""
     if after.state is before.state:
         return
-    event = Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING
-    parts.telemetry.event(event, **after.progress, reason=after.reason)
+    parts.telemetry.event(
+        Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason
+    )
     if after.callback_job_id is not None:
         parts.telemetry.event(
             Event.JOB_ENQUEUED,

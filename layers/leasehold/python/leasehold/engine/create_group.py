@@ -83,7 +83,7 @@ def _fill(group: Group, members: Sequence[Job], parts: Parts) -> Group:
     tries = 0
     while group.state is GroupState.CREATING and group.made < group.total:
         parts.deployment.refuse_if_halted()
-        batch = _batch(members[group.made :])
+        batch = _batch(members[group.made : group.made + _MEMBERS_AT_ONCE])
         now = parts.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
         try:
@@ -141,9 +141,10 @@ def _current(group: Group, parts: Parts) -> Group:
 
 
 def _batch(members: Sequence[Job]) -> list[Job]:
+    """The first of them that fit into a transaction."""
     batch: list[Job] = []
     size = 0
-    for job in members[:_MEMBERS_AT_ONCE]:
+    for job in members:
         size += len(job.payload_text.encode())
         if batch and size > _BYTES_AT_ONCE:
             break

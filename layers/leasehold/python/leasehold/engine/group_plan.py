@@ -160,12 +160,20 @@ def _by(request: JobRequest, group: Group) -> JobRequest:
 def _said(request: JobRequest) -> bytes:
     """What the request says. What it leaves out is left out, so that options to come do not make it another one."""
     said = {
-        each.name: str(getattr(request, each.name))
+        each.name: _text(getattr(request, each.name))
         for each in fields(request)
         if each.name not in _NOT_CONTENT and getattr(request, each.name) != each.default
     }
     said.pop("dedup_window", None)
     return json.dumps(said, sort_keys=True).encode()
+
+
+def _text(value: object) -> str:
+    """Not checked yet: it may be anything, such as a number of so many digits that Python writes none of them."""
+    try:
+        return str(value)
+    except ValueError:
+        return type(value).__name__
 
 
 def _parse[E: StrEnum](kind: type[E], value: object, what: str) -> E:

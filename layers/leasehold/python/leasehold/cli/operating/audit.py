@@ -34,7 +34,7 @@ def list_records(
     cursor: Cursor = None,
 ) -> None:
     """List audit records, the newest first, of one target or all."""
-    from leasehold.admin.deed_documents import audit_document
+    from leasehold.admin.documents import audit_document
     from leasehold.cli.operating.columns import AUDIT
 
     fetch = partial(session.admin.audit.records, _named(target))
@@ -50,7 +50,7 @@ def verify(session: Session, *, target: _Target = None) -> None:
     with session.out.progress("verifying") as progress:
         for name, flaws in session.admin.audit.verify(_named(target)):
             checked += 1
-            progress(checked, 0)
+            progress(checked, None)
             if flaws:
                 flawed.append(trail_document(name, flaws))
     if session.out.as_json:

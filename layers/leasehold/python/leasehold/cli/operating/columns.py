@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.cli.terminal.cells import NOTHING, cell, length, priority_name
+from leasehold.cli.terminal.cells import NOTHING, cell, length, priority_name, relative
 from leasehold.cli.terminal.tables import Column
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from leasehold.domain.resource_documents import Document
 
 
@@ -15,8 +17,9 @@ def _attempts(document: Document) -> str:
     return f"{document.get('attempts', 0)}/{document.get('max_attempts', NOTHING)}"
 
 
-def _when(document: Document) -> str:
-    return cell(document.get("ended_at") or document.get("due_at") or document.get("scheduled_for"))
+def _when(document: Document) -> object:
+    """When it ended, or is due."""
+    return document.get("ended_at") or document.get("due_at") or document.get("scheduled_for")
 
 
 def _priority(document: Document) -> str:
@@ -50,17 +53,21 @@ def _group_done(document: Document) -> str:
     return f"{total - left}/{total}"
 
 
-JOBS = (
-    Column("job", "job_id", rank=0),
-    Column("type", "job_type", rank=0),
-    Column("status", "status", rank=0),
-    Column("due or ended", _when, rank=1),
-    Column("attempts", _attempts, rank=3),
-    Column("priority", _priority, rank=4),
-    Column("held by", "held_by", rank=5),
-    Column("key", "dedup_key", rank=6),
-    Column("error", "error", rank=2, stretches=True),
-)
+def job_columns(now: datetime) -> tuple[Column, ...]:
+    return (
+        Column("job", "job_id", rank=0),
+        Column("type", "job_type", rank=0),
+        Column("status", "status", rank=0),
+        Column("when", lambda document: relative(_when(document), now), rank=1),
+        Column("due or ended", lambda document: cell(_when(document)), rank=3),
+        Column("attempts", _attempts, rank=4),
+        Column("priority", _priority, rank=5),
+        Column("held by", "held_by", rank=6),
+        Column("key", "dedup_key", rank=7),
+        Column("error", "error", rank=2, stretches=True),
+    )
+
+
 RUNS = (
     Column("run", "attempt", rank=0),
     Column("status", "status", rank=0),

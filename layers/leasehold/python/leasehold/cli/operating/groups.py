@@ -49,11 +49,12 @@ def members(
 ) -> None:
     """List the jobs of a group, the last member first."""
     from leasehold.admin.filters import JobFilter
-    from leasehold.cli.operating.columns import JOBS
+    from leasehold.cli.operating.columns import job_columns
     from leasehold.domain.documents import job_summary
 
     fetch = partial(session.admin.read.jobs, JobFilter(group_id=group_id))
-    list_pages(fetch, job_summary, JOBS, session.out, limit=limit, cursor=cursor, everything=everything)
+    columns = job_columns(session.now())
+    list_pages(fetch, job_summary, columns, session.out, limit=limit, cursor=cursor, everything=everything)
 
 
 @command(app, "cancel", example="leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")

@@ -49,7 +49,7 @@ def jobs(
 ) -> None:
     """List jobs, the newest first. All filters that are given must hold."""
     from leasehold.admin.filters import JobFilter
-    from leasehold.cli.operating.columns import JOBS
+    from leasehold.cli.operating.columns import job_columns
     from leasehold.cli.times import past_moment
     from leasehold.domain.documents import job_summary
 
@@ -68,4 +68,4 @@ def jobs(
         template=template,
     )
     fetch = partial(session.admin.read.jobs, wanted)
-    list_pages(fetch, job_summary, JOBS, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)

@@ -9,10 +9,10 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from leasehold.cli.operating.columns import JOBS
+from leasehold.cli.operating.columns import job_columns
 from leasehold.cli.operating.overview import TYPES, headlines, live_overview, rows_by_type
 from leasehold.cli.terminal.cells import clean, length, short_time
-from leasehold.cli.terminal.tables import fitting, make_table
+from leasehold.cli.terminal.tables import fitting_table, make_table
 from leasehold.domain.errors import StoreError
 
 if TYPE_CHECKING:
@@ -64,28 +64,29 @@ def render(document: Document, now: datetime, console: Console, *, trouble: str 
     if trouble:
         parts.append(Text(f"{trouble}; trying again", style="bold red"))
     parts += [Text(line, style=style) for line, style in headlines(document, now)]
-    parts += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")))
+    parts += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")), console.width)
     parts += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
     running = cast("dict[str, Any]", document["running"])
     if running["items"]:
         more = "+" if "cursor" in running else ""
         parts += [
             Text(f"\nrunning: {len(running['items'])}{more}", style="bold"),
-            _table(JOBS, running["items"], console),
+            _table(job_columns(now), running["items"], console),
         ]
     return Group(*parts)
 
 
-def _last_hour(hour: dict[str, Any] | None) -> list[RenderableType]:
+def _last_hour(hour: dict[str, Any] | None, width: int) -> list[RenderableType]:
     if hour is None:
         return []
     ended = [sum(minute["ended"].values()) for minute in hour["minutes"]]
-    line = f"ended in the last hour: {sum(ended):,}  {sparkline(ended)}"
+    line = f"ended in the last hour: {sum(ended):,}"
     lateness = hour.get("lateness")
     if lateness:
         late = {name: length(timedelta(seconds=lateness[name])) for name in ("median", "p95")}
-        line += f"  started late by {late['median']} (median), {late['p95']} (p95)"
-    return [Text(line)]
+        line += f"; started late by {late['median']} (median), {late['p95']} (p95)"
+    # The latest minutes, where there is no room for all.
+    return [Text(line), Text(f"▕{sparkline(ended[-(width - 2) :])}▏", no_wrap=True)]
 
 
 def sparkline(values: Sequence[int]) -> str:
@@ -100,8 +101,6 @@ def sparkline(values: Sequence[int]) -> str:
 
 def _table(columns: Sequence[Column], documents: Sequence[Document], console: Console) -> RenderableType:
     rows = [[column.text(each) for column in columns] for each in documents]
-    kept = fitting(columns, rows, console.width)
-    if kept is None:
-        # Narrower than an id: what is always shown, and cut.
-        kept = [at for at, column in enumerate(columns) if not column.rank]
-    return make_table([columns[each] for each in kept], [[row[each] for each in kept] for row in rows])
+    # Narrower than an id: the fields that are always shown, cut short.
+    always = [at for at, column in enumerate(columns) if not column.rank]
+    return fitting_table(columns, rows, console.width) or make_table(columns, rows, dict.fromkeys(always, 10))

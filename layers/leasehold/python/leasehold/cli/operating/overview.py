@@ -32,7 +32,7 @@ TYPES = (
     Column("oldest due", "oldest", rank=1),
     *(
         Column(str(status).replace("_", " "), str(status), rank=rank)
-        for status, rank in zip(JobStatus, (2, 2, 4, 3, 3, 5), strict=True)
+        for status, rank in zip(JobStatus, (2, 2, 4, 3, 2, 5), strict=True)
     ),
 )
 

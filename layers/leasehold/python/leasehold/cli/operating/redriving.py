@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from leasehold.admin.acting import LettersWanted
-from leasehold.admin.deed_documents import redriven_document
+from leasehold.admin.documents import redriven_document
 from leasehold.admin.letters import LetterFilter
 from leasehold.cli import exits
 from leasehold.cli.operating.columns import LETTERS

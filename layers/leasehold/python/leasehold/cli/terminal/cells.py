@@ -20,9 +20,9 @@ def clean(text: str) -> str:
 
 
 def cell(value: object) -> str:
+    if value is None or value in ("", [], {}):
+        return NOTHING
     match value:
-        case None | "" | [] | {}:
-            return NOTHING
         case bool():
             return "yes" if value else "no"
         case str() if is_time(value):
@@ -54,6 +54,16 @@ def ago(text: object, now: datetime) -> str:
     if not isinstance(text, str):
         return NOTHING
     return f"{length(max(now - datetime.fromisoformat(text), timedelta(0)))} ago"
+
+
+def relative(text: object, now: datetime) -> str:
+    """
+    >>> relative("2026-11-15T09:30:00.000Z", datetime.fromisoformat("2026-11-15T07:30:00Z"))
+    'in 2h'
+    """
+    if isinstance(text, str) and datetime.fromisoformat(text) > now:
+        return f"in {length(datetime.fromisoformat(text) - now)}"
+    return ago(text, now)
 
 
 def length(duration: timedelta) -> str:

@@ -56,12 +56,20 @@ class Output:
         show_table(columns, documents, self.console)
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """A bar for bulk work, where somebody can see it: call what it gives with how many of how many are done."""
+    def progress(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
+        """A bar for bulk work, where somebody can see it: call what it gives with how many of how many are done.
+
+        Whoever interrupts the work is told how far it came: what was done stays done.
+        """
         from rich.console import Console
         from rich.progress import Progress
 
         console = Console(file=sys.stderr)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
             task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            try:
+                yield lambda done, total: bar.update(task, completed=done, total=total)
+            except KeyboardInterrupt:
+                bar.stop()
+                self.hint(f"Interrupted while {title}: {bar.tasks[0].completed:,.0f} done. Run it again to go on.")
+                raise

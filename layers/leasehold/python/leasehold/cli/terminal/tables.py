@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,49 +54,51 @@ def show_table(columns: Sequence[Column], documents: Sequence[Document], console
     if not console.is_terminal:
         _print_plain([[column.title for column in columns], *rows], console)
         return
-    kept = fitting(columns, rows, console.width)
-    if kept is None:
+    table = fitting_table(columns, rows, console.width)
+    if table is None:
         _print_blocks(columns, rows, console)
     else:
-        console.print(make_table([columns[each] for each in kept], [[row[each] for each in kept] for row in rows]))
+        console.print(table)
 
 
-def make_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str | None = None) -> Table:
+def fitting_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> Table | None:
+    """A table of the columns that there is room for; None if not even those that are always shown fit."""
+    widths = fitting(columns, rows, width)
+    return None if widths is None else make_table(columns, rows, widths)
+
+
+def make_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Mapping[int, int]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", title=title)
-    for column in columns:
-        table.add_column(
-            column.title,
-            no_wrap=True,
-            overflow="ellipsis" if column.stretches else "fold",
-            ratio=1 if column.stretches else None,
-        )
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for at, width in widths.items():
+        table.add_column(columns[at].title, no_wrap=True, overflow="ellipsis", width=width)
     for row in rows:
-        table.add_row(*[Text(each, style=STATUS_STYLES.get(each, "")) for each in row])
+        table.add_row(*[Text(row[at], style=STATUS_STYLES.get(row[at], "")) for at in widths])
     return table
 
 
-def fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """Which columns there is room for; None if not even those that are always shown fit."""
+def fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> dict[int, int] | None:
+    """The columns that there is room for, each with its width."""
     from rich.cells import cell_len
 
-    needed = [max(cell_len(each) for each in (column.title, *cells)) for column, cells in _by_column(columns, rows)]
-    least = [
-        min(needs, _LEAST_STRETCH) if column.stretches else needs for column, needs in zip(columns, needed, strict=True)
+    needed = [
+        max(cell_len(each) for each in (column.title, *(row[at] for row in rows))) for at, column in enumerate(columns)
     ]
-    kept = list(range(len(columns)))
-    while sum(least[each] + _GAP for each in kept) - _GAP > width:
-        droppable = [each for each in kept if columns[each].rank]
+    least = {
+        at: min(needed[at], _LEAST_STRETCH) if column.stretches else needed[at] for at, column in enumerate(columns)
+    }
+    while (left := width - sum(each + _GAP for each in least.values()) + _GAP) < 0:
+        droppable = [at for at in least if columns[at].rank]
         if not droppable:
             return None
-        kept.remove(max(droppable, key=lambda each: (columns[each].rank, each)))
-    return kept
-
-
-def _by_column(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[tuple[Column, list[str]]]:
-    return [(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
+        del least[max(droppable, key=lambda at: (columns[at].rank, at))]
+    for at, width_so_far in least.items():
+        more = min(left, needed[at] - width_so_far)
+        least[at] += more
+        left -= more
+    return least
 
 
 def _print_plain(lines: Sequence[Sequence[str]], console: Console) -> None:
@@ -112,5 +114,5 @@ def _print_blocks(columns: Sequence[Column], rows: Sequence[Sequence[str]], cons
     for row in rows:
         for column, value in zip(columns, row, strict=True):
             if value != "-":
-                console.print(f"{column.title}: {value}", markup=False, highlight=False)
+                console.print(f"{column.title}: {value}", markup=False, highlight=False, soft_wrap=True)
         console.print()

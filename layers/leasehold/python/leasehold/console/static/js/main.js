@@ -24,16 +24,18 @@ const PAGES = [
   { name: "control", label: "Control", key: "c", page: control },
   { name: "audit", label: "Audit", key: "a", page: audit },
 ];
+const HALT_KEPT_MILLIS = 10_000;
 const at = (id) => document.getElementById(id);
 
 let view = null;
 let session = null;
 let quietly = 0;
+let haltSeenAt = 0;
 
 const refresher = new Refresher({
   button: at("pause-refresh"),
   updated: at("updated"),
-  update: () => Promise.all([view?.update(), showHalt()]),
+  update: () => Promise.all([view?.update(), Date.now() - haltSeenAt > HALT_KEPT_MILLIS ? showHalt() : null]),
   every: () => view?.page.every,
 });
 
@@ -47,9 +49,18 @@ function say(text, isDeed = false) {
 
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name, id] = path.split("/").map(decodeURIComponent);
+  const [name, id] = path.split("/").map(decoded);
   const found = PAGES.find((each) => each.name === (name || "overview"));
   return { found, page: id && found?.one ? found.one : found?.page, params: id ? { id } : {}, query: query ?? "" };
+}
+
+// An address that somebody typed may be anything.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 async function navigate(isFirst = false) {
@@ -60,7 +71,7 @@ async function navigate(isFirst = false) {
   }
   view?.leave();
   refresher.stop();
-  view = new View(page, { params, query, main: at("main"), say, seen: (isGood) => refresher.seen(isGood) });
+  view = new View(page, { params, query, main: at("main"), say, seen: (isGood) => refresher.seen(isGood), changed: showHalt });
   view.session = session;
   patch(at("pages"), PAGES.map(({ name, label }) => h("li", { "data-key": name },
     h("a", { href: `#/${name}`, "aria-current": name === found.name ? "page" : null }, label))));
@@ -71,6 +82,7 @@ async function navigate(isFirst = false) {
 }
 
 async function showHalt() {
+  haltSeenAt = Date.now();
   try {
     patch(at("halted"), await haltBanner());
   } catch {

@@ -25,11 +25,15 @@ export class Listing {
 
   async load(signal) {
     if (this.pages > 1) return;
-    this.take(await get(this.path, { ...this.query, limit: 50 }, signal));
+    const page = await get(this.path, { ...this.query, limit: 50 }, signal);
+    // Meanwhile somebody may have asked for more: what they see stays.
+    if (this.pages <= 1) this.take(page);
   }
 
   async more() {
-    const page = await get(this.path, { ...this.query, limit: 50, cursor: this.cursor });
+    const from = this.cursor;
+    const page = await get(this.path, { ...this.query, limit: 50, cursor: from });
+    if (from !== this.cursor) return;
     const before = this.items;
     const searched = this.searched;
     this.take(page);

@@ -39,6 +39,7 @@ export function toUtc(local) {
 export function toLocal(utc) {
   if (!utc) return "";
   const at = new Date(utc);
+  if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 }
 

@@ -4,8 +4,8 @@ import { h, patch } from "./dom.js";
 
 // A page has: name, title(view), load(view, signal), render(view), and maybe controls(view), every (seconds), told(view).
 export class View {
-  constructor(page, { params, query, main, say, seen }) {
-    Object.assign(this, { page, params, query, main, say, seen, state: {}, data: null, isOver: false });
+  constructor(page, { params, query, main, say, seen, changed }) {
+    Object.assign(this, { page, params, query, main, say, seen, changed, state: {}, data: null, isOver: false });
     this.heading = h("h1", { tabindex: -1 }, page.title(this));
     this.problem = h("div", { role: "alert" });
     this.body = h("div", { class: "body" }, h("p", { class: "loading" }, "Loading…"));
@@ -78,7 +78,7 @@ export class View {
   // After a deed: say so, and show how things stand.
   async done(text) {
     this.say(text, true);
-    await this.update();
+    await Promise.all([this.update(), this.changed()]);
   }
 
   leave() {

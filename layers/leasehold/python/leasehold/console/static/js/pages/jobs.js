@@ -48,13 +48,19 @@ export const JOB_COLUMNS = [
   ["Attempts", (job) => `${job.attempts} of ${job.max_attempts}`, { class: "number" }],
   ["Priority", (job) => PRIORITIES[job.priority] ?? job.priority],
   ["Belongs to", (job) => belongs(job)],
-  ["Error", (job) => h("span", { class: "clip", title: job.error }, job.error ?? job.cancel_reason ?? ""), { class: "wide" }],
+  ["Note", (job) => note(job), { class: "wide" }],
 ];
 
 function belongs(job) {
   if (job.group_id) return link(job.group_id, "groups", job.group_id);
   if (job.schedule) return link(job.schedule, "schedules", job.schedule);
   return job.dedup_key ?? job.concurrency_key ?? "";
+}
+
+// Why it is where it is.
+function note(job) {
+  const text = job.error ?? job.cancel_reason ?? (job.held_by ? `held by ${job.held_by}` : "");
+  return text ? h("span", { class: "clip", title: text }, text) : "";
 }
 
 async function prepare(view, signal) {

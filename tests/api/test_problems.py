@@ -1,0 +1,81 @@
+"""The table of statuses: every error has its place in it, and only faults of ours are a 500."""
+
+from __future__ import annotations
+
+import pytest
+
+from leasehold.api import errors as api_errors
+from leasehold.api.problems import STATUSES, problem_of, status_of
+from leasehold.domain import errors
+from leasehold.domain.errors import LeaseholdError
+
+# What no request can meet: handlers, pollers, receivers and local servers do.
+ELSEWHERE = {
+    errors.LeaseholdError,
+    errors.WebhookFailedError,
+    errors.WebhookVerificationError,
+    errors.ServerUnavailableError,
+    errors.DeploymentError,
+    errors.WaitTimeoutError,
+    errors.JobTimeoutError,
+    errors.NonRetryableError,
+    errors.InvalidJobPayloadError,
+    # These are told in the direct run, which was accepted before.
+    errors.DirectRunError,
+    errors.DirectRunLostError,
+}
+
+
+def all_errors(root: type[LeaseholdError] = LeaseholdError) -> set[type[LeaseholdError]]:
+    return {root}.union(
+        *(all_errors(each) for each in root.__subclasses__() if each.__module__.startswith("leasehold"))
+    )
+
+
+def status_of_class(kind: type[LeaseholdError]) -> int:
+    return status_of(kind.__new__(kind))
+
+
+def test_every_error_that_a_request_can_meet_has_a_status() -> None:
+    unmapped = {kind for kind in all_errors() if status_of_class(kind) == 500}
+
+    assert unmapped == ELSEWHERE
+
+
+def test_codes_are_told_apart() -> None:
+    codes = [kind.code for kind in all_errors()]
+
+    assert sorted(codes) == sorted(set(codes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (errors.InvalidCursorError, 400),
+        (errors.InvalidJobIdError, 400),
+        (errors.TimeOutOfRangeError, 400),
+        (errors.PayloadTooLargeError, 413),
+        (errors.UnknownJobTypeError, 422),
+        (errors.WrongStateError, 409),
+        (errors.GroupEndedError, 409),
+        (errors.JobNotFoundError, 404),
+        (errors.SystemHaltedError, 423),
+        (errors.StoreUnavailableError, 503),
+        (api_errors.InvalidRequestKeyError, 400),
+    ],
+    ids=lambda each: getattr(each, "__name__", str(each)),
+)
+def test_the_nearest_class_counts(kind: type[LeaseholdError], status: int) -> None:
+    assert status_of_class(kind) == status
+
+
+def test_only_known_statuses_are_used() -> None:
+    assert set(STATUSES.values()) == {400, 401, 403, 404, 405, 409, 413, 415, 422, 423, 429, 503}
+
+
+def test_what_an_error_knows_is_told_to_programs() -> None:
+    problem = problem_of(errors.TemplateInUseError("nightly", "delete", ["a", "b"]))
+
+    assert problem.status == 409
+    assert problem.document["schedules"] == ("a", "b")
+    assert '"schedules":["a","b"]' in problem.body

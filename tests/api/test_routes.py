@@ -1,0 +1,264 @@
+"""What each route does, through the resolver; every answer is as the description says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from leasehold.api import documents
+from leasehold.api.table import OPERATIONS
+from leasehold.domain.instants import to_text
+from tests.api.world import ADMIN, Answered, Api, Things, filled, furnished, in_memory
+
+if TYPE_CHECKING:
+    from leasehold.testing import LeaseholdTest
+
+REASON = {"reason": "a test"}
+# What each action is sent; what is not in here needs a reason only.
+BODIES: dict[str, dict[str, Any]] = {
+    "POST /api/jobs": {"job_type": "report"},
+    "POST /api/jobs/{job_id}/reschedule": {"run_in": 60},
+    "POST /api/jobs/{job_id}/priority": {"priority": 0},
+    "POST /api/direct-runs": {"job_type": "errand"},
+    "POST /api/schedules": {"name": "daily", "job_type": "report", "cron": "0 9 * * *"},
+    "PATCH /api/schedules/{name}": {"every": 7200},
+    "POST /api/schedules/{name}/backfill": {"start": "2025-12-31T00:00:00Z", "end": "2026-01-01T00:00:00Z"},
+    "POST /api/templates": {"name": "weekly", "job_type": "report", "retry": {"kind": "fixed", "delay": 5}},
+    "PATCH /api/templates/{name}": {"priority": 2},
+    "POST /api/groups": {"jobs": [{"job_type": "report"}], "mode": "parallel"},
+}
+
+
+@dataclass
+class World:
+    test: LeaseholdTest
+    api: Api
+    things: Things
+
+    def act(self, route: str, body: object = None, **options: Any) -> Answered:
+        return self.api.send(route.replace("{waiting}", self.things.waiting), body, **options)
+
+    def done(self, route: str, **body: Any) -> dict[str, Any]:
+        answer = self.act(route, {**REASON, **body})
+        assert answer.status in {200, 201}, answer.body
+        return answer.body
+
+    def shown(self, route: str, query: str = "") -> dict[str, Any]:
+        answer = self.act(route, query=query)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+
+@pytest.fixture
+def world() -> World:
+    test = in_memory()
+    things = furnished(test)
+    return World(test, Api(test.parts), things)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
+def test_every_route_answers_as_described(operation: Any, world: World) -> None:
+    path = filled(operation.path, world.things)
+    if operation.name in {"purge_job"}:
+        path = path.replace(world.things.waiting, world.things.completed)
+    if operation.name == "move_job":
+        BODIES[operation.route] = {"before": world.test.queue.enqueue("report").job_id}
+    if operation.name == "get_direct_run":
+        path = f"/api/direct-runs/{world.done('POST /api/direct-runs', job_type='errand')['run_id']}"
+    body = {**REASON, **BODIES.get(operation.route, {})} if operation.body else None
+
+    answer = world.api.send(f"{operation.method} {path}", body)
+
+    assert answer.status in operation.answers, answer.body
+    getattr(documents, operation.answers[answer.status]).model_validate(answer.body)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method != "GET"], ids=lambda each: each.name)
+def test_every_action_needs_a_reason_but_that_of_creating_a_job(operation: Any, world: World) -> None:
+    answer = world.api.send(
+        f"{operation.method} {filled(operation.path, world.things)}", BODIES.get(operation.route, {})
+    )
+
+    if operation.name == "create_job":
+        assert answer.status == 201
+    else:
+        assert (answer.status, answer.code) == (400, "invalid_request")
+        assert "body.reason" in {each["field"] for each in answer.body["fields"]}
+
+
+def test_a_job_comes_from_a_template_with_a_priority_of_its_own(world: World) -> None:
+    made = world.done("POST /api/jobs", template="nightly", priority=0, payload={"n": 1})
+
+    job = world.test.queue.get(made["job_id"])
+    assert (job.template, job.priority, job.payload) == ("nightly", 0, {"do": "answer", "n": 1})
+
+
+def test_all_options_of_a_job_arrive(world: World) -> None:
+    run_at = world.test.clock.now() + timedelta(hours=2)
+    made = world.done(
+        "POST /api/jobs",
+        job_type="report",
+        run_at=to_text(run_at),
+        start_by=to_text(run_at + timedelta(hours=1)),
+        dedup_key="ada",
+        dedup_window={"kind": "day", "timezone": "Europe/Berlin"},
+        max_attempts=2,
+        concurrency_key="tenant",
+        retry={"kind": "delays", "delays": [1, 2.5]},
+        webhook="https://example.com/hook",
+    )
+
+    shown = world.shown(f"GET /api/jobs/{made['job_id']}")
+    assert shown["scheduled_for"] == to_text(run_at)
+    assert (shown["dedup_key"], shown["dedup_window"], shown["concurrency_key"]) == ("ada", "2026-01-01", "tenant")
+    assert (shown["retry"], shown["max_attempts"]) == ({"kind": "delays", "delays": [1.0, 2.5]}, 2)
+    assert (shown["webhook"], shown["state"]) == ("https://example.com/hook", "QUEUED")
+
+
+def test_a_duplicate_is_found_refused_or_replaced_as_it_is_asked(world: World) -> None:
+    body = {"job_type": "report", "dedup_key": "ada", "run_in": 60}
+    first = world.done("POST /api/jobs", **body)["job_id"]
+
+    found = world.act("POST /api/jobs", {**body, **REASON})
+    refused = world.act("POST /api/jobs", {**body, **REASON, "on_duplicate": "raise"})
+    replaced = world.act("POST /api/jobs", {**body, **REASON, "on_duplicate": "replace"})
+
+    assert (found.status, found.body) == (200, {"job_id": first, "created": False})
+    assert (refused.status, refused.code, refused.body["existing"]) == (409, "duplicate_job", first)
+    assert (replaced.status, replaced.body["replaced"]) == (201, first)
+
+
+def test_jobs_are_filtered_and_paged(world: World) -> None:
+    query = "job_type=errand&status=completed&status=dead_letter&limit=1"
+    first = world.shown("GET /api/jobs", query)
+
+    second = world.shown("GET /api/jobs", f"{query}&cursor={first['cursor']}")
+
+    found = {each["job_id"] for page in (first, second) for each in page["items"]}
+    assert found == {world.things.completed, world.things.dead}
+
+
+def test_a_failed_run_is_retried_as_a_new_job_and_another_is_not(world: World) -> None:
+    again = world.done(f"POST /api/job-runs/{world.things.dead}.1/retry", priority=2)
+    refused = world.act(f"POST /api/job-runs/{world.things.completed}.1/retry", REASON)
+    missing = world.act(f"POST /api/job-runs/{world.things.dead}.7/retry", REASON)
+
+    job = world.test.queue.get(again["job_id"])
+    assert (job.retry_of, job.priority) == (world.things.dead, 2)
+    assert (refused.status, refused.code) == (409, "wrong_state")
+    assert missing.status == 404
+
+
+def test_a_waiting_job_is_changed_in_each_way(world: World) -> None:
+    assert world.done("POST /api/jobs/{waiting}/priority", priority=3)["priority"] == 3
+    later = world.test.clock.now() + timedelta(hours=5)
+    assert world.done("POST /api/jobs/{waiting}/reschedule", run_at=to_text(later))["due_at"] == to_text(later)
+    assert world.done("POST /api/jobs/{waiting}/run-now")["due_at"] == to_text(world.test.clock.now())
+    assert world.done("POST /api/jobs/{waiting}/cancel")["job_ended"] is True
+    actions = [
+        each["action"] for each in world.shown("GET /api/audit", f"target=job%23{world.things.waiting}")["items"]
+    ]
+    assert sorted(actions) == ["cancel", "edit", "reschedule", "reschedule"]
+
+
+def test_a_reschedule_without_a_time_is_refused(world: World) -> None:
+    answer = world.act("POST /api/jobs/{waiting}/reschedule", REASON)
+
+    assert (answer.status, answer.body["fields"][0]["field"]) == (400, "body")
+
+
+def test_a_bulk_redrive_is_rehearsed_then_done(world: World) -> None:
+    rehearsed = world.done("POST /api/dead-letters/redrive", job_type="errand", dry_run=True)
+    done = world.done("POST /api/dead-letters/redrive", job_type="errand")
+
+    assert rehearsed == {"dry_run": True, "job_ids": [world.things.dead]}
+    assert [each["dead_letter_id"] for each in done["results"]] == [world.things.dead]
+    assert world.shown("GET /api/dead-letters")["items"] == []
+    assert world.shown(f"GET /api/dead-letters/{world.things.dead}")["resolution"] == "redriven"
+
+
+def test_letters_in_a_list_come_without_their_payloads(world: World) -> None:
+    (listed,) = world.shown("GET /api/dead-letters")["items"]
+
+    assert not {"payload", "runs", "traceback"} & listed.keys()
+    assert {"payload", "runs", "traceback"} <= world.shown(f"GET /api/dead-letters/{world.things.dead}").keys()
+
+
+def test_a_schedule_lives_its_life(world: World) -> None:
+    made = world.act("POST /api/schedules", {**REASON, "name": "nights", "template": "nightly", "cron": "0 3 * * *"})
+    assert (made.status, made.body["job_type"]) == (201, "report")
+    assert (
+        world.act("POST /api/schedules", {**REASON, "name": "nights", "template": "nightly", "every": 60}).status == 409
+    )
+    assert world.done("PATCH /api/schedules/nights", timezone="Europe/Berlin")["timezone"] == "Europe/Berlin"
+    assert len(world.shown("GET /api/schedules/nights", "next_runs=3")["next_runs"]) == 3
+    assert world.done("POST /api/schedules/nights/pause")["paused"] is True
+    assert world.done("POST /api/schedules/nights/resume")["paused"] is False
+    job_id = world.done("POST /api/schedules/nights/trigger")["job_id"]
+    assert world.test.queue.get(job_id).created_by == ADMIN
+    assert world.act("DELETE /api/schedules/nights", REASON).body == {"name": "nights", "deleted": True}
+    assert world.act("GET /api/schedules/nights").code == "schedule_not_found"
+
+
+def test_a_backfill_of_too_many_slots_is_refused_before_any_is_made(world: World) -> None:
+    world.test.clock.advance(timedelta(days=30))
+    span = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-20T00:00:00Z"}
+    before = len(world.test.jobs())
+
+    refused = world.act("POST /api/schedules/hourly/backfill", {**REASON, **span})
+    made = world.done("POST /api/schedules/hourly/backfill", start=span["start"], end="2026-01-01T03:30:00Z")
+
+    assert (refused.status, refused.code) == (400, "invalid_option")
+    assert len(made["job_ids"]) == len(world.test.jobs()) - before > 0
+
+
+def test_a_template_lives_its_life(world: World) -> None:
+    world.done("POST /api/templates", name="weekly", job_type="report", payload={"n": 1}, description="a test")
+    assert (
+        world.act("POST /api/templates", {**REASON, "name": "weekly", "job_type": "report"}).code == "template_exists"
+    )
+    changed = world.done("PATCH /api/templates/weekly", payload={"n": 2}, remove=["description"])
+    assert (changed["payload"], "description" in changed) == ({"n": 2}, False)
+    assert world.act("DELETE /api/templates/weekly", REASON).status == 200
+    gone = world.act("GET /api/templates/weekly")
+    assert (gone.status, gone.code) == (404, "template_not_found")
+    unknown = world.act("POST /api/jobs", {"template": "weekly"})
+    assert (unknown.status, unknown.code) == (422, "unknown_template")
+
+
+def test_a_group_is_made_shown_with_its_members_and_cancelled(world: World) -> None:
+    jobs = [{"job_type": "report", "payload": {"n": n}} for n in range(3)]
+    made = world.act("POST /api/groups", {**REASON, "jobs": jobs, "group_id": "import-1"})
+    again = world.act("POST /api/groups", {**REASON, "jobs": jobs, "group_id": "import-1"})
+    other = world.act("POST /api/groups", {**REASON, "jobs": jobs[:1], "group_id": "import-1"})
+    bad = world.act("POST /api/groups", {**REASON, "jobs": [*jobs, {"job_type": "nothing"}]})
+
+    assert [each.status for each in (made, again, other, bad)] == [201, 200, 409, 422]
+    assert (bad.code, bad.body["member"]) == ("invalid_member", 3)
+    assert made.body["created_by"] == ADMIN
+    assert len(world.shown("GET /api/groups/import-1/members", "limit=2")["items"]) == 2
+    assert world.act("GET /api/groups/none/members").status == 404
+    assert world.done("POST /api/groups/import-1/cancel")["state"] == "cancelling"
+
+
+def test_a_halt_locks_what_makes_jobs_until_it_is_lifted(world: World) -> None:
+    assert world.done("POST /api/control/halt") == {"changed": True}
+    locked = world.act("POST /api/jobs", {"job_type": "report"})
+    shown = world.shown("GET /api/control")
+    assert world.done("POST /api/control/resume") == {"changed": True}
+    assert world.done("POST /api/control/resume") == {"changed": False}
+
+    assert (locked.status, locked.code, locked.headers["Retry-After"]) == (423, "system_halted", "60")
+    assert (shown["halt"]["by"], shown["halt"]["reason"]) == (ADMIN, "a test")
+    assert world.done("POST /api/jobs", job_type="report")["created"] is True
+
+
+def test_a_purged_job_has_forgotten_its_payload(world: World) -> None:
+    purged = world.done(f"POST /api/jobs/{world.things.completed}/purge")
+
+    assert purged["payload"] == {"$purged": True}

@@ -1,0 +1,137 @@
+"""`leasehold audit`: every action leaves one record, repeated ones none, and a changed trail is noticed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold import NewJob
+from leasehold.domain.instants import to_text
+from leasehold.store import keys
+from leasehold.store.table import Update
+from tests.unit.cli.operators_shell import ACTOR, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOUR = timedelta(hours=1)
+REASON = ("--reason", "because")
+
+
+def group_of(shell: Shell) -> str:
+    return shell.test.queue.groups.create([NewJob(job="daily_summary")] * 2, group_id="g").group_id
+
+
+def schedule_of(shell: Shell) -> str:
+    return shell.test.queue.schedules.create("nightly", "daily_summary", cron="0 3 * * *").name
+
+
+def template_of(shell: Shell) -> str:
+    return shell.test.queue.templates.create("weekly", "daily_summary").name
+
+
+def nothing(_: Shell) -> str:
+    return ""
+
+
+# What is there before, the action on it, and whether the same once more is another deed (and leaves another record).
+ACTIONS: list[tuple[Callable[[Shell], str], list[str], bool]] = [
+    (nothing, ["enqueue", "daily_summary"], True),
+    (nothing, ["enqueue", "daily_summary", "--dedup-key", "k"], False),
+    (lambda shell: shell.enqueue(run_in=HOUR), ["cancel", "{}"], False),
+    (lambda shell: shell.done_job(), ["retry", "{}"], True),
+    (lambda shell: shell.enqueue(run_in=HOUR), ["job", "run-now", "{}"], True),
+    (lambda shell: shell.enqueue(run_in=HOUR), ["job", "reschedule", "{}", "--in", "2h"], True),
+    (lambda shell: shell.enqueue(run_in=HOUR), ["job", "priority", "{}", "high"], True),
+    (lambda shell: shell.done_job(), ["job", "purge", "{}", "--yes"], True),
+    (lambda shell: shell.dead_job(), ["dead-letters", "redrive", "{}"], False),
+    (lambda shell: shell.dead_job(), ["dead-letters", "redrive", "--all", "--yes"], False),
+    (lambda shell: shell.dead_job(), ["dead-letters", "discard", "{}"], False),
+    (nothing, ["schedules", "create", "s", "--type", "daily_summary", "--every", "1h"], False),
+    (schedule_of, ["schedules", "pause", "{}"], False),
+    (schedule_of, ["schedules", "delete", "{}"], False),
+    (schedule_of, ["schedules", "trigger", "{}"], False),
+    (schedule_of, ["schedules", "backfill", "{}", "--from", "1d", "--yes"], False),
+    (nothing, ["templates", "create", "t", "daily_summary"], False),
+    (template_of, ["templates", "update", "{}", "--priority", "low"], False),
+    (template_of, ["templates", "delete", "{}"], False),
+    (group_of, ["groups", "cancel", "{}", "--yes"], False),
+    (nothing, ["halt", "--yes"], False),
+    (nothing, ["pause", "user_sync"], False),
+]
+
+
+@pytest.mark.parametrize(("prepare", "action", "is_another_deed"), ACTIONS, ids=[" ".join(each[1]) for each in ACTIONS])
+def test_an_action_leaves_exactly_one_record_and_a_repeated_one_none(
+    prepare: Callable[[Shell], str], action: list[str], is_another_deed: bool
+):
+    shell = Shell()
+    # What was there before is not this operator's deed.
+    subject = prepare(shell)
+    shell.test.clock.advance(timedelta(seconds=1))
+    arguments = [each.replace("{}", subject) for each in action]
+    records = recorder(shell)
+
+    shell.ok(*arguments, *REASON)
+    assert len(records()) == 1
+    shell.run(*arguments, *REASON)
+
+    assert len(records()) == (2 if is_another_deed else 1)
+
+
+def recorder(shell: Shell) -> Callable[[], list[str]]:
+    def records() -> list[str]:
+        page = shell.admin.audit.records(limit=100)
+        return [each.deed.action for each in page.items if each.deed.by == ACTOR]
+
+    return records
+
+
+def test_records_are_listed_with_who_what_and_why(shell: Shell):
+    job_id = shell.enqueue(run_in=HOUR)
+    shell.ok("job", "priority", job_id, "high", "--reason", "urgent")
+    shell.ok("cancel", job_id, "--reason", "withdrawn")
+
+    items = shell.json("audit", "list", "--target", job_id)["items"]
+
+    assert [(item["action"], item["by"], item["reason"]) for item in items] == [
+        ("cancel", ACTOR, "withdrawn"),
+        ("edit", ACTOR, "urgent"),
+    ]
+    assert items[0]["previous"] == items[1]["head"]
+    assert shell.json("audit", "list")["items"] == items
+    assert "withdrawn" in shell.ok("audit", "list", "--target", f"job#{job_id}")
+
+
+def test_a_sound_trail_is_verified(shell: Shell):
+    shell.ok("pause", "user_sync", *REASON)
+    shell.ok("cancel", shell.enqueue(run_in=HOUR), *REASON)
+
+    assert shell.ok("audit", "verify") == "2 trails checked, 0 flawed.\n"
+    assert shell.json("audit", "verify", "--target", "control#type#user_sync") == {
+        "checked": 1,
+        "is_sound": True,
+        "flawed": [],
+    }
+
+
+def test_a_record_that_somebody_edited_is_found(shell: Shell):
+    job_id = shell.enqueue(run_in=HOUR)
+    shell.ok("cancel", job_id, *REASON)
+    trail = shell.admin.audit.records(f"job#{job_id}").items
+    key = keys.audit(f"job#{job_id}", to_text(trail[0].deed.at), trail[0].deed.deed_id)
+    shell.test.parts.store.table.write(Update(key=key, conditions=(), sets={"by": "somebody-else"}))
+
+    result, document = shell.run("audit", "verify"), shell.run("audit", "verify", "--json")
+
+    assert (result.exit_code, document.exit_code) == (6, 6)
+    assert result.stdout.startswith(f"job#{job_id}: the record of cancel at ")
+    assert '"is_sound": false' in document.stdout
+
+
+def test_a_target_that_is_none_is_refused(shell: Shell):
+    result = shell.run("audit", "list", "--target", "nonsense")
+
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (2, "invalid_job_id")

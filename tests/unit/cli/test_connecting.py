@@ -1,0 +1,103 @@
+"""Which queue a command is about, and how little it loads before it knows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.cli.connection import Connection, open_admin
+from leasehold.cli.operating.options import complete_job_type, complete_priority, complete_status
+from leasehold.cli.options import DEFAULT_PORT
+from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
+from leasehold.local.aws import instance
+from tests.unit.test_imports import imported_by
+
+if TYPE_CHECKING:
+    from tests.unit.cli.operators_shell import Shell
+
+PROJECT = Path(__file__).parents[3]
+
+
+def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
+    options = ["--stage", "prod", "--profile", "ops", "--region", "eu-central-1", "--endpoint-url", "http://x"]
+    shell.ok("jobs", *options)
+
+    (connection,) = shell.connections
+    assert connection == Connection(stage="prod", profile="ops", region="eu-central-1", endpoint_url="http://x")
+    assert connection.tables() == ("leasehold-prod-jobs", "leasehold-prod-dead-letters")
+
+
+def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LEASEHOLD_STAGE", "dev")
+    monkeypatch.setenv("LEASEHOLD_JOBS_TABLE", "my-jobs")
+    shell.ok("jobs")
+    shell.ok("jobs", "--stage", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
+
+    assert [each.tables() for each in shell.connections] == [
+        ("my-jobs", "leasehold-dev-dead-letters"),
+        ("your-jobs", "your-letters"),
+    ]
+
+
+@pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(stage="")])
+def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
+    with pytest.raises(InvalidOptionError, match="Pass --stage dev"):
+        open_admin(connection)
+
+
+def test_a_local_aws_that_does_not_run_is_said(tmp_path: Path):
+    (tmp_path / "cdk.json").write_text("{}")
+    with pytest.raises(ServerUnavailableError, match="leasehold local deploy"):
+        open_admin(Connection(is_local=True, root=tmp_path))
+
+
+def test_all_commands_are_known_without_the_aws_client_or_a_table_of_any_kind():
+    assert imported_by("leasehold.cli.commands") <= {"typer", "rich"}
+
+
+@pytest.mark.parametrize("layer", ["leasehold.engine", "leasehold.store", "leasehold.domain", "leasehold.admin"])
+def test_help_loads_nothing_of_the_library_below_the_commands(layer: str):
+    script = (
+        "import sys\nfrom leasehold.cli.commands import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        f"print([name for name in sys.modules if name.startswith({layer!r})], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=50)
+
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_port_of_the_local_aws_is_the_same_in_both_places():
+    assert instance.DEFAULT_PORT == DEFAULT_PORT
+
+
+def test_job_types_statuses_and_priorities_are_completed_without_a_table(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(PROJECT)
+
+    assert "daily_summary" in complete_job_type("")
+    assert complete_job_type("daily_s") == ["daily_summary"]
+    assert complete_job_type("../") == []
+    assert complete_status("c") == ["completed", "cancelled"]
+    assert complete_priority("h") == ["high"]
+
+
+def test_the_shell_completes_commands_and_job_types():
+    def complete(words: str) -> list[str]:
+        environment = {"_LEASEHOLD_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "2", "HOME": "/tmp"}
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "leasehold")],
+            env=environment,
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=50,
+        )
+        return done.stdout.split()
+
+    assert complete("leasehold dead-letters re") == ["redrive"]
+    assert complete("leasehold pause daily_s") == ["daily_summary"]

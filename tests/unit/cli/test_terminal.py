@@ -1,0 +1,150 @@
+"""Tables on wide, narrow and no terminals; cells; times as people type them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from leasehold.cli.operating.columns import job_columns
+from leasehold.cli.terminal.cells import cell, clean
+from leasehold.cli.terminal.output import Output
+from leasehold.cli.terminal.tables import Column, show_table
+from leasehold.cli.times import length_of, moment, past_moment
+from leasehold.domain.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from leasehold.domain.resource_documents import Document
+
+NARROW = ["job", "type", "status"]
+NOW = datetime(2026, 1, 8, tzinfo=UTC)
+JOB: Document = {
+    "job_id": "019b7711-9680-8000-a556-219f5ba91faf",
+    "job_type": "daily_summary",
+    "status": "dead_letter",
+    "priority": 1,
+    "ended_at": "2026-01-01T01:00:00.000Z",
+    "attempts": 1,
+    "max_attempts": 5,
+    "error": "ValueError: " + "x" * 100,
+}
+
+
+def shown(width: int, *, terminal: bool = True, **options: object) -> list[str]:
+    output = StringIO()
+    console = Console(file=output, force_terminal=terminal, width=width, **options)  # type: ignore[arg-type]
+    show_table(job_columns(NOW), [JOB], console)
+    return output.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [
+        (200, [*NARROW, "when", *["due", "or", "ended", "attempts", "priority", "held", "by", "key", "error"]]),
+        (120, [*NARROW, "when", "due", "or", "ended", "error"]),
+        (100, [*NARROW, "when", "error"]),
+        (80, [*NARROW, "when"]),
+        (70, NARROW),
+    ],
+)
+def test_the_narrower_a_terminal_the_fewer_columns_and_no_id_is_ever_cut(width: int, titles: list[str]):
+    header, row = shown(width, no_color=True, color_system=None)
+
+    assert header.split() == titles
+    assert row.startswith(str(JOB["job_id"]))
+    assert max(map(len, (header.rstrip(), row.rstrip()))) <= width
+
+
+def test_where_not_even_the_ids_fit_each_value_has_its_line():
+    lines = shown(40, no_color=True, color_system=None)
+
+    assert lines[:3] == [f"job: {JOB['job_id']}", "type: daily_summary", "status: dead_letter"]
+
+
+def test_a_pipe_gets_every_column_nothing_cut_and_no_colour():
+    header, row = shown(40, terminal=False)
+
+    assert header.split()[-1] == "error"
+    assert row.endswith("x" * 100)
+    assert "\x1b" not in header + row
+
+
+def test_a_terminal_gets_colours_unless_it_wants_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[31m" in shown(200)[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in shown(200)[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        ("2026-01-01T01:00:00.000Z", "2026-01-01 01:00:00Z"),
+        (["a", "b"], "a, b"),
+        ({"a": 1}, '{"a": 1}'),
+        (1.0, "1"),
+        ("[red]not markup[/red]", "[red]not markup[/red]"),
+    ],
+)
+def test_a_value_is_written_as_people_read_it(value: object, text: str):
+    assert cell(value) == text
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\x07", "\x9b31m", "\r", "\u202e", "\x00"])
+def test_nothing_in_a_value_can_speak_to_the_terminal(evil: str):
+    assert evil not in clean(f"a{evil}b")
+
+
+def test_markup_in_a_value_stays_text():
+    output = StringIO()
+    show_table([Column("x", "x", rank=0)], [{"x": "[bold]b[/bold]"}], Console(file=output, force_terminal=True))
+
+    assert "[bold]b[/bold]" in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("30m", NOW - timedelta(minutes=30)),
+        ("2h", NOW - timedelta(hours=2)),
+        ("7d", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("1w", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01T09:30", datetime(2026, 1, 1, 9, 30, tzinfo=UTC)),
+        ("2026-01-01T09:30+01:00", datetime(2026, 1, 1, 8, 30, tzinfo=UTC)),
+        (None, None),
+    ],
+)
+def test_a_time_is_iso_or_how_long_ago(text: str | None, expected: datetime | None):
+    assert past_moment(text, NOW, what="--since") == expected
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2x", "-2h", "999999w", "h", "2026-13-01", "0001-01-01"])
+def test_what_is_no_time_is_refused_by_the_name_of_its_option(text: str):
+    with pytest.raises(InvalidInputError, match="--since"):
+        past_moment(text, NOW, what="--since")
+
+
+def test_a_future_time_is_not_how_long_ago():
+    with pytest.raises(InvalidInputError, match="--at is no time"):
+        moment("2h", what="--at")
+    with pytest.raises(InvalidInputError, match="--in is a length of time"):
+        length_of("2 fortnights", what="--in")
+
+
+def test_whoever_interrupts_bulk_work_is_told_how_far_it_came(capsys: pytest.CaptureFixture[str]):
+    def work() -> None:
+        with Output(as_json=False).progress("redriving") as progress:
+            progress(3, 10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+    assert capsys.readouterr().err == "Interrupted while redriving: 3 done. Run it again to go on.\n"
