@@ -83,13 +83,9 @@ def test_a_direct_run_answers_with_the_handlers_result(operator: Client):
     status, asked = operator.send("POST /api/direct-runs", body, key="e2e-2")
 
     assert status in {200, 202}
-    shown = eventually(
-        lambda: (
-            (found := operator.send(f"GET /api/direct-runs/{asked['run_id']}")[1])["state"]
-            not in {"accepted", "running"}
-            and found
-        )
-    )
+    place = f"GET /api/direct-runs/{asked['run_id']}"
+    assert eventually(lambda: operator.send(place)[1]["state"] not in {"accepted", "running"})
+    _, shown = operator.send(place)
     assert shown["state"] == "completed"
 
 

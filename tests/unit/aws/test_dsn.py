@@ -26,7 +26,7 @@ class Place:
         self.reads = 0
         self.now = 0.0
 
-    def dsn(self, **place: str) -> StoredDsn:
+    def dsn(self, **place: Any) -> StoredDsn:
         return StoredDsn(seconds=lambda: self.now, make_client=lambda _: self, **(place or {"parameter": "/dsn"}))
 
     def get_parameter(self, **_: object) -> dict[str, Any]:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
+from leasehold.aws.audit_roots import RootFolder
 from leasehold.domain.instants import to_text
+from leasehold.engine.audit_root import keep_root
 from leasehold.store import keys
-from leasehold.store.table import Update
+from leasehold.store.table import Delete, Update
 from tests.unit.cli.operators_shell import ACTOR, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 HOUR = timedelta(hours=1)
 REASON = ("--reason", "because")
@@ -129,6 +132,27 @@ def test_a_record_that_somebody_edited_is_found(shell: Shell):
     assert (result.exit_code, document.exit_code) == (6, 6)
     assert result.stdout.startswith(f"job#{job_id}: the record of cancel at ")
     assert '"is_sound": false' in document.stdout
+
+
+def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell: Shell, tmp_path: Path):
+    job_id = shell.enqueue(run_in=HOUR)
+    shell.ok("cancel", job_id, *REASON)
+    shell.test.clock.advance(HOUR)
+    keep_root(shell.test.parts, RootFolder(tmp_path))
+    assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == "1 trail checked, 0 flawed.\n"
+    (record,) = shell.admin.audit.records(f"job#{job_id}").items
+    table = shell.test.parts.store.table
+    for key in (
+        keys.audit(f"job#{job_id}", to_text(record.deed.at), record.deed.deed_id),
+        keys.audit_head(f"job#{job_id}"),
+    ):
+        table.write(Delete(key=key, conditions=()))
+
+    assert shell.run("audit", "verify").exit_code == 0, "the chains alone look well"
+    result = shell.run("audit", "verify", "--roots", str(tmp_path))
+
+    assert result.exit_code == 6
+    assert "no longer lead to it" in result.stdout
 
 
 def test_a_target_that_is_none_is_refused(shell: Shell):

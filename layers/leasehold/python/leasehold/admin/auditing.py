@@ -18,6 +18,7 @@ from leasehold.admin.pages import (
     encode_cursor,
 )
 from leasehold.admin.walking import walk
+from leasehold.engine.audit_root import broken_roots
 from leasehold.engine.verify import verify, verify_all
 from leasehold.store import keys
 from leasehold.store.audits import ALL, audit_record_of
@@ -26,6 +27,7 @@ from leasehold.store.definition import JOBS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from leasehold.engine.audit_root import Root, Roots
     from leasehold.engine.parts import Parts
     from leasehold.engine.verify import Flaw
     from leasehold.store.audits import AuditRecord
@@ -70,6 +72,10 @@ class Auditor:
             yield from verify_all(self._parts)
         else:
             yield target, verify(target, self._parts.store.audits.head(target), self._parts)
+
+    def broken_roots(self, roots: Roots) -> list[Root]:
+        """The daily roots that the table no longer leads to."""
+        return broken_roots(self._parts, roots)
 
 
 def _leg_of(target: str | None) -> Walk:

@@ -11,7 +11,7 @@ from leasehold.api.queries import Moment, Word
 from leasehold.domain.run import MAX_REASON_BYTES
 
 type Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REASON_BYTES)]
-type Priority = Annotated[int, Field(ge=0, le=3, description="0 is the most urgent")]
+type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]
 type Attempts = Annotated[int, Field(ge=1, le=1000)]
 type Webhook = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
 

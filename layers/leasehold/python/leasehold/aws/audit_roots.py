@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -14,6 +15,7 @@ from leasehold.engine.audit_root import Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mypy_boto3_s3 import S3Client
 
@@ -26,12 +28,11 @@ class RootBucket:
         self._bucket = bucket
 
     def keep(self, root: Root) -> None:
-        document = {"at": to_text(root.at), "targets": root.targets, "digest": root.digest}
         try:
             self._client.put_object(
                 Bucket=self._bucket,
                 Key=f"{_FOLDER}{to_text(root.at)}.json",
-                Body=json.dumps(document).encode(),
+                Body=_text_of(root).encode(),
                 ContentType="application/json",
                 IfNoneMatch="*",
             )
@@ -44,9 +45,30 @@ class RootBucket:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=_FOLDER)
         for page in pages:
             for entry in page.get("Contents", []):
-                body = self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read()
-                document = json.loads(body)
-                yield Root(at=from_text(document["at"]), targets=document["targets"], digest=document["digest"])
+                yield _root_of(self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read())
+
+
+class RootFolder:
+    """A copy of the bucket on this machine, for auditors who bring their own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, root: Root) -> None:
+        with suppress(FileExistsError), (self._path / f"{to_text(root.at)}.json").open("x") as file:
+            file.write(_text_of(root))
+
+    def all(self) -> Iterator[Root]:
+        return (_root_of(path.read_bytes()) for path in sorted(self._path.rglob("*.json")))
+
+
+def _text_of(root: Root) -> str:
+    return json.dumps({"at": to_text(root.at), "targets": root.targets, "digest": root.digest})
+
+
+def _root_of(text: bytes) -> Root:
+    document = json.loads(text)
+    return Root(at=from_text(document["at"]), targets=document["targets"], digest=document["digest"])
 
 
 def open_bucket(name: str | None = None, **connection: Any) -> RootBucket:

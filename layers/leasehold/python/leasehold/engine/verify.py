@@ -64,11 +64,12 @@ def _problems(records: Sequence[AuditRecord], head: str) -> Iterator[str]:
     following = {record.previous: record for record in records}
     if len(following) < len(records):
         yield "two records follow the same one"
-    reached, before, count = "", None, 0
-    while (record := following.get(reached)) is not None and count <= len(records):
-        if before is not None and record.deed.at < before.deed.at:
-            yield f"the record of {record.deed.action} at {record.deed.at.isoformat()} is out of order"
-        reached, before, count = record.head, record, count + 1
+    reached, count = "", 0
+    before: AuditRecord | None = None
+    while (found := following.get(reached)) is not None and count <= len(records):
+        if before is not None and found.deed.at < before.deed.at:
+            yield f"the record of {found.deed.action} at {found.deed.at.isoformat()} is out of order"
+        reached, before, count = found.head, found, count + 1
     if count < len(records):
         yield f"a record is missing after {before.deed.action if before else 'the start'}"
     if reached != head:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from leasehold.cli.command import command
 from leasehold.cli.operating.options import Cursor, Everything, Limit
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
+
+if TYPE_CHECKING:
+    from leasehold.engine.audit_root import Roots
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
 
@@ -41,8 +44,17 @@ def list_records(
     list_pages(fetch, audit_document, AUDIT, session.out, limit=limit, cursor=cursor, everything=everything)
 
 
+_Roots = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Check the daily roots too: the bucket where they are kept, or a folder with a copy of it.",
+    ),
+]
+
+
 @command(app, "verify", example="leasehold audit verify")
-def verify(session: Session, *, target: _Target = None) -> None:
+def verify(session: Session, *, target: _Target = None, roots: _Roots = None) -> None:
     """Check that no record was edited, removed, reordered or cut off; ends with 6 if one was."""
     from leasehold.admin.deed_documents import trail_document
 
@@ -53,6 +65,11 @@ def verify(session: Session, *, target: _Target = None) -> None:
             progress(checked, None)
             if flaws:
                 flawed.append(trail_document(name, flaws))
+    if roots is not None:
+        flawed += [
+            {"target": f"root of {root.at.date()}", "problems": ["the trails of that day no longer lead to it"]}
+            for root in session.admin.audit.broken_roots(_kept_in(roots))
+        ]
     if session.out.as_json:
         session.out.document({"checked": checked, "is_sound": not flawed, "flawed": flawed})
     else:
@@ -61,6 +78,14 @@ def verify(session: Session, *, target: _Target = None) -> None:
         session.out.say(f"{checked:,} trail{'' if checked == 1 else 's'} checked, {len(flawed):,} flawed.")
     if flawed:
         raise typer.Exit(exits.FLAWED)
+
+
+def _kept_in(place: str) -> Roots:
+    from pathlib import Path
+
+    from leasehold.aws.audit_roots import RootFolder, open_bucket
+
+    return RootFolder(Path(place)) if Path(place).is_dir() else open_bucket(place.removeprefix("s3://"))
 
 
 def _named(target: str | None) -> str | None:

@@ -101,7 +101,7 @@ class DynamoTable:
         consistent: bool = True,
     ) -> Page:
         request = {
-            **self._range(table, partition, index, first, last, where),
+            **self._range(table, partition, index, first, last, where=where),
             "Limit": limit,
             "ScanIndexForward": not newest_first,
         }
@@ -169,6 +169,7 @@ class DynamoTable:
         index: Index | None,
         first: str | None,
         last: str | None,
+        *,
         where: Sequence[Condition] = (),
     ) -> Request:
         names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
