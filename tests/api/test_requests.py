@@ -65,9 +65,10 @@ def test_a_body_that_is_not_what_is_taken_is_refused(
 
 @pytest.mark.parametrize("payload", ["NaN", "Infinity", "1" * 5000, "[" * 80 + "]" * 80])
 def test_a_payload_that_json_readers_would_not_take_is_refused(payload: str, api: Api) -> None:
-    answer = api.send("POST /api/jobs", raw=f'{{"job_type": "report", "payload": {payload}}}'.encode())
+    for key in (None, "k"):
+        answer = api.send("POST /api/jobs", raw=f'{{"job_type": "report", "payload": {payload}}}'.encode(), key=key)
 
-    assert (answer.status, answer.code) in {(422, "invalid_payload"), (400, "invalid_request")}
+        assert (answer.status, answer.code) in {(422, "invalid_payload"), (400, "invalid_request")}
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])

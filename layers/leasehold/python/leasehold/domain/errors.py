@@ -19,6 +19,7 @@ LeaseholdError
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
 │   ├── IdentityUnknownError     nobody knows who wants this, so it cannot be recorded
+│   ├── RequestKeyReusedError    an idempotency key that was used before, for another request
 │   ├── JobTypePausedError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
@@ -34,7 +35,6 @@ LeaseholdError
 │   ├── GroupExistsError         the id belongs to a group of other jobs
 │   ├── GroupEndedError
 │   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
-│   ├── RequestKeyReusedError    an idempotency key that was used before, for another request
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
