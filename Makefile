@@ -43,7 +43,7 @@ setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that dev
 
 test: setup browser lint types layers  ## All that CI runs: style, types, layers and every test
 	@echo "==> running every test but those on the deployed stacks"
-	@$(PYTEST) -n 2 --dist loadgroup --ignore tests/acceptance --ignore tests/e2e $(ARGS)
+	@$(PYTEST) -n 2 --dist loadgroup -m "not deep" --ignore tests/acceptance --ignore tests/e2e $(ARGS)
 	@echo "==> deploying the stacks to the local AWS and running the tests on them, alone: some of them measure time"
 	@$(PYTEST) tests/acceptance tests/e2e $(ARGS)
 
@@ -59,6 +59,9 @@ browser:  ## Find Chromium, which the console is tried in; install it on Debian 
 	else \
 		echo "==> no Chromium on the PATH, and it can only be installed as root: the console is not tried in a browser"; \
 	fi
+
+test-deep: setup  ## What make test leaves out because it takes long: every fault at every call of every feature
+	@$(PYTEST) -n 2 --dist loadgroup -m deep $(ARGS)
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
 	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)

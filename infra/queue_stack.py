@@ -165,8 +165,9 @@ class QueueStack(Stack):
             key=data.key,
             key_statements=use_key,
         )
+        surfaces: list[Construct] = []
         if stage.api is not None:
-            Api(
+            api = Api(
                 self,
                 "Api",
                 stage=stage,
@@ -179,6 +180,7 @@ class QueueStack(Stack):
                 key=data.key,
                 key_statements=use_key,
             )
+            surfaces.append(api)
         if stage.lifecycle_events:
             LifecycleEvents(
                 self,
@@ -206,7 +208,7 @@ class QueueStack(Stack):
                 webhook_sender=next((sender.function.function_name for sender in senders), None),
             ),
             schedules=schedules,
-            needs=[self.poller, trigger, roots, *handlers, *senders],
+            needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold import JobStatus, Priority
+from leasehold import JobStatus, NewJob, Priority
 from leasehold.domain.errors import InvalidOptionError, WrongStateError
 from leasehold.engine.audit_root import Root, broken_roots, keep_root
 from leasehold.engine.purge import purge
@@ -126,6 +126,16 @@ def test_switches_are_turned_on_record_and_only_when_they_turn(world: World) -> 
 
     assert told(world, "control#halt") == [("halt", "ada", "bad deploy"), ("resume", "ada", "rolled back")]
     assert told(world, "control#type#email") == [("pause", "ada", "provider is down"), ("resume", "bob", "it is up")]
+    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+
+
+def test_a_group_that_somebody_makes_is_on_record_once(world: World) -> None:
+    for _ in range(2):
+        world.queue.groups.create([NewJob(job="once")] * 2, group_id="import", reason="monthly import")
+    world.clock.advance(timedelta(seconds=1))
+    world.queue.groups.cancel("import", reason="wrong file")
+
+    assert told(world, "group#import") == [("create", "ada", "monthly import"), ("cancel", "ada", "wrong file")]
     assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
 
 

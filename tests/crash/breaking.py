@@ -192,7 +192,7 @@ SCENARIOS = (
         act=_pause,
         again=insistently(_pause),
         lift=_lift,
-        calls=("PutItem",),
+        calls=("TransactWriteItems",),
         check=_closes_again_once_lifted,
     ),
 )

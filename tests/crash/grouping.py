@@ -223,7 +223,7 @@ SCENARIOS = (
         name="stop a group whose first member failed",
         prepare=_first_ended(count=5, failing=0),
         act=_poll,
-        calls=(_TRANSACTION,) * 4,
+        calls=(_TRANSACTION,) * 3,
         check=_ended_as((GroupState.FAILED, 0, 1, 4, 0)),
     ),
     Scenario(

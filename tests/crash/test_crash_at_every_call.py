@@ -29,14 +29,18 @@ if TYPE_CHECKING:
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
-SCENARIOS = (
+# What everything else rests on: struck by every fault, always.
+CORE = (
     *enqueueing.SCENARIOS,
     *polling.SCENARIOS,
-    *limiting.SCENARIOS,
     *running.SCENARIOS,
     *operating.SCENARIOS,
-    *moving.SCENARIOS,
     *administering.SCENARIOS,
+)
+# What is built on it: always struck by the two faults that find most, and by the others in `make test-deep`.
+FEATURES = (
+    *limiting.SCENARIOS,
+    *moving.SCENARIOS,
     *breaking.SCENARIOS,
     *direct_running.SCENARIOS,
     *asking.SCENARIOS,
@@ -44,28 +48,43 @@ SCENARIOS = (
     *templating.SCENARIOS,
     *grouping.SCENARIOS,
 )
+SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
+ALWAYS = {Fault.KILL_AFTER, Fault.LOST_RESPONSE}
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-@pytest.mark.parametrize("fault", KILLS, ids=str)
+def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkDecorator:
+    """Every scenario with every fault; what is left to `make test-deep` is marked so."""
+    cases = [
+        pytest.param(
+            scenario,
+            fault,
+            id=f"{fault}-{scenario}",
+            marks=() if scenario in CORE or fault in ALWAYS else pytest.mark.deep,
+        )
+        for fault in faults
+        for scenario in SCENARIOS
+        if scenario.again or not asked_again
+    ]
+    return pytest.mark.parametrize(("scenario", "fault"), cases)
+
+
+@struck_by(KILLS)
 def test_a_process_that_dies_at_any_call_loses_and_doubles_nothing(
     site: Site, scenario: Scenario, fault: Fault
 ) -> None:
     assert strike_everywhere(site, scenario, fault) >= len(scenario.calls)
 
 
-@pytest.mark.parametrize("scenario", [each for each in SCENARIOS if each.again], ids=str)
-@pytest.mark.parametrize("fault", KILLS, ids=str)
+@struck_by(KILLS, asked_again=True)
 def test_a_caller_that_got_no_answer_may_ask_again(site: Site, scenario: Scenario, fault: Fault) -> None:
     assert strike_everywhere(site, scenario, fault, try_again=True) >= len(scenario.calls)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-@pytest.mark.parametrize("fault", SURVIVED, ids=str)
+@struck_by(SURVIVED)
 def test_a_call_that_goes_wrong_once_changes_neither_the_answer_nor_the_logs(
     site: Site, scenario: Scenario, fault: Fault
 ) -> None:

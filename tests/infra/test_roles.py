@@ -20,6 +20,7 @@ STAGE_NAMES = [stage.name for stage in STAGES]
 # The only wildcards in a role's resources, and why AWS allows nothing narrower.
 WILDCARDS = {
     r"arn:aws:logs:[^:*]+:\d+:log-group:[^:*]+:\*": "Lambda names the log streams of a function's own group",
+    r"arn:aws:s3:::[^/*]*AuditRoots[^/*]*/roots/\*": "a daily root's key is its date",
     r"arn:aws:scheduler:[^:*]+:\d+:schedule/leasehold-[^/*]+/\*": "users name the group's schedules at run time",
     r"arn:aws:secretsmanager:[^:*]+:\d+:secret:[^*?]+-\?{6}": "Secrets Manager adds six characters to a secret's name",
 }

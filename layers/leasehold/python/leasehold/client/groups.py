@@ -50,6 +50,7 @@ class Groups:
         callback: NewJob | None = None,
         group_id: str | None = None,
         created_by: str = SYSTEM,
+        reason: str | None = None,
     ) -> GroupCreated:
         """Make all jobs, and only then let them run: one after the other (`sequential`), or at once (`parallel`).
 
@@ -59,6 +60,7 @@ class Groups:
             `group` with group_id, state, total, completed, failed, cancelled and skipped.
         group_id: the same id with the same jobs makes one group, however often it is asked for, and goes on with a
             creation that broke off. One that nobody goes on with is cancelled after 15 minutes.
+        reason: where people make groups: it is recorded, with who they are.
         """
         request = GroupRequest(
             members=[_member(number, job) for number, job in enumerate(jobs)],
@@ -68,7 +70,7 @@ class Groups:
             group_id=group_id,
             created_by=created_by,
         )
-        return create(request, self._parts)
+        return create(request, self._parts, reason=reason)
 
     def get(self, group_id: str) -> Group:
         """The group with its counts as they are now; GroupNotFoundError if there is none."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import GroupBrokenOffError, GroupExistsError, StoreUnavailableError
 from leasehold.domain.group import Group, GroupMode, GroupState
+from leasehold.engine.deeds import check_deed, deed_of
 from leasehold.engine.group_plan import GroupRequest, checked, content_of, new_group, planned
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
-    from leasehold.store.table import Change
+    from leasehold.store.table import Change, Record
 
 # A creation that made no member for so long has broken off.
 ABANDON_AFTER = timedelta(minutes=15)
@@ -49,8 +50,11 @@ class GroupCreated:
         return self.group.group_id
 
 
-def create(request: GroupRequest, parts: Parts) -> GroupCreated:
-    """Make a group and let it run; the same request with the same id finds the group, and goes on with its making."""
+def create(request: GroupRequest, parts: Parts, *, reason: str | None = None) -> GroupCreated:
+    """Make a group and let it run; the same request with the same id finds the group, and goes on with its making.
+
+    With a `reason`, who wanted it is recorded together with its beginning.
+    """
     parts.deployment.refuse_if_halted()
     request = checked(request)
     group_id = request.group_id or f"{parts.chance.bits(80):020x}"
@@ -61,10 +65,19 @@ def create(request: GroupRequest, parts: Parts) -> GroupCreated:
         plan = planned(request, new_group(request, group_id, parts), parts)
         now = parts.clock.now()
         group = plan.group.due_at(now + ABANDON_AFTER, now, make_stamp(parts.chance))
-        if parts.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", parts)):
+        also = [] if reason is None else _record(group, reason, parts)
+        if parts.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", parts), also=also):
             return GroupCreated(group=_open(_fill(group, plan.members, parts), parts), created=True)
         # Somebody was quicker: look at what they made.
     raise _contended(group_id)
+
+
+def _record(group: Group, reason: str, parts: Parts) -> list[Change]:
+    actor = parts.identity.actor()
+    check_deed("group", actor, reason)
+    details: Record = {"mode": str(group.mode), "total": group.total}
+    deed = deed_of(f"group#{group.group_id}", "create", details, parts, by=actor, reason=reason)
+    return parts.store.audits.audit(deed).changes
 
 
 def _again(found: Group, request: GroupRequest, parts: Parts) -> Group:

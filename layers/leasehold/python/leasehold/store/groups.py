@@ -51,15 +51,24 @@ class Groups:
         }
         return [found[group_id] for group_id in group_ids if group_id in found]
 
-    def begin(self, group: Group, callback: Job | None, replaced: Group | None, *, token: str) -> bool:
+    def begin(
+        self,
+        group: Group,
+        callback: Job | None,
+        replaced: Group | None,
+        *,
+        token: str,
+        also: Sequence[Change] = (),
+    ) -> bool:
         """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
         as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
         put = Put(key=keys.group(group.group_id), record=group_record(group), conditions=as_read)
+        others = [*([] if callback is None else [_kept(group, callback)]), *also]
         try:
-            if callback is None:
-                self._table.write(put)
+            if others:
+                self._table.transact([put, *others], token=token)
             else:
-                self._table.transact([put, _kept(group, callback)], token=token)
+                self._table.write(put)
         except ConditionFailed as failed:
             return _is_own(group, failed.current)
         except TransactionCancelled as cancelled:
