@@ -68,3 +68,25 @@ def client(engine: str, world: World, request: pytest.FixtureRequest) -> DynamoD
     assert isinstance(world.table, DynamoTable)
     found: DynamoDBClient = request.getfixturevalue(f"{engine}_client")
     return found
+
+
+# What the port promises is shown on every store, always. Scenarios of the engine run in memory and on the real engine
+# that is right under concurrency; on the two others, which give the port the same answers, in `make test-deep`.
+_OF_THE_PORT = (
+    "test_table_",
+    "test_transitions",
+    "test_lost_responses",
+    "test_leases",
+    "test_deduplication",
+    "test_bulk",
+)
+_LEFT_TO_DEEP = {"moto", "ministack"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name != "contract" or item.path.name.startswith(_OF_THE_PORT):
+            continue
+        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")  # type: ignore[attr-defined]
+        if engine in _LEFT_TO_DEEP:
+            item.add_marker(pytest.mark.deep)

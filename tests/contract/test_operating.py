@@ -16,6 +16,28 @@ if TYPE_CHECKING:
     from tests.contract.world import World
 
 
+def test_a_retry_of_a_dead_job_resolves_its_letter_so_that_it_is_run_again_once(world: World) -> None:
+    world.script.then(RuntimeError("boom"))
+    job_id = world.queue.enqueue("once").job_id
+    assert world.work() == ["dead_letter"]
+
+    again = world.queue.retry(job_id, priority=Priority.HIGH)
+
+    assert world.operator.dead_letter(job_id).redriven_as == again.job_id
+    assert world.operator.redrive(job_id, reason="too late").job_id == again.job_id
+    assert (world.job(again.job_id).retry_of, world.job(again.job_id).priority) == (job_id, Priority.HIGH)
+    assert world.work() == ["completed"]
+
+
+def test_a_retry_of_a_waiting_job_takes_a_priority_too(world: World) -> None:
+    job_id = world.queue.enqueue("report", run_in=timedelta(hours=1)).job_id
+
+    world.queue.retry(job_id, priority=Priority.CRITICAL)
+
+    job = world.job(job_id)
+    assert (job.priority, job.due_lane, job.due_at) == (Priority.CRITICAL, "3#0", world.clock.now())
+
+
 def test_a_job_is_found_by_its_id_with_all_that_was_asked_for(world: World) -> None:
     now = world.clock.now()
     first = world.queue.enqueue("report").job_id

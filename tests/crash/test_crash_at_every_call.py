@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
-# What everything else rests on: struck by every fault, always.
+# What everything else rests on: struck before and after every call, and by all that it must survive, always.
 CORE = (
     *enqueueing.SCENARIOS,
     *polling.SCENARIOS,
@@ -37,7 +37,7 @@ CORE = (
     *operating.SCENARIOS,
     *administering.SCENARIOS,
 )
-# What is built on it: always struck by the two faults that find most, and by the others in `make test-deep`.
+# What is built on it: always struck by the two faults that find most. All the others come in `make test-deep`.
 FEATURES = (
     *limiting.SCENARIOS,
     *moving.SCENARIOS,
@@ -52,6 +52,7 @@ SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
 ALWAYS = {Fault.KILL_AFTER, Fault.LOST_RESPONSE}
+DEEP = {Fault.KILL_LATE, Fault.KILL_ECHO}
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.slow]
 
@@ -63,7 +64,7 @@ def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkD
             scenario,
             fault,
             id=f"{fault}-{scenario}",
-            marks=() if scenario in CORE or fault in ALWAYS else pytest.mark.deep,
+            marks=() if fault in ALWAYS or (scenario in CORE and fault not in DEEP) else pytest.mark.deep,
         )
         for fault in faults
         for scenario in SCENARIOS

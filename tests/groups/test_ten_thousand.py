@@ -67,6 +67,7 @@ def test_a_group_of_ten_thousand_stops_when_its_first_member_fails_and_counts_ev
     assert [deployed.job(each.job_id).job_type for each in inbox.handovers[1:]] == ["tell"]
 
 
+@pytest.mark.deep
 def test_a_parallel_group_of_ten_thousand_runs_every_member_once_and_calls_back_once() -> None:
     ran: list[int] = []
     told: list[object] = []

@@ -18,6 +18,7 @@ from leasehold.engine.deeds import deed_on_job
 from leasehold.engine.draft import draft
 from leasehold.engine.enqueue import OnDuplicate, write
 from leasehold.engine.move import move
+from leasehold.engine.retry import retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,7 @@ class Actions:
     def retry(
         self, job_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None
     ) -> Enqueued:
-        return operate.retry(job_id, self._parts, reason=reason, priority=priority, new_job_id=new_job_id)
+        return retry(job_id, self._parts, reason=reason, priority=priority, new_job_id=new_job_id)
 
     def retry_run(
         self, run_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None

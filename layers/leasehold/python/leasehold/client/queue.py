@@ -17,6 +17,7 @@ from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_many
 from leasehold.engine.move import move
 from leasehold.engine.parts import Parts
+from leasehold.engine.retry import retry
 from leasehold.engine.run_now import run_now
 from leasehold.store.dedups import insertions
 from leasehold.store.jobs import insertion
@@ -275,7 +276,7 @@ class Queue:
 
     def retry(self, job_id: str, *, priority: Priority | int | None = None, reason: str = "retried") -> Enqueued:
         """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
-        return operate.retry(job_id, self._parts, priority=priority, reason=reason)
+        return retry(job_id, self._parts, priority=priority, reason=reason)
 
     def reschedule(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from leasehold.domain.dedup import DedupRecord
 from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of_lane
@@ -18,13 +18,12 @@ from leasehold.domain.errors import (
 from leasehold.domain.group import group_scope
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, JobStatus, Write
+from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
 from leasehold.domain.payload import PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
-from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
@@ -101,32 +100,6 @@ def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
     retire_dedup_record(job, values.get("expires_at"), parts)
 
 
-def retry(
-    job_id: object,
-    parts: Parts,
-    *,
-    reason: str,
-    priority: Priority | int | None = None,
-    new_job_id: JobId | None = None,
-) -> Enqueued:
-    """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
-    parts.deployment.refuse_if_halted()
-    job = find(job_id, parts)
-    match job.status:
-        case JobStatus.PENDING | JobStatus.FAILED:
-            reschedule(job.job_id, parts, reason=reason)
-            return Enqueued(job_id=job.job_id, created=False)
-        case JobStatus.IN_PROGRESS:
-            raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
-        case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
-            actor = parts.identity.actor()
-            again = successor(job, parts, created_by=actor, priority=priority, job_id=new_job_id)
-            deed = deed_on_job(job.job_id, "retry", parts, reason=reason, new_job_id=again.job.job_id)
-            return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, deed=deed)
-        case _:
-            assert_never(job.status)
-
-
 def successor(
     job: Job,
     parts: Parts,
@@ -167,9 +140,10 @@ def reschedule(
     *,
     run_at: datetime | None = None,
     run_in: timedelta | None = None,
+    priority: Priority | int | None = None,
     reason: str = "rescheduled",
 ) -> Job:
-    """Move a waiting job to another time; without one, to now."""
+    """Move a waiting job to another time, without one to now; and to another priority, if one is given."""
 
     def write_for(job: Job) -> Write:
         refuse_before_its_turn(job, "reschedule")
@@ -178,6 +152,9 @@ def reschedule(
         # A fresh position: a due key never recurs, not even for a job that is moved away and back.
         due = Due(at, position_at(now), job.job_id)
         values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
+        if priority is not None:
+            level = parse_priority(priority)
+            values |= {"priority": level, "due_lane": run_lane(level, job.shard)}
         if needs_wake(at, now):
             values["wake"] = True
         seen = {"due_key": job.due, "due_lane": job.due_lane}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
@@ -45,7 +46,14 @@ class Redriven:
     error: LeaseholdError | None = None
 
 
-def redrive(dead_letter_id: object, parts: Parts, *, reason: str) -> Redriven:
+def redrive(
+    dead_letter_id: object,
+    parts: Parts,
+    *,
+    reason: str,
+    priority: Priority | int | None = None,
+    new_job_id: JobId | None = None,
+) -> Redriven:
     """Run a dead job again as a new job. A second redrive of the same letter is told which job the first made."""
     parts.deployment.refuse_if_halted()
 
@@ -53,7 +61,7 @@ def redrive(dead_letter_id: object, parts: Parts, *, reason: str) -> Redriven:
         letter = find_letter(dead_letter_id, parts)
         if not letter.is_open:
             return _resolved_before(letter, parts)
-        again, changes = _revival(letter, parts)
+        again, changes = _revival(letter, parts, priority, new_job_id)
         deed = _deed(letter, "redrive", parts, reason=reason, new_job_id=again.job.job_id)
         audit = parts.store.audits.audit(deed)
         try:
@@ -147,7 +155,9 @@ def open_letters(
             return
 
 
-def _revival(letter: DeadLetter, parts: Parts) -> tuple[Draft, list[Change]]:
+def _revival(
+    letter: DeadLetter, parts: Parts, priority: Priority | int | None, job_id: JobId | None
+) -> tuple[Draft, list[Change]]:
     by = parts.identity.actor()
     job = parts.store.jobs.get(letter.id)
     if job is None:
@@ -155,13 +165,14 @@ def _revival(letter: DeadLetter, parts: Parts) -> tuple[Draft, list[Change]]:
         request = JobRequest(
             job_type=letter.job_type,
             payload_text=letter.payload_text,
+            priority=priority,
             created_by=by,
             retry_of=letter.id,
             trace=letter.trace,
         )
-        again = draft(request, parts)
+        again = draft(request, parts, job_id=job_id)
     else:
-        again = successor(job, parts, created_by=by)
+        again = successor(job, parts, created_by=by, priority=priority, job_id=job_id)
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = parts.store.dedups.get(again.record.ref)
