@@ -71,7 +71,8 @@ def client(engine: str, world: World, request: pytest.FixtureRequest) -> DynamoD
 
 
 # What the port promises is shown on every store, always. Scenarios of the engine run in memory and on the real engine
-# that is right under concurrency; on the two others, which give the port the same answers, in `make test-deep`.
+# that is right under concurrency; on the two others, which give the port the same answers, in `make test-deep`. So do
+# the finer points of features, which only combine what the scenarios have shown.
 _OF_THE_PORT = (
     "test_table_",
     "test_transitions",
@@ -80,13 +81,19 @@ _OF_THE_PORT = (
     "test_deduplication",
     "test_bulk",
 )
-_LEFT_TO_DEEP = {"moto", "ministack"}
+_FINER_POINTS = (
+    *("test_bad_templates", "test_jobs_from_templates", "test_template_schedules", "test_moving_", "test_order"),
+    *("test_group_creation", "test_direct_run_failures", "test_direct_runs_of_the_dead", "test_circuits_by_hand"),
+    *("test_lost_probes", "test_listing", "test_lifecycle_events", "test_backfill_looks", "test_retention"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name != "contract" or item.path.name.startswith(_OF_THE_PORT):
+        name = item.path.name
+        if item.path.parent.name != "contract" or name.startswith(_OF_THE_PORT):
             continue
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")  # type: ignore[attr-defined]
-        if engine in _LEFT_TO_DEEP:
+        left = {"moto", "ministack", "dynoxide"} if name.startswith(_FINER_POINTS) else {"moto", "ministack"}
+        if engine in left:
             item.add_marker(pytest.mark.deep)

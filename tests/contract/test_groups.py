@@ -140,11 +140,12 @@ def test_what_becomes_of_a_dead_member_later_is_not_counted(world: World) -> Non
     dead = members(world)[0].job_id
     before = group(world)
 
-    again = world.queue.retry(dead).job_id
     redriven = world.operator.redrive(dead, reason="fixed").job_id
+    again = world.queue.retry(dead).job_id
     assert run_out(world) == ["completed", "completed"]
 
     assert redriven is not None
+    assert redriven != again
     assert [world.job(each).group_id for each in (again, redriven)] == [None, None]
     assert group(world) == before
 
