@@ -11,6 +11,9 @@ EXIT_UNUSABLE = 2
 def main() -> None:
     try:
         from leasehold.cli.commands import app
+
+        # Commands import what they need when they run, so it may be missing only then.
+        app()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OPTIONAL:
             raise
@@ -20,4 +23,3 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(EXIT_UNUSABLE)
-    app()
