@@ -156,11 +156,6 @@ def test_what_is_asked_at_a_terminal_is_answered_there_and_colours_are_shown(dep
     assert deployed.leasehold("resume", "--reason", "mended").returncode == 0
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="top ends with 0, but the sequence that leaves the alternate screen is not always read back from the "
-    "pseudo-terminal: whether it is lost by the test or by rich is not known yet",
-)
 def test_top_gives_the_terminal_back_on_ctrl_c(deployed: Deployed):
     top = deployed.terminal("top", "--interval", "1")
     top.read_until("the system is up")

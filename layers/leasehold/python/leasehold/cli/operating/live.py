@@ -40,15 +40,20 @@ def watch(session: Session, interval: timedelta, *, once: bool) -> None:
         # The first look may fail like any command; a later one is told in its place, and tried again.
         now = session.now()
         shown = live_overview(session.admin, now)
-        with Live(render(shown, now, console), console=console, screen=True, auto_refresh=False) as live:
-            while True:
-                session.world.clock.sleep(interval)
-                now, trouble = session.now(), ""
-                try:
-                    shown = live_overview(session.admin, now)
-                except StoreError as error:
-                    trouble = clean(f"{error.code}: {error}")
-                live.update(render(shown, now, console, trouble=trouble), refresh=True)
+        live = Live(render(shown, now, console), console=console, screen=True, auto_refresh=False)
+        try:
+            with live:
+                while True:
+                    session.world.clock.sleep(interval)
+                    now, trouble = session.now(), ""
+                    try:
+                        shown = live_overview(session.admin, now)
+                    except StoreError as error:
+                        trouble = clean(f"{error.code}: {error}")
+                    live.update(render(shown, now, console, trouble=trouble), refresh=True)
+        finally:
+            # Ctrl-C while the first frame is painted comes before `with` could undo what it began.
+            live.stop()
 
 
 def _looks(session: Session, interval: timedelta, *, once: bool) -> Iterator[Document]:
