@@ -269,7 +269,7 @@ def test_a_root_holds_for_its_moment_however_much_is_done_afterwards(world: Worl
     world.clock.advance(HOUR)
     second = keep_root(world.parts, shelf)
 
-    assert broken_roots(world.parts, shelf) == []
+    assert broken_roots(world.parts, shelf.all()) == []
     assert [root.targets for root in shelf.kept] == [1, 2]
     assert second != shelf.kept[0]
 
@@ -291,4 +291,4 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
         world.table.write(Update(key=keys.audit_head(tamperer.target), conditions=(), sets=back))
 
     assert [flaws for _, flaws in verify_all(world.parts) if flaws] == [], "the chains alone look well"
-    assert broken_roots(world.parts, shelf) == shelf.kept
+    assert broken_roots(world.parts, shelf.all()) == shelf.kept

@@ -115,6 +115,7 @@ def test_a_sound_trail_is_verified(shell: Shell):
     assert shell.ok("audit", "verify") == "2 trails checked, 0 flawed.\n"
     assert shell.json("audit", "verify", "--target", "control#type#user_sync") == {
         "checked": 1,
+        "roots": 0,
         "is_sound": True,
         "flawed": [],
     }
@@ -139,7 +140,7 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
     shell.ok("cancel", job_id, *REASON)
     shell.test.clock.advance(HOUR)
     keep_root(shell.test.parts, RootFolder(tmp_path))
-    assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == "1 trail checked, 0 flawed.\n"
+    assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == "1 trail and 1 daily root checked, 0 flawed.\n"
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
     table = shell.test.parts.store.table
     for key in (
@@ -153,6 +154,25 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
 
     assert result.exit_code == 6
     assert "no longer lead to it" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [({}, "no roots are kept there"), ({"2026-11-16.json": "[]"}, "this is no root of audit trails")],
+)
+def test_roots_that_prove_nothing_are_refused(shell: Shell, tmp_path: Path, kept: dict[str, str], reason: str):
+    for name, text in kept.items():
+        (tmp_path / name).write_text(text)
+
+    result = shell.run("audit", "verify", "--roots", str(tmp_path))
+
+    assert (result.exit_code, reason in result.stderr) == (2, True)
+
+
+def test_a_place_that_is_neither_folder_nor_bucket_is_refused(shell: Shell):
+    result = shell.run("audit", "verify", "--roots", "/nowhere/at/all")
+
+    assert (result.exit_code, "there is no such folder" in result.stderr) == (2, True)
 
 
 def test_a_target_that_is_none_is_refused(shell: Shell):

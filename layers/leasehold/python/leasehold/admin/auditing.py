@@ -25,9 +25,9 @@ from leasehold.store.audits import ALL, audit_record_of
 from leasehold.store.definition import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from leasehold.engine.audit_root import Root, Roots
+    from leasehold.engine.audit_root import Root
     from leasehold.engine.parts import Parts
     from leasehold.engine.verify import Flaw
     from leasehold.store.audits import AuditRecord
@@ -73,7 +73,7 @@ class Auditor:
         else:
             yield target, verify(target, self._parts.store.audits.head(target), self._parts)
 
-    def broken_roots(self, roots: Roots) -> list[Root]:
+    def broken_roots(self, roots: Iterable[Root]) -> list[Root]:
         """The daily roots that the table no longer leads to."""
         return broken_roots(self._parts, roots)
 

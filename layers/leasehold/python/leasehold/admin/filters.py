@@ -145,9 +145,8 @@ def _parse_statuses(statuses: object) -> frozenset[JobStatus]:
             raise ValueError
         return frozenset(JobStatus(each) for each in given)
     except ValueError:
-        raise InvalidOptionError(
-            statuses, "this is no status of jobs", f"Use some of {', '.join(JobStatus)}."
-        ) from None
+        shown = sorted(map(str, given)) if isinstance(given, Iterable) else given
+        raise InvalidOptionError(shown, "this is no status of jobs", f"Use some of {', '.join(JobStatus)}.") from None
 
 
 def check_range(what: str, start: datetime | None, end: datetime | None) -> None:

@@ -45,7 +45,8 @@ class RootBucket:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=_FOLDER)
         for page in pages:
             for entry in page.get("Contents", []):
-                yield _root_of(self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read())
+                kept = self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read()
+                yield _root_of(kept, entry["Key"])
 
 
 class RootFolder:
@@ -59,16 +60,21 @@ class RootFolder:
             file.write(_text_of(root))
 
     def all(self) -> Iterator[Root]:
-        return (_root_of(path.read_bytes()) for path in sorted(self._path.rglob("*.json")))
+        return (_root_of(path.read_bytes(), path.name) for path in sorted(self._path.rglob("*.json")))
 
 
 def _text_of(root: Root) -> str:
     return json.dumps({"at": to_text(root.at), "targets": root.targets, "digest": root.digest})
 
 
-def _root_of(text: bytes) -> Root:
-    document = json.loads(text)
-    return Root(at=from_text(document["at"]), targets=document["targets"], digest=document["digest"])
+def _root_of(text: bytes, name: str) -> Root:
+    try:
+        document = json.loads(text)
+        return Root(at=from_text(document["at"]), targets=document["targets"], digest=document["digest"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidOptionError(
+            name, "this is no root of audit trails", "Somebody changed it, or put it there: look at its versions."
+        ) from error
 
 
 def open_bucket(name: str | None = None, **connection: Any) -> RootBucket:

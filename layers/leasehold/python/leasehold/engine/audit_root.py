@@ -60,9 +60,9 @@ def keep_root(parts: Parts, roots: Roots) -> Root:
     return root
 
 
-def broken_roots(parts: Parts, roots: Roots) -> list[Root]:
+def broken_roots(parts: Parts, roots: Iterable[Root]) -> list[Root]:
     """The roots that the table no longer leads to: something that was on record then has been changed or removed."""
-    return [root for root in roots.all() if root_at(root.at, parts) != root]
+    return [root for root in roots if root_at(root.at, parts) != root]
 
 
 def _head_at(head: Head, at: datetime, parts: Parts) -> str | None:

@@ -14,7 +14,7 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.engine.audit_root import Roots
+    from leasehold.engine.audit_root import Root
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
 
@@ -65,27 +65,40 @@ def verify(session: Session, *, target: _Target = None, roots: _Roots = None) ->
             progress(checked, None)
             if flaws:
                 flawed.append(trail_document(name, flaws))
-    if roots is not None:
-        flawed += [
-            {"target": f"root of {root.at.date()}", "problems": ["the trails of that day no longer lead to it"]}
-            for root in session.admin.audit.broken_roots(_kept_in(roots))
-        ]
+    kept = [] if roots is None else _kept_in(roots)
+    flawed += [
+        {"target": f"root of {root.at.date()}", "problems": ["the trails of that day no longer lead to it"]}
+        for root in session.admin.audit.broken_roots(kept)
+    ]
     if session.out.as_json:
-        session.out.document({"checked": checked, "is_sound": not flawed, "flawed": flawed})
+        session.out.document({"checked": checked, "roots": len(kept), "is_sound": not flawed, "flawed": flawed})
     else:
         for trail in flawed:
             session.out.say(f"{trail['target']}: {'; '.join(map(str, trail['problems']))}")  # type: ignore[call-overload]
-        session.out.say(f"{checked:,} trail{'' if checked == 1 else 's'} checked, {len(flawed):,} flawed.")
+        with_roots = f" and {_counted(len(kept), 'daily root')}" if kept else ""
+        session.out.say(f"{_counted(checked, 'trail')}{with_roots} checked, {len(flawed):,} flawed.")
     if flawed:
         raise typer.Exit(exits.FLAWED)
 
 
-def _kept_in(place: str) -> Roots:
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _kept_in(place: str) -> list[Root]:
     from pathlib import Path
 
     from leasehold.aws.audit_roots import RootFolder, open_bucket
+    from leasehold.domain.errors import InvalidOptionError
 
-    return RootFolder(Path(place)) if Path(place).is_dir() else open_bucket(place.removeprefix("s3://"))
+    folder = Path(place)
+    if "/" in place.removeprefix("s3://") and not folder.is_dir():
+        raise InvalidOptionError(place, "there is no such folder", "Name a folder that exists, or a bucket.")
+    roots = list((RootFolder(folder) if folder.is_dir() else open_bucket(place.removeprefix("s3://"))).all())
+    if not roots:
+        # Nothing to compare with must not look like nothing amiss.
+        raise InvalidOptionError(place, "no roots are kept there", "Name the bucket of the stack, or a copy of it.")
+    return roots
 
 
 def _named(target: str | None) -> str | None:
