@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, assert_never, cast
@@ -40,7 +39,7 @@ class MemoryTable:
     def get(self, key: Key) -> Record | None:
         with self._lock:
             record = self._records.get((key.table, key.values))
-            return copy.deepcopy(record)
+            return _copy(record)
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
         with self._lock:
@@ -86,8 +85,8 @@ class MemoryTable:
         with self._lock:
             current = self._records.get((change.key.table, change.key.values))
             if not _all_hold(_conditions(change), current):
-                raise ConditionFailed(copy.deepcopy(current))
-            return copy.deepcopy(self._apply(change, current))
+                raise ConditionFailed(_copy(current))
+            return _copy(self._apply(change, current))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
         answers: list[Exception | None] = []
@@ -107,7 +106,7 @@ class MemoryTable:
                 return
             stored = [self._records.get((change.key.table, change.key.values)) for change in changes]
             failed = {
-                position: copy.deepcopy(current)
+                position: _copy(current)
                 for position, (change, current) in enumerate(zip(changes, stored, strict=True))
                 if not _all_hold(_conditions(change), current)
             }
@@ -128,12 +127,12 @@ class MemoryTable:
     def _apply(self, change: Change, current: Record | None) -> Record:
         match change:
             case Put():
-                record = copy.deepcopy(change.item)
+                record = _copy(change.item)
             case Update():
                 record = {**(current or change.key.attributes)}
                 for name, amount in change.adds.items():
                     record[name] = cast("int", record.get(name, 0)) + amount
-                record.update(copy.deepcopy(dict(change.sets)))
+                record.update(_copy(dict(change.sets)))
                 for name in change.removes:
                     record.pop(name, None)
             case Delete():
@@ -166,9 +165,18 @@ class MemoryTable:
     def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
         record = self._records[table, key]
         if index is None:
-            return copy.deepcopy(record)
+            return _copy(record)
         visible = {*table.key, index.partition, index.sort, *index.projected}
-        return {name: copy.deepcopy(value) for name, value in record.items() if name in visible}
+        return {name: _copy(value) for name, value in record.items() if name in visible}
+
+
+def _copy[T](value: T) -> T:
+    """A copy of a record, or of what one holds. Much quicker than `copy.deepcopy`, which prepares for cycles."""
+    if isinstance(value, dict):
+        return cast("T", {name: _copy(each) for name, each in value.items()})
+    if isinstance(value, list):
+        return cast("T", [_copy(each) for each in value])
+    return value
 
 
 def _place(table: TableDefinition, index: Index | None, record: Record) -> _Place:
