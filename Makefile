@@ -30,9 +30,10 @@ UV_READY := .venv/.uv-ready
 PACKAGES_READY := .venv/.packages-ready
 PYTHON_READY := .venv/.project-ready
 MINISTACK_READY := .venv-ministack/.ready
+CELERY_READY := .venv-celery/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup browser lint types layers test test-fast format demo policies screenshots requirements clean
+.PHONY: help setup browser lint types layers test test-fast format demo policies screenshots requirements clean bench spin model properties simulate simulate-teeth
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -41,11 +42,18 @@ help:  ## List the commands
 setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
 	@echo "==> ready"
 
-test: setup browser lint types layers  ## All that CI runs: style, types, layers and every test
-	@echo "==> running every test but those on the deployed stacks"
-	@$(PYTEST) -n 2 --dist loadgroup -m "not deep" --ignore tests/acceptance --ignore tests/e2e $(ARGS)
-	@echo "==> deploying the stacks to the local AWS and running the tests on them, alone: some of them measure time"
-	@$(PYTEST) tests/acceptance tests/e2e $(ARGS)
+# What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time is alone.
+DEPLOYED := tests/acceptance tests/e2e
+TIMED := tests/e2e/test_punctuality.py
+
+test: setup browser spin lint types layers  ## All that CI runs: style, types, layers and every test
+	@echo "==> running every test, those on the deployed stacks beside the others: their answers come at the end"
+	@log=$$(mktemp); $(PYTEST) $(DEPLOYED) --ignore $(TIMED) $(ARGS) >$$log 2>&1 & deployed=$$!; \
+	trap 'kill $$deployed 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
+	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
+	wait $$deployed || result=$$?; cat $$log; exit $$result
+	@echo "==> measuring lateness on the deployed stacks, alone"
+	@$(PYTEST) $(TIMED) $(ARGS)
 
 # Into the system, so only as root; everybody else is told, and the tests that need it say so and are skipped.
 browser:  ## Find Chromium, which the console is tried in; install it on Debian if this is root
@@ -59,6 +67,33 @@ browser:  ## Find Chromium, which the console is tried in; install it on Debian 
 	else \
 		echo "==> no Chromium on the PATH, and it can only be installed as root: the console is not tried in a browser"; \
 	fi
+
+# As above: without it the model's tests are skipped, and say why.
+spin:  ## Find Spin, which checks the model of the lease; install it on Debian if this is root
+	@! command -v spin >/dev/null || exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing Spin, which checks the model of the lease"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		install() { apt-get install -qq --yes --no-install-recommends spin gcc libc6-dev >/dev/null; }; \
+		install 2>/dev/null || { apt-get update -qq; install; }; \
+	else \
+		echo "==> no spin on the PATH, and it can only be installed as root (Debian: apt-get install spin gcc)"; \
+	fi
+
+model: $(PYTHON_READY) spin  ## Search all that three workers and two jobs can do, and break every guard: see docs/model.md
+	@$(BIN)/python -m tests.model
+
+properties: $(PYTHON_READY) $(NODE_READY)  ## State machines against every table: 2,000 examples of 100 steps each
+	@LEASEHOLD_PROPERTIES=full $(PYTEST) -n 2 tests/properties $(ARGS)
+
+# SEED replays one seed and prints its whole trace.
+SEEDS ?= 20000
+SEED ?=
+simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n), or one of them again (SEED=n)
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in turn: the simulation must notice
+	@$(BIN)/python -m tests.simulation.teeth
 
 test-deep: setup  ## What make test leaves out because it takes long: every fault at every call of every feature
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(ARGS)
@@ -86,6 +121,10 @@ format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and at work on this machine; no account needed
 	@$(BIN)/leasehold demo
 
+# On an otherwise idle machine: what else runs is part of the figures. Fails if a figure misses its bound.
+bench: setup $(CELERY_READY)  ## Measure costs, CPU, lateness and throughput in under ten minutes; writes tests/benchmarks/results
+	@$(BIN)/python -m tests.benchmarks
+
 policies: $(PYTHON_READY)  ## Write tests/infra/policies anew after rights were meant to change; review the difference
 	@$(BIN)/python -m tests.infra.policy_snapshot
 	@git --no-pager diff --stat -- tests/infra/policies
@@ -100,14 +139,14 @@ UPGRADE ?=
 # In this order: the later files are held to the versions of the earlier ones. A file that stays the same keeps its
 # time, or every environment would be made anew.
 requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
-	@for name in requirements/uv layers/dependencies/requirements requirements/dev requirements/ministack; do \
+	@for name in requirements/uv layers/dependencies/requirements requirements/dev requirements/ministack requirements/celery; do \
 		echo "==> pinning $$name.txt"; cp -p $$name.txt $$name.before; $(COMPILE) $$name.in -o $$name.txt; \
 		if cmp -s $$name.before $$name.txt; then mv $$name.before $$name.txt; else rm $$name.before; fi; done
 
 clean:  ## Stop the local AWS and remove all that was installed or built
 	@if [ -x $(BIN)/leasehold ]; then $(BIN)/leasehold local down || true; fi
 	rm -rf .leasehold
-	rm -rf .venv .venv-ministack node_modules cdk.out dist build .hypothesis
+	rm -rf .venv .venv-ministack .venv-celery node_modules cdk.out dist build .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -138,6 +177,13 @@ $(MINISTACK_READY): requirements/ministack.txt $(UV_READY)
 	@echo "==> installing ministack, the local AWS, into .venv-ministack"
 	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
 	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes requirements/ministack.txt
+	@touch $@
+
+# Only for `make bench`, which compares with it.
+$(CELERY_READY): requirements/celery.txt $(UV_READY)
+	@echo "==> installing Celery, which is compared with, into .venv-celery"
+	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-celery
+	@$(UV) pip sync --quiet --python .venv-celery --compile-bytecode --require-hashes requirements/celery.txt
 	@touch $@
 
 $(NODE_READY): package.json package-lock.json .npmrc

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_iam as iam
 
 from infra.rights import (
+    ALL_PAYLOAD_PARTITIONS,
     CIRCUIT_PARTITIONS,
     CONTROL_PARTITIONS,
     DEDUP_PARTITIONS,
@@ -45,6 +46,12 @@ def api_statements(
     reads = ["GetItem", "BatchGetItem", "Query"]
     return [
         on_keys("ActOnJobs", jobs, [*reads, "PutItem", "UpdateItem"], JOB_PARTITIONS),
+        on_keys(
+            "WorkOnPayloads",
+            jobs,
+            ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"],
+            ALL_PAYLOAD_PARTITIONS,
+        ),
         on_keys("Deduplicate", jobs, [*reads, "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         on_keys(
             "ActOnGroups", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS

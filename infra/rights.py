@@ -13,7 +13,7 @@ from leasehold.domain.group import group_scope
 from leasehold.domain.ids import SYSTEM_SHARD, partition_of
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
-from leasehold.store.keys import AUDIT_HEADS, circuit, scope_partition
+from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, circuit, scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,11 @@ _WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 JOB_PARTITIONS = ("job", "job#*")
 # The system's own jobs: a partition apart, so that who makes or does these needs no right to users' jobs.
 SYSTEM_JOB_PARTITIONS = (partition_of(SYSTEM_SHARD),)
+# Payloads that do not fit into their jobs, those of the system's own jobs again apart.
+PAYLOAD_PARTITIONS = (f"{PAYLOAD}#*",)
+SYSTEM_PAYLOAD_PARTITIONS = (f"{SYSTEM_PAYLOAD}#*",)
+ALL_PAYLOAD_PARTITIONS = (*PAYLOAD_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
+_DELIVERIES = (*SYSTEM_JOB_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
 CIRCUIT_PARTITIONS = ("circuit#*",)
@@ -46,9 +51,12 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
         _on_keys(
             "WorkOnJobs",
             jobs,
-            ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
+            # A page of claims is one batch of PartiQL updates. It goes through old jobs once a week, for the sake of
+            # their payloads.
+            ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
             JOB_PARTITIONS,
         ),
+        _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("WorkOnScopes", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -67,7 +75,8 @@ def handler_statements(
     """Dedup records of its own type and seats of its own limits only; a job's own partition does not say its type."""
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], JOB_PARTITIONS),
-        *([_on_keys("OweWebhooks", jobs, ["PutItem"], SYSTEM_JOB_PARTITIONS)] if stage.sends_webhooks else []),
+        _on_keys("ReadPayloads", jobs, ["GetItem"], PAYLOAD_PARTITIONS),
+        *([_on_keys("OweWebhooks", jobs, ["PutItem"], _DELIVERIES)] if stage.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -81,6 +90,7 @@ def sender_statements(stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamod
     everything = [scope_partition(EVERYTHING)]
     return [
         _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
+        _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
         *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], everything)] if stage.concurrency else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
@@ -106,6 +116,7 @@ def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
         _on_keys("MakeJobs", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
+        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *schedule_statements(jobs),
     ]
@@ -118,6 +129,7 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
         _move_heads(jobs),
         _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
+        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
     ]
@@ -159,9 +171,10 @@ def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     on_jobs = ["GetItem", "BatchGetItem", "PartiQLInsert", "PutItem", "UpdateItem"]
     return [
         _on_keys("Enqueue", jobs, on_jobs, JOB_PARTITIONS),
+        _on_keys("PutPayloads", jobs, ["GetItem", "PartiQLInsert", "PutItem"], PAYLOAD_PARTITIONS),
         _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
         _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
-        _on_keys("Deduplicate", jobs, ["PutItem", "UpdateItem"], DEDUP_PARTITIONS),
+        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
     ]

@@ -49,6 +49,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFolder(config, log)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many pairs of faults were struck: each of those tests notes its own number."""
+    passed = terminalreporter.getreports("passed")
+    pairs = [value for report in passed for name, value in report.user_properties if name == "pairs of faults"]
+    if pairs:
+        terminalreporter.write_line(f"{sum(map(int, pairs))} pairs of faults in {len(pairs)} tests")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def aws_environment() -> Iterator[None]:
     """Dummy credentials and a region, nothing of the developer's own: no test can reach a real account."""

@@ -19,6 +19,8 @@ _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", _TRANSACTION, "Batch
 _READS = frozenset({"GetItem", "Query", "BatchGetItem"})
 _REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
 _PARAMS = "leasehold_meter_params"
+# A claim is the one statement of a batch that counts a hand-over.
+_DISPATCHES = '"dispatches"=?'
 
 
 @dataclass(slots=True)
@@ -84,6 +86,10 @@ class Meter:
             if parsed.get("Error", {}).get("Code") in _REFUSALS:
                 reading.refusals[operation] += 1
                 reading.refused_claims += any(map(_is_claim, _updates(context[_PARAMS])))
+            for statement, answer in zip(*_statements(context[_PARAMS], parsed), strict=True):
+                if answer.get("Error", {}).get("Code") == "ConditionalCheckFailed":
+                    reading.refusals[operation] += 1
+                    reading.refused_claims += _DISPATCHES in statement["Statement"]
             for consumed in _listed(parsed.get("ConsumedCapacity")):
                 if operation in _READS:
                     reading.read_units += consumed["CapacityUnits"]
@@ -102,8 +108,12 @@ def _value_size(value: Mapping[str, Any]) -> int:
     match value:
         case {"S": text}:
             return len(text.encode())
+        case {"B": data}:
+            return len(data)
         case {"N": number}:
             return len(number.lstrip("-").replace(".", "")) // 2 + 2
+        case {"B": data}:
+            return len(data)
         case {"BOOL": _} | {"NULL": _}:
             return 1
         case {"L": values}:
@@ -128,6 +138,11 @@ def _updates(params: Params) -> Iterator[Params]:
     for item in params.get("TransactItems", []):
         if "Update" in item:
             yield item["Update"]
+
+
+def _statements(params: Params, parsed: Params) -> tuple[list[Params], list[Params]]:
+    """The statements of a batch and what each was told; nothing for other calls, and for a batch that failed."""
+    return (params["Statements"], parsed["Responses"]) if "Responses" in parsed and "Statements" in params else ([], [])
 
 
 def _is_claim(update: Params) -> bool:

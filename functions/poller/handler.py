@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.container import connect_lambda, open_container, remaining, worker_id
-from leasehold.aws.dispatcher import LambdaDispatcher
+from leasehold.aws.container import open_container, remaining, worker_id
+from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
 from leasehold.aws.polling import Polling, Wake
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def _container() -> Container:
 
 @cache
 def _dispatcher() -> LambdaDispatcher:
-    return LambdaDispatcher(connect_lambda())
+    return LambdaDispatcher(LambdaOnDemand(connect_lambda))

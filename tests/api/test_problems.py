@@ -20,6 +20,9 @@ ELSEWHERE = {
     errors.JobTimeoutError,
     errors.NonRetryableError,
     errors.InvalidJobPayloadError,
+    # Who looks at a job is told in its payload's place.
+    errors.PayloadMissingError,
+    errors.PayloadNotReadError,
     # These are told in the direct run, which was accepted before.
     errors.DirectRunError,
     errors.DirectRunLostError,

@@ -53,7 +53,8 @@ class Backlog:
         assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: self.jobs}
         assert all(len(job.runs) == 1 for job in stored)
         assert sum(report.claimed for report in reports) == self.jobs
-        assert sum(report.lost_races for report in reports) == reading.refused_claims
+        # A batch that meets another poller ends at its first lost race: this engine does not say who has the others.
+        assert sum(report.lost_races for report in reports) <= reading.refused_claims
         assert reading.refused_claims <= 0.5 * self.jobs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import boto3
@@ -12,6 +13,8 @@ from leasehold.store.dynamodb.table import DynamoTable
 from leasehold.store.memory import MemoryTable
 from tests.contract.engines import ENGINES, fresh_table
 from tests.contract.world import World
+from tests.simulation.dynamodb.database import Database
+from tests.simulation.dynamodb.wire import connect_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +38,11 @@ def dynoxide_client(dynoxide_endpoint: str, make_client: Callable[[str], DynamoD
 @pytest.fixture(scope="session")
 def ministack_client(ministack_endpoint: str, make_client: Callable[[str], DynamoDBClient]) -> DynamoDBClient:
     return make_client(ministack_endpoint)
+
+
+@pytest.fixture(scope="session")
+def model_client() -> DynamoDBClient:
+    return connect_to(Database(lambda: datetime.now(UTC)).call)
 
 
 @pytest.fixture(scope="session")
@@ -94,6 +102,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name != "contract" or name.startswith(_OF_THE_PORT):
             continue
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")  # type: ignore[attr-defined]
-        left = {"moto", "ministack", "dynoxide"} if name.startswith(_FINER_POINTS) else {"moto", "ministack"}
+        left = {"model", "moto", "ministack", "dynoxide"} if name.startswith(_FINER_POINTS) else {"moto", "ministack"}
         if engine in left:
             item.add_marker(pytest.mark.deep)

@@ -18,19 +18,21 @@ _numbers = itertools.count()
 
 _MEMORY = pytest.param("memory")
 _MOTO = pytest.param("moto")
+# The in-process DynamoDB of the simulation: a fault of it shows here as a fault of the port.
+_MODEL = pytest.param("model")
 _SERVERS = [
     pytest.param("dynoxide", marks=pytest.mark.dynoxide),
     pytest.param("ministack", marks=pytest.mark.ministack),
 ]
 
-ENGINES = [_MEMORY, _MOTO, *_SERVERS]
+ENGINES = [_MEMORY, _MODEL, _MOTO, *_SERVERS]
 
 # moto knows no PartiQL inserts with `?` in a batch, and takes a repeated ClientRequestToken for a new request: what a
 # test of either would show there is moto's gap, not ours.
-without_moto = pytest.mark.parametrize("engine", [_MEMORY, *_SERVERS], indirect=True)
+without_moto = pytest.mark.parametrize("engine", [_MEMORY, _MODEL, *_SERVERS], indirect=True)
 
 # A caller's own table next to ours exists only where there is a DynamoDB.
-on_real_tables = pytest.mark.parametrize("engine", _SERVERS, indirect=True)
+on_real_tables = pytest.mark.parametrize("engine", [_MODEL, *_SERVERS], indirect=True)
 
 
 def fresh_table(client: DynamoDBClient) -> DynamoTable:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.conditions import Equals, Exists
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.table import ConditionFailed, Delete, Key, Put, TransactionCancelled, Update
 from tests.contract.engines import without_moto
@@ -108,6 +108,53 @@ def test_a_bulk_insert_keeps_values_of_every_kind(table: Table) -> None:
     assert table.insert_many([Put(key=key("one"), record=record)]) == [None]
 
     assert table.get(key("one")) == {"PK": "things", "SK": "one", **record}
+
+
+@without_moto
+def test_many_updates_are_answered_one_by_one_each_by_its_own_condition(table: Table) -> None:
+    names = [f"{number:02d}" for number in range(30)]
+    table.insert_many([Put(key=key(name), record={"name": name, "wake": True, "old": 1}) for name in names])
+    table.write(Update(key=key("07"), conditions=(), sets={"name": "taken"}))
+    updates = [
+        Update(
+            key=key(name),
+            conditions=(
+                OneOf("name", (name, "x")),
+                Equals("old", 1),
+                Missing("count"),
+                Exists("SK"),
+                Above("old", 0),
+                After("name", "!"),
+                NotAfter("name", "~"),
+            ),
+            sets={"name": "new", "count": 1},
+            removes=frozenset({"wake", "old"}),
+        )
+        for name in [*names, "absent"]
+    ]
+
+    answers = table.update_many(updates)
+
+    refused = [at for at, answer in enumerate(answers) if answer is not None]
+    assert refused == [7, 30]
+    taken = {"PK": "things", "SK": "07", "name": "taken", "wake": True, "old": 1}
+    told = [answer.current for answer in answers if isinstance(answer, ConditionFailed)]
+    assert len(told) == len(refused)
+    assert told[0] in (taken, None)  # not every engine shows it
+    assert table.get(key("07")) == taken
+    assert table.get(key("08")) == {"PK": "things", "SK": "08", "name": "new", "count": 1}
+    assert table.get(key("absent")) is None
+
+
+@without_moto
+def test_updating_nothing_answers_nothing(table: Table) -> None:
+    assert table.update_many([]) == []
+
+
+@pytest.mark.parametrize("change", [{"adds": {"n": 1}}, {"conditions": (AnyOf((Exists("PK"), Missing("PK"))),)}])
+def test_a_batch_takes_neither_counts_nor_choices(table: Table, change: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="plain"):
+        table.update_many([Update(**{"key": key("one"), "conditions": (), **change})])
 
 
 def test_many_records_are_read_at_once_without_the_absent_and_without_doubles(table: Table) -> None:

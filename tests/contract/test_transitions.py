@@ -92,7 +92,7 @@ GUARDS = {
     "turn_away": ["due_key as seen"],
     "reschedule": ["due_key as seen", "due_lane as seen"],
     "take_turn": ["due_key as seen", "priority as seen"],
-    "edit": ["due_key as seen", "payload as seen"],
+    "edit": ["due_key as seen", "due_lane as seen", "payload as seen"],
     "settle": ["due_key as seen"],
     "resolve": [],
     "purge": ["completed_at as seen"],

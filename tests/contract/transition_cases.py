@@ -32,7 +32,6 @@ NEW_VALUES: dict[str, object] = {
     "cancel_reason": "because",
     "cancel_requested": to_text(NOW),
     "completed_at": NOW,
-    "dispatches": 0,
     "due_lane": run_lane(2, 0),
     "ended_key": "ended",
     "ended_lane": "completed#report",

@@ -42,7 +42,7 @@ def waiting(job_type: str, due_at: datetime, now: datetime) -> Job:
     return Job(
         job_id=job_id,
         job_type=job_type,
-        payload_text='{"n":1}',
+        stored_payload='{"n":1}',
         scheduled_for=due_at,
         status=JobStatus.PENDING,
         priority=Priority.NORMAL,

@@ -40,7 +40,8 @@ class Life:
         self,
         deployed: RealQueue,
         *,
-        payload_bytes: int,
+        payload_bytes: int = 0,
+        payload: dict[str, Json] | None = None,
         concurrency_key: str | None = None,
         webhook: str | None = None,
     ) -> None:
@@ -50,6 +51,8 @@ class Life:
         self._webhook = webhook
         self._payload: dict[str, Json] = {"order_id": "o-20260101-000417", "note": ""}
         self._payload["note"] = "x" * (payload_bytes - len(encode_payload(self._payload)))
+        if payload is not None:
+            self._payload = payload
         self._meter = Meter(deployed.client)
         self._executor = Executor(deployed.process(), worker_id=HANDLER)
         self._inbox = Inbox()

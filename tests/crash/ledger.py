@@ -16,11 +16,14 @@ class Ledger:
     def note(self, request: Any, response: Any) -> None:
         if response.status_code != 200:
             return
+        operation = request.headers["X-Amz-Target"].rpartition(b".")[2]
+        if operation not in {b"UpdateItem", b"TransactWriteItems"}:
+            return
         body = json.loads(request.body)
-        match request.headers["X-Amz-Target"].rpartition(b".")[2]:
+        match operation:
             case b"UpdateItem":
                 self._note_update(body)
-            case b"TransactWriteItems" if body.get("ClientRequestToken") not in self._tokens:
+            case _ if body.get("ClientRequestToken") not in self._tokens:
                 if "ClientRequestToken" in body:
                     # A repeat with the same token is answered like the first, but changes nothing.
                     self._tokens.add(body["ClientRequestToken"])

@@ -36,6 +36,23 @@ def _poll_small_pages(process: Process, _prepared: object) -> object:
     return poll(process, None, poll_limit=2)
 
 
+def _poll_small_pages_without_handlers(process: Process, _prepared: object) -> object:
+    return poll(process, None, poll_limit=2, deliver=unreachable)
+
+
+def _poll_until_the_first_hand_over(process: Process, _prepared: object) -> object:
+    """Its time is up while it has claimed two and handed over one."""
+    handed_over: list[Handover] = []
+
+    def deliver(handover: Handover) -> None:
+        handed_over.append(handover)
+        process.world.run(handover)
+
+    poller = process.poller(deliver, poll_limit=2)
+    report = poller.poll(should_stop=lambda: "time is up" if handed_over else None)
+    return {name: value for name, value in report.as_fields().items() if name not in {"scanned", "settled"}}
+
+
 def _poll_without_handlers(process: Process, _prepared: object) -> object:
     return poll(process, None, deliver=unreachable)
 
@@ -137,7 +154,20 @@ SCENARIOS = (
         name="poll a backlog",
         prepare=_three_due,
         act=_poll_small_pages,
-        calls=("UpdateItem", INVOKE) * 3 + ("DeleteItem",),
+        # The watch, then two jobs by one call, and the third by itself.
+        calls=("UpdateItem", "BatchExecuteStatement", INVOKE, INVOKE, "UpdateItem", INVOKE, "DeleteItem"),
+    ),
+    Scenario(
+        name="hand over a batch to nobody",
+        prepare=_three_due,
+        act=_poll_small_pages_without_handlers,
+        calls=("BatchExecuteStatement", INVOKE, "UpdateItem", INVOKE, "UpdateItem"),
+    ),
+    Scenario(
+        name="stop between a batch and its hand-overs",
+        prepare=_three_due,
+        act=_poll_until_the_first_hand_over,
+        calls=("BatchExecuteStatement", INVOKE, "UpdateItem", "DeleteItem"),
     ),
     Scenario(
         name="poll at a concurrency limit",

@@ -6,20 +6,22 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due
-from tests.crash.snapshot import stored_groups, stored_jobs
+from tests.crash.snapshot import stored, stored_jobs
 
 if TYPE_CHECKING:
+    from leasehold.engine.poll import Poller
     from tests.crash.world import World
 
 _LONG_ENOUGH = 60
 
 
-def recover(world: World) -> None:
-    """Poll with a new, healthy process, the clock jumping to whatever is due next, until all is at rest."""
-    poller = world.process().poller()
+def recover(world: World, poller: Poller | None = None) -> None:
+    """Poll, by default with a new, healthy process, the clock jumping to what is due next, until all is at rest."""
+    poller = poller or world.process().poller()
     for _ in range(_LONG_ENOUGH):
-        due = [job for job in stored_jobs(world) if job.due is not None]
-        tended = [Due.parse(group.due_key).at for group in stored_groups(world) if group.due_key]
+        jobs, groups = stored(world)
+        due = [job for job in jobs if job.due is not None]
+        tended = [Due.parse(group.due_key).at for group in groups if group.due_key]
         if not due and not tended:
             return
         # Held jobs are due with their scope, which looks again within a minute; in no lane at all are those that their

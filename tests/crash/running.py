@@ -18,7 +18,7 @@ def _run(process: Process, handover: Handover) -> object:
     return process.worker.run(handover)
 
 
-def _claimed(mode: str, job_type: str = "work", **options: Any) -> Any:
+def claimed(mode: str, job_type: str = "work", **options: Any) -> Any:
     def prepare(world: World) -> Handover:
         world.enqueue(mode, job_type, **options)
         return world.claim()
@@ -34,7 +34,7 @@ def _claimed_while_another_waits(world: World) -> Handover:
 
 
 def _claimed_before_a_halt(world: World) -> Handover:
-    handover: Handover = _claimed("result")(world)
+    handover: Handover = claimed("result")(world)
     world.elsewhere.operator.halt(reason="a test")
     return handover
 
@@ -54,11 +54,11 @@ _COMPLETED = _ends_as(JobStatus.COMPLETED)
 
 SCENARIOS = (
     Scenario(
-        name="start and complete", prepare=_claimed("result"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED
+        name="start and complete", prepare=claimed("result"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED
     ),
     Scenario(
         name="complete a deduplicated job",
-        prepare=_claimed("result", dedup_key="k"),
+        prepare=claimed("result", dedup_key="k"),
         act=_run,
         calls=("UpdateItem",) * 3,
         check=_COMPLETED,
@@ -72,44 +72,44 @@ SCENARIOS = (
     ),
     Scenario(
         name="extend",
-        prepare=_claimed("extend", "beating"),
+        prepare=claimed("extend", "beating"),
         act=_run,
         calls=("UpdateItem",) * 3,
         check=_COMPLETED,
     ),
     Scenario(
         name="complete with the handler's own writes",
-        prepare=_claimed("transact"),
+        prepare=claimed("transact"),
         act=_run,
         calls=("UpdateItem", "TransactWriteItems"),
         check=_COMPLETED,
     ),
     Scenario(
         name="fail, to be tried again",
-        prepare=_claimed("fail_once"),
+        prepare=claimed("fail_once"),
         act=_run,
         calls=("UpdateItem",) * 2,
         check=_COMPLETED,
     ),
     Scenario(
         name="fail for the last time",
-        prepare=_claimed("fail", max_attempts=1, dedup_key="k"),
+        prepare=claimed("fail", max_attempts=1, dedup_key="k"),
         act=_run,
         calls=("UpdateItem", "TransactWriteItems"),
         check=_ends_as(JobStatus.DEAD_LETTER),
     ),
     Scenario(
         name="fail after a cancel was asked for",
-        prepare=_claimed("fail_after_cancel", dedup_key="k"),
+        prepare=claimed("fail_after_cancel", dedup_key="k"),
         act=_run,
         calls=("UpdateItem",) * 3,
         check=_ends_as(JobStatus.CANCELLED),
     ),
-    Scenario(name="snooze", prepare=_claimed("snooze_once"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED),
-    Scenario(name="skip", prepare=_claimed("skip"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED),
+    Scenario(name="snooze", prepare=claimed("snooze_once"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED),
+    Scenario(name="skip", prepare=claimed("skip"), act=_run, calls=("UpdateItem",) * 2, check=_COMPLETED),
     Scenario(
         name="cancel from inside",
-        prepare=_claimed("cancel"),
+        prepare=claimed("cancel"),
         act=_run,
         calls=("UpdateItem",) * 2,
         check=_ends_as(JobStatus.CANCELLED),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.dedup import DedupRef
 from leasehold.domain.ids import job_id_of_key
+from leasehold.domain.payload_form import text_in
 from leasehold.store.dynamodb.items import from_item
 from leasehold.store.group_records import group_of
+from leasehold.store.keys import PAYLOAD, SYSTEM_PAYLOAD, payload_partition
 from leasehold.store.records import dead_letter_of, job_of
 
 if TYPE_CHECKING:
@@ -57,8 +59,9 @@ def stored_jobs(world: World) -> list[Job]:
     return _jobs_of(_scan(world, world.names.jobs))
 
 
-def stored_groups(world: World) -> list[Group]:
-    return _groups_of(_scan(world, world.names.jobs))
+def stored(world: World) -> tuple[list[Job], list[Group]]:
+    records = _scan(world, world.names.jobs)
+    return _jobs_of(records), _groups_of(records)
 
 
 def _groups_of(records: list[dict[str, Any]]) -> list[Group]:
@@ -67,7 +70,22 @@ def _groups_of(records: list[dict[str, Any]]) -> list[Group]:
 
 def _jobs_of(records: list[dict[str, Any]]) -> list[Job]:
     """Users' jobs, and the system's own."""
-    return [job_of(record) for record in records if record["PK"].partition("#")[0] == "job"]
+    jobs = [job_of(record) for record in records if record["PK"].partition("#")[0] == "job"]
+    texts = {(record["PK"], record["SK"]): text_in(record["payload"]) for record in records if _is_payload(record)}
+    return [_with_payload(job, texts) for job in jobs]
+
+
+def _is_payload(record: dict[str, Any]) -> bool:
+    return record["PK"].partition("#")[0] in {PAYLOAD, SYSTEM_PAYLOAD}
+
+
+def _with_payload(job: Job, texts: dict[tuple[str, str], str]) -> Job:
+    """A job never names a payload that is not there, whenever one looks."""
+    if job.payload_name is None:
+        return job
+    found = texts.get((payload_partition(job.job_id), job.payload_name))
+    assert found is not None, f"the payload of {job.job_id} is missing"
+    return replace(job, read_payload=found)
 
 
 def _ref_of(record: dict[str, Any]) -> DedupRef:

@@ -14,6 +14,7 @@ from tests.crash import (
     direct_running,
     enqueueing,
     grouping,
+    large_payloads,
     limiting,
     moving,
     operating,
@@ -29,15 +30,16 @@ if TYPE_CHECKING:
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
-# What everything else rests on: struck before and after every call, and by all that it must survive, always.
+# What everything else rests on.
 CORE = (
     *enqueueing.SCENARIOS,
     *polling.SCENARIOS,
     *running.SCENARIOS,
     *operating.SCENARIOS,
     *administering.SCENARIOS,
+    *large_payloads.SCENARIOS,
 )
-# What is built on it: always struck by the two faults that find most. All the others come in `make test-deep`.
+# What is built on it.
 FEATURES = (
     *limiting.SCENARIOS,
     *moving.SCENARIOS,
@@ -51,51 +53,57 @@ FEATURES = (
 SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
-ALWAYS = {Fault.KILL_AFTER, Fault.LOST_RESPONSE}
-DEEP = {Fault.KILL_LATE, Fault.KILL_ECHO}
+# On the model in this process every fault strikes every call, always. On the real engine the two faults that find most
+# strike the core; the others and the features come in `make test-deep`.
+ON_THE_ENGINE = {Fault.KILL_AFTER, Fault.LOST_RESPONSE}
 
-pytestmark = [pytest.mark.dynoxide, pytest.mark.slow]
+pytestmark = [pytest.mark.slow]
 
 
 def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkDecorator:
     """Every scenario with every fault; what is left to `make test-deep` is marked so."""
     cases = [
-        pytest.param(
-            scenario,
-            fault,
-            id=f"{fault}-{scenario}",
-            marks=() if fault in ALWAYS or (scenario in CORE and fault not in DEEP) else pytest.mark.deep,
-        )
+        pytest.param(site, scenario, fault, id=f"{name}-{fault}-{scenario}", marks=_marks(name, scenario, fault))
+        for name, site in (("model", "model_site"), ("dynoxide", "site"))
         for fault in faults
         for scenario in SCENARIOS
         if scenario.again or not asked_again
     ]
-    return pytest.mark.parametrize(("scenario", "fault"), cases)
+    return pytest.mark.parametrize(("struck", "scenario", "fault"), cases, indirect=["struck"])
+
+
+def _marks(engine: str, scenario: Scenario, fault: Fault) -> list[pytest.MarkDecorator]:
+    if engine == "model":
+        return []
+    is_always_run = scenario in CORE and fault in ON_THE_ENGINE
+    return [pytest.mark.dynoxide] if is_always_run else [pytest.mark.dynoxide, pytest.mark.deep]
 
 
 @struck_by(KILLS)
 def test_a_process_that_dies_at_any_call_loses_and_doubles_nothing(
-    site: Site, scenario: Scenario, fault: Fault
+    struck: Site, scenario: Scenario, fault: Fault
 ) -> None:
-    assert strike_everywhere(site, scenario, fault) >= len(scenario.calls)
+    assert strike_everywhere(struck, scenario, fault) >= len(scenario.calls)
 
 
 @struck_by(KILLS, asked_again=True)
-def test_a_caller_that_got_no_answer_may_ask_again(site: Site, scenario: Scenario, fault: Fault) -> None:
-    assert strike_everywhere(site, scenario, fault, try_again=True) >= len(scenario.calls)
+def test_a_caller_that_got_no_answer_may_ask_again(struck: Site, scenario: Scenario, fault: Fault) -> None:
+    assert strike_everywhere(struck, scenario, fault, try_again=True) >= len(scenario.calls)
 
 
 @struck_by(SURVIVED)
 def test_a_call_that_goes_wrong_once_changes_neither_the_answer_nor_the_logs(
-    site: Site, scenario: Scenario, fault: Fault
+    struck: Site, scenario: Scenario, fault: Fault
 ) -> None:
-    assert strike_everywhere(site, scenario, fault) > 0
+    assert strike_everywhere(struck, scenario, fault) > 0
 
 
-def test_no_scenario_has_become_empty_and_together_they_cover_a_thousand_crash_points(site: Site) -> None:
+def test_no_scenario_has_become_empty_and_together_they_cover_a_thousand_crash_points(
+    model_site: Site,
+) -> None:
     points = 0
     for scenario in SCENARIOS:
-        calls = rehearsed(site, scenario).calls
+        calls = rehearsed(model_site, scenario).calls
         assert Counter(scenario.calls) <= Counter(calls), scenario.name
         kills = sum(len(fault.points(calls)) for fault in KILLS)
         points += kills * (2 if scenario.again else 1) + sum(len(fault.points(calls)) for fault in SURVIVED)

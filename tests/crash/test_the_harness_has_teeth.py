@@ -13,6 +13,7 @@ from leasehold.domain.lifecycle import COMPLETE, ENDED, RUNNING
 from leasehold.runtime.direct import run_directly
 from leasehold.store.holds import Seat
 from leasehold.store.jobs import Jobs
+from leasehold.store.plain import plain
 from leasehold.store.table import Put
 from tests.crash.faults import Fault
 from tests.crash.harness import strike_everywhere
@@ -70,6 +71,12 @@ def test_a_dead_job_without_its_letter_is_noticed(site: Site, monkeypatch: pytes
     monkeypatch.setattr(Jobs, "advance_with", lambda jobs, write, _changes, **_: jobs.advance(write))
     with pytest.raises(AssertionError, match="dead jobs and dead letters differ"):
         strike_everywhere(site, scenario("fail for the last time"), Fault.KILL_AFTER)
+
+
+def test_a_batch_of_claims_that_takes_what_others_have_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leasehold.store.jobs.plain", lambda update: replace(plain(update), conditions=()))
+    with pytest.raises(AssertionError, match=r"shut out|twice|ended"):
+        strike_everywhere(site, scenario("poll a backlog"), Fault.KILL_ECHO)
 
 
 def test_an_answer_that_does_not_recognise_its_own_write_is_noticed(

@@ -61,6 +61,16 @@ TYPES = {
 }
 
 
+def create_users_table(client: DynamoDBClient) -> None:
+    """The caller's own table, next to ours."""
+    client.create_table(
+        TableName=USERS_TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+    )
+
+
 @dataclass
 class Site:
     """What all worlds of a test process share: two clients, one of which can be made to fail."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
+
+from docs import generate_cost
 from tests.cost.test_write_units import LIVES, own_units
 from tests.docs.markdown import text_of
 
@@ -23,3 +27,29 @@ def test_every_life_that_is_measured_stands_on_the_page_with_its_units() -> None
 
 def test_what_a_row_says_is_more_than_plain_is_that() -> None:
     assert [name for name, (units, more) in rows().items() if name in LIVES and units - PLAIN != more] == []
+
+
+@pytest.mark.parametrize("name", ["cost.md", "benchmarks.md"])
+def test_the_page_is_the_one_that_the_last_run_and_the_prices_make(name: str) -> None:
+    made = {path.name: text for path, text in generate_cost.pages().items()}
+
+    assert text_of(f"docs/{name}") == made[name], "run .venv/bin/python docs/generate_cost.py"
+
+
+def test_a_page_with_a_stale_figure_is_noticed() -> None:
+    stale = text_of("docs/cost.md").replace("a month at 100/s", "a month at 99/s")
+
+    assert stale != text_of("docs/cost.md")
+    assert generate_cost.filled(stale, {"summary": "| a month at 100/s |"}, "cost.md") != stale
+
+
+def test_a_page_without_a_place_for_a_part_is_refused() -> None:
+    with pytest.raises(ValueError, match="no place for the bills"):
+        generate_cost.filled("# What it costs", {"bills": ""}, "cost.md")
+
+
+def test_every_chart_of_the_page_is_there() -> None:
+    shown = re.findall(r"\]\(\.\./(tests/benchmarks/results/[\w.-]+)\)", text_of("docs/benchmarks.md"))
+
+    assert shown
+    assert [name for name in shown if not (Path(__file__).parents[2] / name).exists()] == []

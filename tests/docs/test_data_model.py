@@ -53,7 +53,7 @@ RUN = Run(
 FULL_JOB = Job(
     job_id=JOB_ID,
     job_type="daily_summary",
-    payload_text="{}",
+    stored_payload="{}",
     scheduled_for=AT,
     status=JobStatus.FAILED,
     priority=Priority.HIGH,
@@ -150,9 +150,10 @@ def names_in(record: object) -> set[str]:
 
 @pytest.mark.parametrize("value", [FULL_JOB, FULL_LETTER, FULL_TEMPLATE], ids=["job", "dead letter", "template"])
 def test_the_samples_of_this_test_leave_no_field_at_its_default(value: Job | DeadLetter | Template) -> None:
-    unset = [each.name for each in fields(value) if getattr(value, each.name) == each.default is not MISSING]
+    unset = {each.name for each in fields(value) if getattr(value, each.name) == each.default is not MISSING}
 
-    assert unset == []
+    # A payload that was read from elsewhere is not stored with its job.
+    assert unset - {"read_payload"} == set()
 
 
 @pytest.mark.parametrize("name", sorted(names_in(job_record(FULL_JOB))))

@@ -118,7 +118,7 @@ def test_metrics_are_written_even_if_the_poll_fails(
     def fail(_: object) -> None:
         raise RuntimeError("measuring failed")
 
-    monkeypatch.setattr("leasehold.aws.polling.measure", fail)
+    monkeypatch.setattr("leasehold.engine.measure.measure", fail)
 
     with pytest.raises(RuntimeError, match="measuring failed"):
         lambda_handler(TICK, FakeContext())

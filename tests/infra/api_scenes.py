@@ -21,6 +21,7 @@ from leasehold.store.table import Delete
 from tests.api.world import Api, ErrandHandler
 from tests.infra.recorded_calls import RecordedCalls
 from tests.real_queue import Inbox, RealQueue
+from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,20 @@ class Scenes:
         )
 
     def play(self) -> None:
-        for scene in (jobs, listings, actions, held, letters, schedules, templates, groups, control, figures, direct):
+        for scene in (
+            jobs,
+            listings,
+            actions,
+            large_payloads,
+            held,
+            letters,
+            schedules,
+            templates,
+            groups,
+            control,
+            figures,
+            direct,
+        ):
             scene(self)
 
     def send(self, route: str, body: dict[str, Any] | None = None, *, query: str = "", key: str | None = None) -> Any:
@@ -146,6 +160,19 @@ def actions(scenes: Scenes) -> None:
     scenes.send(f"GET /api/jobs/{dead}")
     scenes.send(f"POST /api/job-runs/{dead}.1/retry", key="run")
     scenes.send(f"POST /api/jobs/{dead}/purge")
+
+
+def large_payloads(scenes: Scenes) -> None:
+    """What stands apart is written, shown, exchanged, copied and forgotten with its job."""
+    body = {"job_type": PLAIN, "payload": {"do": "answer", **noise(2000)}}
+    first = scenes.send("POST /api/jobs", {**body, "run_in": 60})["job_id"]
+    scenes.send(f"GET /api/jobs/{first}")
+    scenes.send("POST /api/groups", {"jobs": [body] * 2})
+    done = scenes.queue.enqueue(PLAIN, {"do": "answer", **noise(2000)}).job_id
+    scenes.work()
+    scenes.send(f"POST /api/jobs/{done}/retry")
+    scenes.send(f"POST /api/jobs/{done}/purge")
+    scenes.work()
 
 
 def held(scenes: Scenes) -> None:

@@ -65,7 +65,7 @@ def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
                 key = change["Item"] if kind == "Put" else change["Key"]
                 yield _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key))
         case "BatchExecuteStatement":
-            yield from (_insert(each) for each in params["Statements"])
+            yield from (_statement(each) for each in params["Statements"])
         case _:
             raise NotImplementedError(f"{operation}: say here which rights it needs")
 
@@ -84,6 +84,19 @@ def _queried_partition(params: Mapping[str, Any]) -> str:
     """Every key condition starts with the partition: `#0 = :0`."""
     _, _, placeholder = params["KeyConditionExpression"].split(" AND ")[0].partition(" = ")
     return str(params["ExpressionAttributeValues"][placeholder]["S"])
+
+
+def _statement(statement: Mapping[str, Any]) -> Call:
+    return _update(statement) if statement["Statement"].startswith("UPDATE") else _insert(statement)
+
+
+def _update(statement: Mapping[str, Any]) -> Call:
+    found = re.match(r'UPDATE "([^"]+)" (.*)$', statement["Statement"])
+    assert found, statement["Statement"]
+    # Values come in the order of their question marks, the partition right after what is set.
+    names = re.findall(r'"([^"]+)"=\?', found[2])
+    values = dict(zip(names, statement["Parameters"], strict=False))
+    return _call("PartiQLUpdate", found[1], _partition(values))
 
 
 def _insert(statement: Mapping[str, Any]) -> Call:

@@ -23,6 +23,7 @@ from leasehold.engine.enqueue import OnDuplicate
 from leasehold.engine.operate import successor
 from leasehold.engine.plan import Plan
 from tests.infra.deployed_functions import ENQUEUER
+from tests.infra.payload_scenes import set_payloads_apart
 
 if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
@@ -35,11 +36,20 @@ LATER = timedelta(hours=1)
 
 def play_all(deployed: DeployedFunctions) -> None:
     for scene in (
-        *(deploy, enqueue, enqueue_with_keys, complete, end_otherwise, fail_and_try_again, follow_up),
+        *(
+            deploy,
+            enqueue,
+            enqueue_with_keys,
+            complete,
+            claim_many_at_once,
+            end_otherwise,
+            fail_and_try_again,
+            follow_up,
+        ),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
         *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
         *(halt, reside, tell_of_runs, report_letters, sweep_letters, run_schedules, use_templates),
-        *(run_groups, stop_groups),
+        *(run_groups, stop_groups, set_payloads_apart),
     ):
         scene(deployed)
 
@@ -79,6 +89,12 @@ def enqueue_with_keys(deployed: DeployedFunctions) -> None:
 def complete(deployed: DeployedFunctions) -> None:
     deployed.enqueue(PLAIN, "look and extend")
     deployed.tick().deliver(twice=True)
+
+
+def claim_many_at_once(deployed: DeployedFunctions) -> None:
+    made = [deployed.enqueue(PLAIN) for _ in range(10)]
+    deployed.tick().deliver()
+    assert {deployed.queue.get(each).status for each in made} == {"completed"}
 
 
 def end_otherwise(deployed: DeployedFunctions) -> None:
@@ -236,7 +252,7 @@ def tell_of_runs(deployed: DeployedFunctions) -> None:
         deployed.later(minutes=2).tick().deliver()
     (delivery,) = deployed.queue.webhooks.deliveries(told)
     assert [each.code for each in delivery.tries] == ["not_signed"] * 4
-    damaged = replace(deployed.queue.get(delivery.delivery_id), payload_text="{}")
+    damaged = replace(deployed.queue.get(delivery.delivery_id), stored_payload="{}", read_payload=None)
     parts = deployed.queue.parts
     again = enqueueing.write(successor(damaged, parts, created_by="ada"), parts, on_duplicate=OnDuplicate.RAISE)
     deployed.tick().deliver()

@@ -15,6 +15,7 @@ from tests.infra.iam import Call
 from tests.infra.recorded_calls import RecordedCalls
 from tests.infra.test_rights import TABLE, granted, unused
 from tests.real_queue import RealQueue
+from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,8 @@ def manage_templates(queue: Queue, _clock: FakeClock) -> None:
 
 def manage_schedules(queue: Queue, clock: FakeClock) -> None:
     schedules = queue.schedules
-    schedules.create("hourly", "report", every=HOUR)
+    # Its jobs' payload does not fit into them.
+    schedules.create("hourly", "report", noise(2000), every=HOUR)
     with suppress(UnknownTemplateError):
         schedules.update("hourly", template="nightly")
     schedules.pause("hourly", reason="noise")

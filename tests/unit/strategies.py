@@ -87,7 +87,7 @@ retries = (
 JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "job_id": job_ids,
     "job_type": st.just("user_sync"),
-    "payload_text": texts,
+    "stored_payload": texts | st.binary(),
     "scheduled_for": instants,
     "status": st.sampled_from(JobStatus),
     "priority": st.sampled_from(Priority),

@@ -47,7 +47,7 @@ def member(status: JobStatus, *outcomes: Outcome) -> Job:
     return Job(
         job_id=make_job_id(AT, 0, 7),
         job_type="step",
-        payload_text="{}",
+        stored_payload="{}",
         scheduled_for=AT,
         status=status,
         priority=Priority.NORMAL,

@@ -83,7 +83,8 @@ def largest_job() -> Job:
     job = Job(
         job_id=JOB_ID,
         job_type="t" * 64,
-        payload_text="p" * MAX_PAYLOAD_BYTES,
+        # As it was written before payloads were set apart, and as is the worst.
+        stored_payload="p" * MAX_PAYLOAD_BYTES,
         scheduled_for=NOW,
         status=JobStatus.DEAD_LETTER,
         priority=Priority.CRITICAL,
@@ -127,8 +128,8 @@ def largest_job() -> Job:
         ended_key=f"2026-11-15T09:30:00.000Z#{JOB_ID}",
     )
     # Effects are the library's own, and no caller can make any yet.
-    unset = [field.name for field in fields(Job) if getattr(job, field.name) in {None, ()} and field.name != "effects"]
-    assert unset == []
+    unset = {field.name for field in fields(Job) if getattr(job, field.name) in {None, ()}}
+    assert unset == {"effects", "read_payload"}
     return job
 
 
@@ -171,7 +172,9 @@ def test_its_dead_letter_fits_too():
     unset = [field.name for field in fields(DeadLetter) if getattr(letter, field.name) in {None, ()}]
     assert unset == []
 
-    assert size_of(to_item({**keys.dead_letter(JOB_ID).attributes, **dead_letter_record(letter)})) < LIMIT
+    # Its payload may be one that does not become smaller.
+    record = {**dead_letter_record(letter), "payload": letter.payload_text}
+    assert size_of(to_item({**keys.dead_letter(JOB_ID).attributes, **record})) < LIMIT
 
 
 def test_the_sizes_are_counted_like_dynamodb_does():

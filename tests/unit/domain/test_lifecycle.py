@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leasehold.domain.conditions import Condition
 
 # Where a record's attribute is not named like the job's field.
-RENAMED = {"payload": "payload_text", "result": "result_text", "due_key": "due"}
+RENAMED = {"payload": "stored_payload", "result": "result_text", "due_key": "due"}
 SEEN = {"completed_at", "due_key", "due_lane", "locked_by", "now", "payload", "priority"}
 each_transition = pytest.mark.parametrize("step", TRANSITIONS, ids=lambda step: step.name)
 

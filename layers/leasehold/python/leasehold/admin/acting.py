@@ -5,13 +5,14 @@ Who acts is never an argument: it is the identity of the parts, which a surface 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue, request_of
 from leasehold.domain.errors import JobNotFoundError, WrongStateError
 from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lean import dataclass
 from leasehold.domain.run import Outcome
 from leasehold.engine import operate, purge, redrive
 from leasehold.engine.deeds import deed_on_job

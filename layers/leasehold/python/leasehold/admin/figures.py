@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.admin.budget import Budget
 from leasehold.admin.filters import JobFilter
 from leasehold.admin.scenes import Scene
 from leasehold.domain.due import Due, Priority, hold_lane, lanes_by_priority
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.store.jobs import DueJob, due_entry, ended_lane

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.group import parse_group_id
 from leasehold.domain.instants import instant, to_text
 from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.domain.schedule import parse_schedule_name
 from leasehold.domain.template import parse_template_name

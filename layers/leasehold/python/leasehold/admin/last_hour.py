@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import quantiles
 from typing import TYPE_CHECKING, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.admin.filters import JobFilter
 from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.store.definition import ENDED_INDEX, JOBS
 from leasehold.store.jobs import ended_lane

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text
+from leasehold.domain.lean import dataclass
 from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.budget import Budget
@@ -12,6 +11,7 @@ from leasehold.admin.pages import Order, Page, Position, check_limit, decode_pos
 from leasehold.admin.walking import walk
 from leasehold.domain.instants import instant, to_text
 from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.records import OPEN, dead_letter_of
 

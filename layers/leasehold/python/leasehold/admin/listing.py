@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.admin.budget import Budget
@@ -15,6 +15,7 @@ from leasehold.admin.walking import walk
 from leasehold.domain.errors import InvalidCursorError
 from leasehold.domain.ids import key_of
 from leasehold.domain.job import Job
+from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.records import job_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.domain.errors import InvalidCursorError, InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,12 +6,12 @@ order and filtered there: 1,000 jobs a request, where fetching what an index poi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.admin import stages
 from leasehold.admin.legs import MAX_PARTITIONS
 from leasehold.admin.pages import Order
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
 
 if TYPE_CHECKING:

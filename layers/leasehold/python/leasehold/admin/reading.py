@@ -23,7 +23,7 @@ from leasehold.engine import schedules as schedules_engine
 from leasehold.engine import templates as templates_engine
 from leasehold.engine.cancel_group import find_group
 from leasehold.engine.measure import backlog_of
-from leasehold.engine.redrive import find_letter
+from leasehold.engine.redrive import find_letter, with_payload_of
 from leasehold.engine.switch import everything_stopped
 from leasehold.store import keys
 from leasehold.store.schedule_records import schedule_of
@@ -70,7 +70,10 @@ class Reader:
         if job is None:
             raise JobNotFoundError("job", job_id)
         is_dead = job.status is JobStatus.DEAD_LETTER
-        return JobView(job, self._parts.store.letters.get(job.job_id) if is_dead else None)
+        letter = self._parts.store.letters.get(job.job_id) if is_dead else None
+        # A dead job's letter has its own copy of a payload that stands apart.
+        job = job if letter is None else with_payload_of(letter, job)
+        return JobView(self._parts.store.payloads.shown(job), letter)
 
     def run(self, run_id: str) -> RunView:
         """A run by its id, `<job id>.<number>`; old runs are dropped from a long history."""

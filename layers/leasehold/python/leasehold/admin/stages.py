@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from leasehold.domain.due import due_until
 from leasehold.domain.ids import SYSTEM_SHARD, partition_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import type_scope
 from leasehold.domain.webhook import DELIVERY

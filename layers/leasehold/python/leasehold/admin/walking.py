@@ -7,8 +7,9 @@ about where to read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from leasehold.api.requests import body_of, fingerprint_of, key_of, query_of
 from leasehold.api.roles import role_needed
 from leasehold.api.table import OPERATIONS
 from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.lean import dataclass
 from leasehold.engine.once import Asked
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leasehold.api.errors import NotAuthenticatedError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.text import fits
 from leasehold.engine.ports import KnownIdentity
 from leasehold.settings.api_access import Role

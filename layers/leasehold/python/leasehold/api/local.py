@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
@@ -17,6 +16,7 @@ from leasehold.api.application import Application
 from leasehold.api.callers import Caller
 from leasehold.api.events import event_of
 from leasehold.api.requests import MAX_BODY_BYTES
+from leasehold.domain.lean import dataclass
 from leasehold.engine.direct_requests import perform
 from leasehold.settings.api_access import Role
 

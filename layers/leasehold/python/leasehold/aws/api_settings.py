@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from leasehold.aws.container import connect_lambda
 from leasehold.aws.direct_starter import LambdaStarter
+from leasehold.aws.dispatcher import connect_lambda
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.settings import variables
 from leasehold.settings.api_access import Access

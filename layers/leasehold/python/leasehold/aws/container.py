@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
 
-from leasehold.aws.caller import LambdaCaller
+from leasehold.aws.clients import connect
 from leasehold.aws.event_schedules import mirror_of
 from leasehold.aws.reporting import reporter_of
 from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
+from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
 from leasehold.engine.reside import ResidenceSettings
-from leasehold.store.dynamodb.connection import connect
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 
 if TYPE_CHECKING:
-    from mypy_boto3_lambda import LambdaClient
+    from leasehold.aws.caller import LambdaCaller
+    from leasehold.domain.direct_run import DirectAnswer, DirectRun
+    from leasehold.domain.job_type import JobType
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -57,17 +58,22 @@ def open_container(service: str) -> Container:
         telemetry=telemetry,
         reporter=reporter_of(settings),
         mirror=mirror_of(settings),
-        caller=LambdaCaller(),
+        caller=_Caller(),
     )
     return Container(parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval))
 
 
-def connect_lambda() -> LambdaClient:
-    import boto3
-    from botocore.config import Config
+class _Caller:
+    """Calls handlers directly, which most containers are never asked for."""
 
-    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
-    return boto3.client("lambda", config=config)
+    def __init__(self) -> None:
+        self._caller: LambdaCaller | None = None
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        from leasehold.aws.caller import LambdaCaller
+
+        self._caller = self._caller or LambdaCaller()
+        return self._caller.call(run, job_type)
 
 
 def worker_id(context: LambdaContext) -> str:

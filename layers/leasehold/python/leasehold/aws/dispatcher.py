@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from leasehold.aws.clients import open_client
 from leasehold.domain.errors import DispatchError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy_boto3_lambda import LambdaClient
 
     from leasehold.domain.handover import Handover
@@ -17,8 +20,29 @@ if TYPE_CHECKING:
 _ACCEPTED = 202
 
 
+class LambdaOnDemand:
+    """Connects with the first hand-over: most polls find nothing to hand over."""
+
+    def __init__(self, connect: Callable[[], LambdaClient]) -> None:
+        self._connect = connect
+        self._client: LambdaClient | None = None
+
+    def invoke(self, **request: Any) -> Any:
+        if self._client is None:
+            self._client = self._connect()
+        return self._client.invoke(**request)
+
+
+def connect_lambda() -> LambdaClient:
+    from botocore.config import Config
+
+    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
+    client: LambdaClient = open_client("lambda", config)
+    return client
+
+
 class LambdaDispatcher:
-    def __init__(self, client: LambdaClient) -> None:
+    def __init__(self, client: LambdaClient | LambdaOnDemand) -> None:
         self._client = client
 
     def dispatch(self, handover: Handover, function: str | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.errors import MirrorError
-from leasehold.domain.event_bridge import expression_of
 from leasehold.engine.ports import NoMirror
 from leasehold.settings.schedule_names import event_schedule_name, wake_event
 
@@ -34,6 +33,8 @@ class EventSchedules:
         self._target = {"Arn": function_arn, "RoleArn": role_arn, "RetryPolicy": _RETRY}
 
     def put(self, schedule: Schedule) -> None:
+        from leasehold.domain.event_bridge import expression_of
+
         expression = expression_of(schedule.recurrence)
         if expression is None or not schedule.is_active:
             # What EventBridge cannot say, the tick finds; an old expression would only wake for nothing.

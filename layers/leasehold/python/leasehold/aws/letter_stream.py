@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.errors import InvalidJobIdError
 from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

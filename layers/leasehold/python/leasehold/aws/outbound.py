@@ -8,10 +8,11 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidInputError, WebhookFailedError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.public_address import is_odd_host, refusal_of
 from leasehold.domain.webhook import Address
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.wake import hints_of, is_stream_event
-from leasehold.engine.measure import measure
+from leasehold.domain.lean import dataclass
 from leasehold.engine.poll import Poller
 from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.engine.stopping import Stopping
@@ -59,6 +58,7 @@ class Polling:
         residence: ResidenceSettings,
     ) -> None:
         self._parts = parts
+        self._worker_id = worker_id
         self._start_resident = start_resident
         self._poller = Poller(parts, dispatcher, worker_id=worker_id)
         self._resident = Resident(parts, self._poller, worker_id=worker_id, settings=residence)
@@ -76,8 +76,17 @@ class Polling:
                     self._start_resident(json.dumps({"source": RESIDENT_SOURCE, "holder": holder}).encode())
             else:
                 if wake.channel == TICK:
+                    from leasehold.engine.measure import measure
+
                     measure(self._parts)
+                    self._keep_payloads()
                 self._resident.stay(holder=wake.holder, should_stop=self._should_stop)
         finally:
             restore()
         return report
+
+    def _keep_payloads(self) -> None:
+        # Not needed by wakes, which are most of what this function does.
+        from leasehold.engine.keep_payloads import keep_payloads
+
+        keep_payloads(self._parts, worker_id=self._worker_id, should_stop=self._should_stop)

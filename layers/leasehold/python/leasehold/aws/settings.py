@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 from leasehold.engine.telemetry import NAMESPACE
 from leasehold.settings import variables
 

@@ -1,4 +1,4 @@
-"""Logs and metrics through Powertools: JSON lines, and CloudWatch's embedded metric format."""
+"""Logs through Powertools, and metrics in CloudWatch's embedded metric format: JSON lines both."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
+from leasehold.aws.embedded_metrics import metric_lines
 from leasehold.engine.telemetry import NAMESPACE, Event, Metric
 
 if TYPE_CHECKING:
@@ -58,17 +58,5 @@ class PowertoolsTelemetry:
         with self._lock:
             gathered, self._gathered = self._gathered, {}
         for dimensions, values in gathered.items():
-            provider = AmazonCloudWatchEMFProvider(
-                namespace=self._namespace,
-                metric_set={},
-                dimension_set=dict(dimensions),
-                metadata_set={},
-                default_dimensions={},
-            )
-            # Else POWERTOOLS_SERVICE_NAME would become a dimension, and alarms on the declared ones would see nothing.
-            provider.service = ""
-            for metric, value in values:
-                provider.add_metric(metric.name, str(metric.unit), value)
-            # After every hundredth value the provider has written them by itself.
-            if provider.metric_set:
-                provider.flush_metrics()
+            for line in metric_lines(self._namespace, dict(dimensions), values):
+                print(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -12,9 +11,11 @@ from leasehold.client.tracing import current_trace
 from leasehold.domain.dedup import UntilEnded, parse_window
 from leasehold.domain.errors import InvalidOptionError, LeaseholdError
 from leasehold.domain.job import SYSTEM
+from leasehold.domain.lean import dataclass
 from leasehold.engine import operate
 from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_many
+from leasehold.engine.lay_out import lay_out
 from leasehold.engine.move import move
 from leasehold.engine.parts import Parts
 from leasehold.engine.retry import retry
@@ -263,12 +264,15 @@ class Queue:
             raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
         self._parts.deployment.refuse_if_halted()
         drafted = draft(request_of(NewJob(job=job, payload=payload, **options)), self._parts)
-        changes = insertions(drafted.job, drafted.record) if drafted.record else [insertion(drafted.job)]
+        layout = lay_out(drafted.job, self._parts)
+        changes = insertions(layout.job, drafted.record) if drafted.record else [insertion(layout.job)]
+        if layout.item is not None:
+            changes.append(layout.item)
         return TransactEnqueue(job_id=drafted.job.job_id, items=table.transact_items(changes))
 
     def get(self, job_id: str) -> Job:
         """The job as it is now; JobNotFoundError if there is none."""
-        return operate.find(job_id, self._parts)
+        return operate.look_at(job_id, self._parts)
 
     def cancel(self, job_id: str, *, reason: str) -> Cancelled:
         """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""

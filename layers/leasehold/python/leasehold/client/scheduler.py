@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from leasehold.domain.errors import InvalidOptionError, LeaseLostError, WrongStateError
+from leasehold.domain.errors import InvalidOptionError, LeaseLostError, PayloadMissingError, WrongStateError
 from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.endings import Failure
-from leasehold.engine.execute import Executor
+from leasehold.engine.execute import Executor, failure_of
 from leasehold.engine.poll import Poller, PollSettings
 
 if TYPE_CHECKING:
@@ -71,10 +71,19 @@ class JobScheduler:
         jobs = []
         for handover in taken.handovers:
             attempt = executor.begin(handover)
-            if isinstance(attempt, Attempt):
+            if isinstance(attempt, Attempt) and self._is_readable(attempt):
                 self._attempts[attempt.job.job_id] = attempt
                 jobs.append(attempt.job)
         return jobs
+
+    @staticmethod
+    def _is_readable(attempt: Attempt) -> bool:
+        try:
+            attempt.read_payload()
+        except PayloadMissingError as gone:
+            attempt.fail(failure_of(gone))
+            return False
+        return True
 
     def mark_completed(self, job_id: UUID | str) -> None:
         self._take(job_id).complete(None)

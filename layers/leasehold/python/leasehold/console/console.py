@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.console.assets import assets
@@ -10,6 +9,7 @@ from leasehold.console.backend import VERIFY
 from leasehold.console.exchange import json_answer, problem
 from leasehold.console.security import READS
 from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Answer, Backend, Request

@@ -10,12 +10,13 @@ Every site that the operator has open can send requests to localhost. So a reque
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from leasehold.console.exchange import Answer, problem
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Request

@@ -6,11 +6,11 @@ probe: one ordinary job, whose end decides. Runs are counted in windows that fol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError, UnknownJobTypeError
 from leasehold.domain.ids import SYSTEM_SHARD
+from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import check_resource, check_seats
 from leasehold.domain.webhook import DELIVERY
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.domain import payload as codec
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.domain.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
 from leasehold.domain.instants import instant, later
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.domain.ids import JobId

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidInputError, shown
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

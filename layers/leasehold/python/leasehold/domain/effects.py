@@ -6,8 +6,9 @@ loses none, since the job stays in the due index until they are done. Doing one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from leasehold.domain.lean import dataclass
 
 
 class EffectKind(StrEnum):

@@ -51,8 +51,10 @@ LeaseholdError
 ├── DirectRunError               carries the handler's error and its code
 │   └── DirectRunLostError       no answer came: whether it ran is not known
 ├── JobTimeoutError              a handler ran longer than its type allows
+├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
 └── NonRetryableError            raised by handlers: do not try again
-    └── InvalidJobPayloadError   a stored payload does not fit its handler's model
+    ├── InvalidJobPayloadError   a stored payload does not fit its handler's model
+    └── PayloadMissingError      the item that holds a large payload is gone
 """
 
 from __future__ import annotations
@@ -538,6 +540,16 @@ class JobTimeoutError(LeaseholdError):
         super().__init__(f"the handler ran longer than its time limit of {seconds:g} s")
 
 
+class PayloadNotReadError(LeaseholdError):
+    """Large payloads stand apart from their jobs, and listings leave them there."""
+
+    code = "payload_not_read"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"the payload of job {job_id} stands apart and was not read. Get the job by its id.")
+        self.job_id = job_id
+
+
 class NonRetryableError(LeaseholdError):
     """Raise this in a handler when trying again cannot help: the job is dead-lettered at once."""
 
@@ -548,3 +560,17 @@ class InvalidJobPayloadError(NonRetryableError):
     """The stored payload does not fit the handler's model. Trying again would not change that."""
 
     code = "invalid_job_payload"
+
+
+class PayloadMissingError(NonRetryableError):
+    """The item that holds the payload is gone: it expired, or somebody deleted it. It does not come back."""
+
+    code = "payload_missing"
+
+    def __init__(self, job_id: str, name: str) -> None:
+        super().__init__(
+            f"the payload of job {job_id} is gone: there is no item {name!r} of it. "
+            "If it expired, the poller has not looked after payloads for weeks; enqueue the job anew."
+        )
+        self.job_id = job_id
+        self.name = name

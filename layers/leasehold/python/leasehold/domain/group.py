@@ -7,7 +7,7 @@ index. The group's record counts their ends, and knows whose turn it is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self, assert_never
@@ -16,6 +16,7 @@ from leasehold.domain.due import Due, position_at
 from leasehold.domain.errors import InvalidKeyError
 from leasehold.domain.ids import derive_job_id
 from leasehold.domain.job import SYSTEM
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.position import numbered
 from leasehold.domain.run import Outcome

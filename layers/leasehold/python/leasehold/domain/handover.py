@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due
 from leasehold.domain.errors import InvalidInputError
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.job_type import parse_job_type
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.domain import payload as codec
 from leasehold.domain.due import Due, Priority, is_hold_lane, run_lane
+from leasehold.domain.errors import PayloadNotReadError
 from leasehold.domain.ids import JobKey, key_of, shard_of
+from leasehold.domain.lean import dataclass
+from leasehold.domain.payload_form import name_apart, size_of, text_in
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
     from leasehold.domain.lifecycle import JobStatus
     from leasehold.domain.payload import Json
+    from leasehold.domain.payload_form import Form
     from leasehold.domain.retry import RetryPolicy
     from leasehold.domain.run import Run
 
@@ -33,7 +36,8 @@ class Job:
 
     job_id: JobId
     job_type: str
-    payload_text: str
+    # As it is stored: text, compressed, or where it stands apart; a job that is not stored yet has the text.
+    stored_payload: Form
     scheduled_for: datetime
     status: JobStatus
     priority: Priority
@@ -81,6 +85,27 @@ class Job:
     expires_at: int | None = None
     ended_lane: str | None = None
     ended_key: str | None = None
+    # The text of a payload that stands apart, once it was read.
+    read_payload: str | None = None
+
+    @property
+    def payload_text(self) -> str:
+        """As JSON; PayloadNotReadError if it stands apart and was not read, as in a listing."""
+        if self.read_payload is not None:
+            return self.read_payload
+        if self.payload_name is not None:
+            raise PayloadNotReadError(self.job_id)
+        return text_in(self.stored_payload)
+
+    @property
+    def payload_name(self) -> str | None:
+        """Which item holds the payload; None if the job does."""
+        return name_apart(self.stored_payload)
+
+    @property
+    def payload_bytes(self) -> int:
+        """What the payload adds to the job's item."""
+        return size_of(self.stored_payload)
 
     @property
     def payload(self) -> Json:

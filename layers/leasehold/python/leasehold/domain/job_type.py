@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import OnFull, Rate, check_resource, check_seats, type_scope
 from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
 from leasehold.domain.webhook import DELIVERY

@@ -8,7 +8,7 @@ recognised by it when the retry finds the condition failed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from leasehold.domain.conditions import (
     Seen,
     bind,
 )
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,10 +154,10 @@ START = Transition(
     by=(Writer.HANDLER,),
     sources=RUNNING,
     guards=(_OWNER_IS_MINE, _MAY_STILL_START),
-    sets=frozenset({"locked_by", "started_at", "dispatches"}),
+    sets=frozenset({"locked_by", "started_at"}),
     may_set=frozenset({"lock_expires_at", "due_key"}),
     adds=(("attempts", 1),),
-    removes=frozenset({"undelivered_since"}),
+    removes=frozenset({"dispatches", "undelivered_since"}),
     signature="locked_by",
 )
 EXTEND = Transition(
@@ -357,7 +358,8 @@ EDIT = Transition(
     name="edit",
     by=(Writer.OPERATOR,),
     sources=WAITING,
-    guards=(_ENTRY_AS_READ, Equals("payload", Seen("payload"))),
+    # Another priority is another lane of the same scope: that must be the scope where the job still waits.
+    guards=(_ENTRY_AS_READ, _LANE_AS_READ, Equals("payload", Seen("payload"))),
     may_set=frozenset({"payload", "priority", "max_attempts", "due_lane"}),
 )
 SETTLE = Transition(

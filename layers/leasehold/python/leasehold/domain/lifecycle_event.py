@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ that no window of that length ever sees more starts than there are seats.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.domain.control import Registry

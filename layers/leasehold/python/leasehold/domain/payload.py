@@ -17,6 +17,8 @@ type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[st
 
 # What stands in the place of a payload that was purged.
 PURGED = '{"$purged":true}'
+# What is shown in the place of one that stood apart and is gone.
+MISSING = '{"$missing":true}'
 MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_RESULT_BYTES = 64 * 1024
 MAX_DEPTH = 64

@@ -5,7 +5,6 @@ A slot is a planned moment in UTC. The same expression gives the same slots whoe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 DEFAULT_MAX_ATTEMPTS = 5
 MAX_DELAY = timedelta(days=366)

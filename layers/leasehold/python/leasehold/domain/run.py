@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from leasehold.domain.lean import dataclass
 from leasehold.domain.text import shortened
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import EPOCH
+from leasehold.domain.lean import dataclass
 from leasehold.domain.names import parse_name
 from leasehold.domain.recurrence import latest_slot, slots_after, slots_between
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.standard_webhook import parse_key
 
 if TYPE_CHECKING:

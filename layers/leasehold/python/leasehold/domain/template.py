@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.domain import payload as codec
 from leasehold.domain.errors import InvalidPayloadError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.names import parse_name
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: 
     return Job(
         job_id=made_id,
         job_type=DELIVERY,
-        payload_text=encode_payload({"id": made_id, "url": url, "body": body}),
+        stored_payload=encode_payload({"id": made_id, "url": url, "body": body}),
         scheduled_for=ended_at,
         status=JobStatus.PENDING,
         priority=settings.priority,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
+    from leasehold.domain.payload import Json
     from leasehold.engine.parts import Parts
     from leasehold.store.table import ForeignItem
 
@@ -73,14 +75,19 @@ class Attempt:
     def lease_until(self) -> datetime:
         return self._lease_until
 
+    def read_payload(self) -> Json:
+        """What the job is to do; PayloadMissingError if it stood apart and is gone."""
+        if self.job.payload_name is not None:
+            self.job = self._parts.store.payloads.read(self.job)
+        return self.job.payload
+
     def extend(self) -> datetime:
         """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
         now = self._parts.clock.now()
         until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
         assert self.job.due is not None
-        self.job = self._advance(
-            EXTEND, {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}, {"now": now}
-        )
+        values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
+        self._see(self._advance(EXTEND, values, {"now": now}))
         self._cancel_read_at = now
         self._lease_until = until
         return until
@@ -94,7 +101,7 @@ class Attempt:
             current = self._parts.store.jobs.get(self.job.job_id)
             if current is None or current.locked_by != self.nonce:
                 raise LeaseLostError(self.job.job_id, "reading it", current.status if current else None)
-            self.job = current
+            self._see(current)
             self._cancel_read_at = now
         return self.job.cancel_requested is not None
 
@@ -144,11 +151,15 @@ class Attempt:
         self._after_end({}, failed=True)
         return "failed"
 
+    def _see(self, current: Job) -> None:
+        """The job as it is now. Its payload cannot have changed while it runs, and is not read again."""
+        self.job = replace(current, read_payload=self.job.read_payload)
+
     def _bury(self, failure: Failure) -> bool:
         now = self._parts.clock.now()
         runs = run_of(self.job, now, Outcome.FAILED, failure=failure, artifacts=tuple(self.artifacts))
         values = {**self._end(DEAD_LETTER), **error_values(failure), "runs": runs}
-        letter = dead_letter_of(self.job, failure, now, runs)
+        letter = dead_letter_of(self._parts.store.payloads.shown(self.job), failure, now, runs)
         try:
             self._patiently(self._run_end(DEAD_LETTER, values, letter=letter).commit)
         except TransitionRefused as refused:
@@ -171,7 +182,7 @@ class Attempt:
         """A requested cancel wins over every way back."""
         if current is None or current.locked_by != self.nonce or current.cancel_requested is None:
             raise self._lost(transition, current) from None
-        self.job = current
+        self._see(current)
         self.abort(current.cancel_reason or "cancelled", failure)
 
     def _completion(self, result_text: str | None, skipped: str | None) -> dict[str, object]:

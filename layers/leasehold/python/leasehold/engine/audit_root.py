@@ -8,10 +8,10 @@ that moment, so it can be checked at any time.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from leasehold.domain.lean import dataclass
 from leasehold.engine.verify import all_heads, trail_of
 
 if TYPE_CHECKING:

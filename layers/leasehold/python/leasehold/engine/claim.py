@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import run_lane
 from leasehold.domain.handover import Handover
 from leasehold.domain.ids import shard_of
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
-from leasehold.engine.endings import end_values
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.probe import note_of
 from leasehold.engine.seating import places_of, takings_of
 from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
-from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -28,12 +27,25 @@ if TYPE_CHECKING:
     from leasehold.store.jobs import DueJob
 
 
-def claim(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Handover:
-    """Take the lease by one conditional write; TransitionRefused if the job is not what the index showed."""
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One try to take a lease: however often it has to be asked for, it is the same write with the same token."""
+
+    handover: Handover
+    write: Write
+    function: str | None
+
+
+def prepare(entry: DueJob, job_type: JobType, worker_id: str, parts: Parts) -> Claim:
     handover = _handover(entry, job_type, worker_id, parts)
-    parts.store.jobs.advance(_write(entry, handover, parts))
-    _tell(handover, worker_id, parts)
-    return handover
+    return Claim(handover, _write(entry, handover, parts), job_type.function)
+
+
+def claim(wanted: Claim, worker_id: str, parts: Parts) -> Handover:
+    """Take the lease by one conditional write; TransitionRefused if the job is not what the index showed."""
+    parts.store.jobs.make(wanted.write)
+    tell_claimed(wanted.handover, worker_id, parts)
+    return wanted.handover
 
 
 def claim_with_seats(
@@ -55,7 +67,7 @@ def claim_with_seats(
     numbers = "#".join(f"{each.seat.scope}#{each.seat.number}" for each in takings)
     noted = None if probing is None else note_of(entry.job_id, job_type, probing, parts)
     parts.store.holds.claim(write, takings, token=f"{handover.token}#{numbers}", noted_as_probe=noted)
-    _tell(handover, worker_id, parts)
+    tell_claimed(handover, worker_id, parts)
     return handover
 
 
@@ -64,6 +76,9 @@ def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
     now = parts.clock.now()
     if job is None or job.start_by is None or job.start_by > now or job.has_ended:
         return False
+    from leasehold.engine.endings import end_values
+    from leasehold.engine.tidy import give_back_seats, retire_dedup_record
+
     job_type = parts.deployment.settings_of(job.job_type)
     reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
     values = {**end_values(job, EXPIRE, now, job_type, parts.deployment.registry()), "cancel_reason": reason}
@@ -103,7 +118,7 @@ def _write(entry: DueJob, handover: Handover, parts: Parts, *, seat: str | None 
     return Write(job_id=entry.job_id, transition=CLAIM, seen={"due_key": entry.due_key, "now": now}, values=values)
 
 
-def _tell(handover: Handover, worker_id: str, parts: Parts) -> None:
+def tell_claimed(handover: Handover, worker_id: str, parts: Parts) -> None:
     parts.telemetry.event(
         Event.JOB_CLAIMED,
         job_id=handover.job_id,

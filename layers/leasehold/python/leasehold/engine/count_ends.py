@@ -5,15 +5,17 @@ So every end is counted once, whoever crashes; the last one knows that it is the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import SETTLE, Write
 from leasehold.domain.payload import encode
 from leasehold.engine.endings import settled_values
 from leasehold.engine.group_plan import told
+from leasehold.engine.lay_out import laid_out
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
 from leasehold.engine.telemetry import Event
@@ -113,10 +115,11 @@ def finish(group: Group, parts: Parts) -> Step:
         created_at=now,
         due=Due(now, position_at(now), job_id),
         wake=True,
-        payload_text=encode(told(kept, ended)),
+        stored_payload=encode(told(kept, ended)),
     )
+    job = laid_out(replace(job, due_lane=job.run_lane), parts)
     # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
-    return Step(ended, (insertion(replace(job, due_lane=job.run_lane)), callback_used(group.group_id)))
+    return Step(ended, (insertion(job), callback_used(group.group_id)))
 
 
 def commit(group: Group, step: Step, parts: Parts) -> bool:

@@ -7,14 +7,16 @@ after that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import GroupBrokenOffError, GroupExistsError, StoreUnavailableError
 from leasehold.domain.group import Group, GroupMode, GroupState
+from leasehold.domain.lean import dataclass
 from leasehold.engine.deeds import check_deed, deed_of
 from leasehold.engine.group_plan import GroupRequest, checked, content_of, new_group, planned
+from leasehold.engine.lay_out import laid_out_many
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
 from leasehold.engine.telemetry import Event
@@ -96,7 +98,7 @@ def _fill(group: Group, members: Sequence[Job], parts: Parts) -> Group:
     tries = 0
     while group.state is GroupState.CREATING and group.made < group.total:
         parts.deployment.refuse_if_halted()
-        batch = _batch(members[group.made : group.made + _MEMBERS_AT_ONCE])
+        batch = _batch(laid_out_many(members[group.made : group.made + _MEMBERS_AT_ONCE], parts))
         now = parts.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
         try:
@@ -158,7 +160,7 @@ def _batch(members: Sequence[Job]) -> list[Job]:
     batch: list[Job] = []
     size = 0
     for job in members:
-        size += len(job.payload_text.encode())
+        size += job.payload_bytes
         if batch and size > _BYTES_AT_ONCE:
             break
         batch.append(job)

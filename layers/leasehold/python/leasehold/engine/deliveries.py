@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import InvalidOptionError, JobNotFoundError
 from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload import MISSING
 from leasehold.domain.run import Outcome
 from leasehold.domain.webhook import DELIVERY, RunEvent
 from leasehold.domain.webhook_delivery import delivery_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
@@ -66,8 +67,7 @@ def deliveries_of(job_id: object, parts: Parts) -> list[Delivery]:
     ids = [delivery_id(wanted, run, run.ended_at) for run in job.runs]
     if job.completed_at is not None:
         ids.append(delivery_id(wanted, None, job.completed_at))
-    found = parts.store.jobs.get_many(ids)
-    return [delivery_of(found[each]) for each in ids if each in found]
+    return _listed(ids, parts)
 
 
 def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
@@ -75,8 +75,14 @@ def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
     ids, _ = parts.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+    return _listed(ids, parts)
+
+
+def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
     found = parts.store.jobs.get_many(ids)
-    return [delivery_of(found[each]) for each in ids if each in found]
+    jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
+    # What it told is gone with its payload.
+    return [delivery_of(job) for job in jobs if job.read_payload != MISSING]
 
 
 def delivery_of(job: Job) -> Delivery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +16,7 @@ from leasehold.domain.errors import (
     RequestKeyReusedError,
 )
 from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import encode_result
 from leasehold.domain.run import MAX_ERROR_BYTES
 from leasehold.domain.text import shortened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from leasehold.domain.ids import RANDOM_BITS, SYSTEM_SHARD, make_job_id, parse_j
 from leasehold.domain.instants import instant, later, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.job_type import parse_job_type, parse_users_job_type
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.retry import parse_retry
 from leasehold.domain.webhook import DELIVERY, parse_webhook
@@ -93,7 +94,7 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     job = Job(
         job_id=job_id,
         job_type=job_type.name,
-        payload_text=request.payload_text,
+        stored_payload=request.payload_text,
         scheduled_for=scheduled_for,
         status=JobStatus.PENDING,
         priority=priority,

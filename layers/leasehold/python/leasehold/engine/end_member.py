@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.group import GroupState, MemberEnd, OnFailure
 from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus, Transition, Write
 from leasehold.domain.run import MAX_REASON_BYTES, Outcome, Run, appended, next_number
 from leasehold.domain.text import shortened

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.domain.lifecycle import Write
     from leasehold.domain.run import Run
     from leasehold.engine.parts import Parts
+    from leasehold.store.payloads import Layout
     from leasehold.store.table import Change, ForeignItem
 
 
@@ -42,16 +43,29 @@ class RunEnd:
         self._write = write
         self._token = token
         self._foreign = foreign
-        self._jobs = parts.store.jobs
+        self._store = parts.store
         self._changes: list[Change] = [letter_insertion(letter)] if letter else []
-        self._changes += [insertion(each) for each in _deliveries(job, write, parts)]
+        layouts = _laid_out(_deliveries(job, write, parts), parts)
+        self._changes += [insertion(each.job) for each in layouts]
+        self._apart = [each.item for each in layouts if each.item is not None]
 
     def commit(self) -> None:
         """TransitionRefused if the job is not what the writer saw."""
+        for item in self._apart:
+            self._store.payloads.put(item)
         if self._changes or self._foreign:
-            self._jobs.advance_with(self._write, self._changes, token=self._token, foreign=self._foreign)
+            self._store.jobs.advance_with(self._write, self._changes, token=self._token, foreign=self._foreign)
         else:
-            self._jobs.advance(self._write)
+            self._store.jobs.make(self._write)
+
+
+def _laid_out(deliveries: Sequence[Job], parts: Parts) -> list[Layout]:
+    if not deliveries:
+        return []
+    # Few jobs tell anybody of their runs, and every function's first call would pay for the import.
+    from leasehold.engine.lay_out import lay_out
+
+    return [lay_out(each, parts) for each in deliveries]
 
 
 def webhook_of(job: Job, parts: Parts) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.dead_letter import DeadLetter
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.retry import hand_over_backoff, next_retry_at
 from leasehold.domain.run import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error

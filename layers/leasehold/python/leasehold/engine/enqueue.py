@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import DuplicateJobError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, Write
 from leasehold.domain.position import numbered
 from leasehold.engine.draft import draft
 from leasehold.engine.endings import end_values
+from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
 from leasehold.engine.telemetry import Event
 from leasehold.store.dedups import PointerMoved
 from leasehold.store.jobs import insertion
@@ -18,7 +20,7 @@ from leasehold.store.table import ConditionFailed
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from leasehold.domain.dedup import DedupRecord
     from leasehold.domain.ids import JobId
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.engine.draft import Draft, JobRequest
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
+    from leasehold.store.payloads import Layout
 
 _TRIES = 5
 _BULK = 25
@@ -99,7 +102,7 @@ def write(
         result = _write_recorded(drafted.job, deed, parts)
     else:
         # Our id carries 62 random bits: where it exists already, a retry of this very call wrote it.
-        parts.store.jobs.insert(drafted.job)
+        parts.store.jobs.insert(laid_out(drafted.job, parts))
         result = Enqueued(job_id=drafted.job.job_id, created=True)
     if result.created:
         _tell(drafted.job, parts)
@@ -107,6 +110,7 @@ def write(
 
 
 def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
+    job = laid_out(job, parts)
     for number in range(_TRIES):
         audit = parts.store.audits.audit(deed)
         if parts.store.audits.commit([insertion(job)], audit, token=request_token(deed.deed_id, str(number))):
@@ -123,15 +127,18 @@ def _write_deduplicated(
     successor_of: JobId | None,
     deed: Deed | None,
 ) -> Enqueued:
+    layout = lay_out(job, parts)
     for _ in range(_TRIES):
         also = parts.store.audits.audit(deed).changes if deed else []
         try:
-            holder = parts.store.dedups.insert(job, record, also)
+            holder = _holder_before_bytes(layout, record, parts)
             if holder is None:
+                holder = parts.store.dedups.insert(_with_payload(layout, parts), record, also)
+            if holder is None or holder.job_id == job.job_id:
                 return Enqueued(job_id=job.job_id, created=True)
             existing = parts.store.jobs.get(holder.job_id)
             if _is_free(holder, existing, parts) or holder.job_id == successor_of:
-                parts.store.dedups.take_over(job, record, holder, also)
+                parts.store.dedups.take_over(_with_payload(layout, parts), record, holder, also)
                 return Enqueued(job_id=job.job_id, created=True)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
@@ -141,7 +148,8 @@ def _write_deduplicated(
                 case OnDuplicate.REPLACE:
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
-                    parts.store.dedups.replace(_replaced(existing, job, parts), job, record, holder, also)
+                    new = _with_payload(layout, parts)
+                    parts.store.dedups.replace(_replaced(existing, job, parts), new, record, holder, also)
                     parts.telemetry.event(
                         Event.JOB_CANCELLED,
                         job_id=existing.job_id,
@@ -156,6 +164,17 @@ def _write_deduplicated(
     raise StoreUnavailableError(
         f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
     )
+
+
+def _holder_before_bytes(layout: Layout, record: DedupRecord, parts: Parts) -> DedupRecord | None:
+    """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
+    return None if layout.item is None else parts.store.dedups.get(record.ref)
+
+
+def _with_payload(layout: Layout, parts: Parts) -> Job:
+    if layout.item is not None:
+        parts.store.payloads.put(layout.item)
+    return layout.job
 
 
 def _is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
@@ -187,12 +206,25 @@ def _write_batch(
                 results[position] = write(drafted, parts, on_duplicate=on_duplicate)
         except LeaseholdError as error:
             results[position] = Rejected(error=error)
-    answers = parts.store.jobs.insert_many([job for _, job in plain]) if plain else []
-    for (position, job), answer in zip(plain, answers, strict=True):
+    for position, job, answer in _insert(plain, parts):
         results[position] = result = _bulk_result(job, answer)
         if isinstance(result, Enqueued):
             _tell(job, parts)
     return [results[position] for position in range(len(requests))]
+
+
+def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[int, Job, Exception | None]]:
+    """Insert jobs whose payloads are there, with an answer for each."""
+    layouts = zip(plain, lay_out_many([job for _, job in plain], parts), strict=True)
+    ready: list[tuple[int, Job]] = []
+    for (position, job), layout in layouts:
+        if isinstance(layout, Exception):
+            yield position, job, layout
+        else:
+            ready.append((position, layout.job))
+    answers = parts.store.jobs.insert_many([job for _, job in ready]) if ready else []
+    for (position, job), answer in zip(ready, answers, strict=True):
+        yield position, job, answer
 
 
 def _numbered(drafted: Draft, number: int) -> Draft:

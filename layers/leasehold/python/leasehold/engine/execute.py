@@ -132,7 +132,6 @@ class Executor:
         values: dict[str, object] = {
             "locked_by": make_nonce(self._parts.chance, self._worker_id),
             "started_at": now,
-            "dispatches": 0,
         }
         # A lease must outlast what it protects; a hand-over that waited long in a queue gets a longer one.
         needed_until = now + (job_type.lease_length / 2 if job_type.heartbeat else time_left + CLOCK_TOLERANCE)

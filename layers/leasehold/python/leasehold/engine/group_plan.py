@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain import payload as codec
@@ -12,6 +12,7 @@ from leasehold.domain.due import hold_lane
 from leasehold.domain.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.domain.group import MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure, parse_group_id
 from leasehold.domain.job import SYSTEM
+from leasehold.domain.lean import dataclass
 from leasehold.engine.draft import JobRequest, draft, parse_words
 
 if TYPE_CHECKING:

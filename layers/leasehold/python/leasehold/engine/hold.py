@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import hold_lane
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import HOLD, Write
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.telemetry import Event

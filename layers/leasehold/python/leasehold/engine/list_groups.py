@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.group import MAX_MEMBERS
+from leasehold.domain.lean import dataclass
 from leasehold.engine.cancel_group import find_group
 
 if TYPE_CHECKING:

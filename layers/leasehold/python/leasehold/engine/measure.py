@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import SERVICE_LANE, Priority, lanes_by_priority
+from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import type_scope
 from leasehold.engine.hold import LOOK_AGAIN_AFTER
 from leasehold.engine.telemetry import (

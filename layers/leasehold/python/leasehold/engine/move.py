@@ -11,7 +11,7 @@ from leasehold.domain.lifecycle import RESCHEDULE, Write
 from leasehold.domain.position import between
 from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import needs_wake
-from leasehold.engine.operate import TRIES, contended, find, refuse_before_its_turn
+from leasehold.engine.operate import TRIES, contended, find, look_at, refuse_before_its_turn
 from leasehold.engine.ports import make_stamp
 from leasehold.store.jobs import TransitionRefused
 
@@ -33,7 +33,7 @@ def move(job_id: object, parts: Parts, *, before: object = None, after: object =
             advance_with_record(_write(job, anchor, due, parts), deed, parts)
         except TransitionRefused:
             continue
-        return find(wanted, parts)
+        return look_at(wanted, parts)
     raise contended(wanted)
 
 

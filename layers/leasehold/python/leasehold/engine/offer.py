@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.domain.limits import OnFull, type_scope
-from leasehold.engine.claim import claim, claim_with_seats, expire_if_too_late
+from leasehold.engine.claim import claim, claim_with_seats, expire_if_too_late, prepare
+from leasehold.engine.claim_ahead import ClaimsAhead
 from leasehold.engine.hold import expect_held, hold, stop_of
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.probe import Probes, give_up
-from leasehold.engine.release import release
 from leasehold.engine.seating import Seating, plan_seats
-from leasehold.engine.turn_away import may_be_turned_away, turn_away
 from leasehold.store.holds import ProbeTaken, SeatsTaken
 from leasehold.store.jobs import TransitionRefused
 
@@ -48,6 +47,7 @@ class Offers:
         self._policy = policy
         self.seating = Seating(parts)
         self.probes = Probes(parts)
+        self.ahead = ClaimsAhead(parts, worker_id, report, policy)
         self._expected: set[str] = set()
         self._filled: dict[str, Limit] = {}
 
@@ -56,6 +56,9 @@ class Offers:
 
         A job that comes from a hold lane stays there if that is where it must wait: then its limit is the answer.
         """
+        if self.ahead.has_decided(entry):
+            self._claim_and_hand_over(entry, coming_from)
+            return None
         stop = stop_of(entry.job_type, switches, self._parts)
         circuit = self.probes.due(entry.job_type, stop)
         if stop is not None and circuit is None:
@@ -84,6 +87,17 @@ class Offers:
             if not plan_seats(limit, self._parts.store.holds.state(scope), self._parts).is_full:
                 self._parts.store.holds.nudge(scope, self._parts.clock.now(), stamp=self._stamp())
 
+    def give_back(self, reason: str) -> None:
+        """Release at once what was claimed ahead and cannot be handed over any more: others need not wait for it."""
+        claimed, undecided = self.ahead.take_back()
+        for each in (*claimed, *undecided):
+            if self._release(each.handover, reason, until=self._parts.clock.now()) and each in undecided:
+                self.ahead.note_claimed(each)
+
+    def hand_over_rest(self) -> None:
+        for claimed in self.ahead.take_back()[0]:
+            self._hand_over(claimed.handover, claimed.function, None)
+
     def _hold_back(self, entry: DueJob, stop: Stop, coming_from: str | None) -> None:
         scope = type_scope(entry.job_type)
         if scope != coming_from:
@@ -99,6 +113,8 @@ class Offers:
 
     def _turn_away(self, entry: DueJob, full: Limit) -> bool:
         """End a new job as its type says if a limit is full; False if it shall wait."""
+        from leasehold.engine.turn_away import may_be_turned_away, turn_away
+
         job_type = self._parts.deployment.registry().types[entry.job_type]
         if job_type.on_full is OnFull.WAIT or not full.is_own:
             return False
@@ -120,9 +136,12 @@ class Offers:
         """The limit that has no room for it, and then the job is as it was; else None."""
         registry = self._parts.deployment.registry()
         job_type = registry.types[entry.job_type]
-        limits = self._policy.limits_of(job_type, entry.concurrency_key, registry)
+        limits: tuple[Limit, ...] = ()
         try:
-            handover = self._claim(entry, job_type, limits, coming_from, circuit)
+            handover = self.ahead.claimed(entry)
+            if handover is None:
+                limits = self._policy.limits_of(job_type, entry.concurrency_key, registry)
+                handover = self._claim(entry, job_type, limits, coming_from, circuit)
         except TransitionRefused as refused:
             if expire_if_too_late(refused.current, self._parts):
                 self._report.expired += 1
@@ -131,7 +150,6 @@ class Offers:
             return None
         if handover is None:
             return self.seating.first_without_room(limits, coming_from=coming_from)
-        self._report.claimed += 1
         self._hand_over(handover, job_type.function, circuit)
         return None
 
@@ -144,7 +162,7 @@ class Offers:
         circuit: Circuit | None,
     ) -> Handover | None:
         if not limits and circuit is None:
-            return claim(entry, job_type, self._worker_id, self._parts)
+            return self._claim_alone(entry, job_type)
         while self.seating.first_without_room(limits, coming_from=coming_from) is None:
             choices = self.seating.choose(limits)
             try:
@@ -160,22 +178,37 @@ class Offers:
                 self.seating.put_back(choices)
                 raise
             else:
+                self._report.claimed += 1
                 self.seating.note_taken(choices, job_type)
                 if circuit is not None:
                     self.probes.note_sent(entry.job_type, circuit)
                 return handover
         return None
 
+    def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
+        asked = self.ahead.undecided(entry)
+        wanted = asked or prepare(entry, job_type, self._worker_id, self._parts)
+        handover = claim(wanted, self._worker_id, self._parts)
+        self._report.claimed += 1
+        if asked is not None:
+            self.ahead.note_alone(entry)
+        return handover
+
     def _hand_over(self, handover: Handover, function: str | None, circuit: Circuit | None) -> None:
         try:
             self._dispatcher.dispatch(handover, function)
         except Exception as error:
-            if release(handover, f"{type(error).__name__}: {error}", self._parts):
-                self._report.released += 1
-                if circuit is not None:
-                    give_up(handover, circuit, self._parts)
+            if self._release(handover, f"{type(error).__name__}: {error}") and circuit is not None:
+                give_up(handover, circuit, self._parts)
             return
         self._report.dispatched += 1
+
+    def _release(self, handover: Handover, reason: str, *, until: datetime | None = None) -> bool:
+        from leasehold.engine.release import release
+
+        is_back = release(handover, reason, self._parts, until=until)
+        self._report.released += is_back
+        return is_back
 
     def _stamp(self) -> str:
         return make_stamp(self._parts.chance)

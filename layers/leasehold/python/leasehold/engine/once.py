@@ -6,11 +6,11 @@ comes again after a crash goes on with the same id and makes nothing twice; the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import RequestKeyReusedError
+from leasehold.domain.lean import dataclass
 from leasehold.store.requests import RequestRecord
 from leasehold.store.tokens import request_token
 

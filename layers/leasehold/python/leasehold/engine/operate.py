@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of
 from leasehold.domain.errors import (
     InvalidOptionError,
     JobNotFoundError,
+    PayloadMissingError,
     StoreUnavailableError,
     WaitTimeoutError,
     WrongStateError,
@@ -18,12 +19,14 @@ from leasehold.domain.errors import (
 from leasehold.domain.group import group_scope
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
 from leasehold.domain.payload import PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
+from leasehold.engine.lay_out import lay_out
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
@@ -56,6 +59,11 @@ def find(job_id: object, parts: Parts) -> Job:
     if job is None:
         raise JobNotFoundError("job", wanted)
     return job
+
+
+def look_at(job_id: object, parts: Parts) -> Job:
+    """The job with its payload, wherever that stands."""
+    return parts.store.payloads.shown(find(job_id, parts))
 
 
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
@@ -109,8 +117,12 @@ def successor(
     job_id: JobId | None = None,
 ) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
-    if job.payload_text == PURGED:
+    if job.stored_payload == PURGED:
         raise WrongStateError(job.job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
+    try:
+        job = parts.store.payloads.read(job)
+    except PayloadMissingError:
+        raise WrongStateError(job.job_id, "repeat", "without payload", "That has expired: enqueue it anew.") from None
     request = JobRequest(
         job_type=job.job_type,
         payload_text=job.payload_text,
@@ -174,26 +186,29 @@ def edit(
 ) -> Job:
     """Change a waiting job. Nobody else's change in between is overwritten."""
     values: dict[str, object] = {}
-    if payload_text is not None:
-        values["payload"] = payload_text
     if priority is not None:
         values["priority"] = parse_priority(priority)
     if max_attempts is not None:
         values["max_attempts"] = parse_attempts(max_attempts)
-    if not values:
+    if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, parts)
+    edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
+    if edited is not None:
+        values["payload"] = edited.job.stored_payload
 
     def write_for(job: Job) -> Write:
         # What we want to write may stand there already, by a try whose response was lost.
-        if job.payload_text not in {before.payload_text, payload_text}:
+        if job.stored_payload not in {before.stored_payload, values.get("payload")}:
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
         if priority is not None and job.due_lane is not None:
             level = parse_priority(priority)
             scope = scope_of_lane(job.due_lane)
             moved["due_lane"] = run_lane(level, job.shard) if scope is None else hold_lane(scope, level)
-        seen = {"due_key": job.due, "payload": job.payload_text}
+        if edited is not None and edited.item is not None:
+            parts.store.payloads.put(edited.item)
+        seen = {"due_key": job.due, "due_lane": job.due_lane, "payload": job.stored_payload}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
     return _while_waiting(job_id, "edit", write_for, parts, reason)
@@ -214,7 +229,7 @@ def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
     while True:
         job = find(job_id, parts)
         if job.has_ended:
-            return job
+            return parts.store.payloads.shown(job)
         left = give_up_at - parts.clock.now()
         if left <= timedelta(0):
             raise WaitTimeoutError(job.job_id, timeout, job.status)
@@ -234,7 +249,7 @@ def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write
             advance_with_record(write, deed, parts)
         except TransitionRefused:
             continue
-        return find(job_id, parts)
+        return look_at(job_id, parts)
     raise contended(job_id)
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.domain.job import SYSTEM
+from leasehold.domain.lean import dataclass
 from leasehold.engine.deployment import Deployment
 from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 from leasehold.engine.template_cache import TemplateCache
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror
     from leasehold.engine.telemetry import Telemetry
     from leasehold.store.store import Store
@@ -31,6 +34,8 @@ class Parts:
     identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
     deployment: Deployment = field(init=False)
     templates: TemplateCache = field(init=False)
+    # When the payloads that stand apart are looked after again, as far as this process knows.
+    next_payload_round: datetime | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.deployment = Deployment(self.store, self.clock)

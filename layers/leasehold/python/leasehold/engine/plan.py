@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
 from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap, parse_schedule_name, parse_window
 from leasehold.engine.draft import parse_priority

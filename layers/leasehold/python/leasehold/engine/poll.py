@@ -2,25 +2,24 @@
 
 What is at the head of a lane cannot keep what is behind it waiting: an entry that was handled leaves its place, and one
 that could not be handled is passed by the cursor. Lower lanes get a share of every round while higher ones are busy.
+
+What only some entries need is imported when one is met: a poller is started for a job that is due now.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.due import lanes_by_priority
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.domain.ids import shard_of
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import DeployedLimits
 from leasehold.engine.admit import Admissions
 from leasehold.engine.offer import Offers
-from leasehold.engine.reap import reap
 from leasehold.engine.report import HALT, PollReport
-from leasehold.engine.settle import settle
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
-from leasehold.engine.tend_group import tend
-from leasehold.engine.trigger import trigger
 from leasehold.engine.watch import Watches
 from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
 
@@ -35,12 +34,21 @@ if TYPE_CHECKING:
     from leasehold.store.table import Record
 
 
+# From here on it pays to be alone: the watch costs two writes, and saves a call for every further job.
+_BACKLOG = 8
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollSettings:
-    """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one."""
+    """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
+
+    claims_at_once: plain jobs claimed by one call, 25 at most. A poller that dies before it has handed them over
+        leaves so many leases to be reaped; 1 claims every job by itself.
+    """
 
     poll_limit: int = 25
     lower_share: float = 0.2
+    claims_at_once: int = 25
 
 
 class Poller:
@@ -133,10 +141,10 @@ class _Run:
     def _take(self, hints: Sequence[DueJob]) -> None:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
-        for hint in hints:
-            if hint.due.at <= now and self._may_go_on():
-                self._seen.add(hint.due_key)
-                self._handle(hint, switches)
+        due = [hint for hint in hints if hint.due.at <= now]
+        # Without the watch they are claimed all the same: the index of whoever has it may not show them yet.
+        is_watched = self._is_backlog(due) and all(self._watches.take(shard_of(hint.job_id)) for hint in due)
+        self._work_off(due, switches, is_watched=is_watched, stop_at_lost_race=False)
         self._offers.look_after_filled_scopes()
 
     def _sweep(self) -> bool:
@@ -174,23 +182,55 @@ class _Run:
         if not fresh or self._is_halted():
             return bool(page.entries)
         switches = self._parts.deployment.switches()
-        is_backlog = len(page.entries) == self._settings.poll_limit
-        if is_backlog and not self._may_watch(lane):
+        if self._is_backlog(page.entries) and not self._may_watch(lane):
             return True
         entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
-        for entry in entries:
-            if not self._may_go_on():
-                break
-            self._seen.add(entry.due_key)
-            lost_before = self.report.lost_races
-            self._handle(entry, switches)
-            if self.report.lost_races > lost_before:
-                # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
-                lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
-                self._may_watch(lane)
-                break
+        lost_before = self.report.lost_races
+        self._work_off(entries, switches, is_watched=self._watches.has(lane.shard))
+        if self.report.lost_races > lost_before:
+            # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
+            lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
+            self._may_watch(lane)
         self._offers.look_after_filled_scopes()
         return True
+
+    def _work_off(
+        self,
+        entries: Sequence[DueEntry],
+        switches: Switches,
+        *,
+        is_watched: bool = False,
+        stop_at_lost_race: bool = True,
+    ) -> None:
+        """Handle these; whoever has the watch is alone here, and claims as many as may be at once together."""
+        stride = self._settings.claims_at_once if is_watched else 1
+        lost_before = self.report.lost_races
+        for begin in range(0, len(entries), stride):
+            has_lost = stop_at_lost_race and self.report.lost_races > lost_before
+            if has_lost or not self._may_go_on():
+                return
+            self._take_stride(entries[begin : begin + stride], switches, stop_at_lost_race=stop_at_lost_race)
+
+    def _take_stride(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool) -> None:
+        ahead, lost_before = self._offers.ahead, self.report.lost_races
+        ahead.take(entries, switches)
+        try:
+            for position, entry in enumerate(entries):
+                has_lost = stop_at_lost_race and self.report.lost_races > lost_before
+                # What nobody decided yet will be read again; what is ours already is handed over in any case.
+                if has_lost and not ahead.has_decided(entry):
+                    continue
+                if position and not self._may_go_on():
+                    break
+                self._seen.add(entry.due_key)
+                self._handle(entry, switches)
+        except StoreUnavailableError:
+            self._offers.hand_over_rest()  # that needs no table
+            raise
+        self._offers.give_back(f"not handed over: {self.report.stopped_by}")
+
+    def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:
+        return len(entries) >= min(_BACKLOG, self._settings.poll_limit)
 
     def _may_watch(self, lane: _Lane) -> bool:
         if self._watches.take(lane.shard):
@@ -207,8 +247,12 @@ class _Run:
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():
+                    from leasehold.engine.trigger import trigger
+
                     self.report.triggered += len(trigger(entry.name, self._parts))
                 case DueGroup():
+                    from leasehold.engine.tend_group import tend
+
                     self.report.settled += tend(
                         entry, self._parts, worker_id=self._worker_id, may_go_on=self._may_go_on
                     )
@@ -228,8 +272,12 @@ class _Run:
             case JobStatus.PENDING | JobStatus.FAILED:
                 self._offers.offer(entry, switches)
             case JobStatus.IN_PROGRESS:
+                from leasehold.engine.reap import reap
+
                 self.report.reaped += reap(entry, self._parts)
             case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
+                from leasehold.engine.settle import settle
+
                 self.report.settled += settle(entry, self._parts)
             case _:
                 assert_never(entry.status)

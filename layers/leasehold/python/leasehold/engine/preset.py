@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.retry import parse_retry
 from leasehold.domain.template import MAX_DESCRIPTION_BYTES, NO_DEFAULTS, Template, parse_defaults, parse_template_name
 from leasehold.domain.text import fits

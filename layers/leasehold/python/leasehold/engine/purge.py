@@ -11,6 +11,7 @@ from leasehold.domain.payload import PURGED
 from leasehold.engine.deeds import deed_on_job, insist, token_of
 from leasehold.engine.operate import find
 from leasehold.store.jobs import transition
+from leasehold.store.payloads import deletion
 
 if TYPE_CHECKING:
     from leasehold.domain.job import Job
@@ -30,7 +31,7 @@ def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
         if not job.has_ended:
             raise WrongStateError(job.job_id, "purge", job.status, "It needs its data: cancel it first.")
         deed = deed_on_job(job.job_id, "purge", parts, reason=reason)
-        changes: list[Change] = [transition(_write(job))]
+        changes: list[Change] = [transition(_write(job)), *_without_payloads(job, parts)]
         letter = parts.store.letters.get(job.job_id)
         if letter is not None:
             changes.append(parts.store.letters.purged(letter, _without_content(letter.runs)))
@@ -39,6 +40,18 @@ def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
         return find(job.job_id, parts) if is_done else None
 
     return insist(f"job {job_id}", attempt)
+
+
+def _without_payloads(job: Job, parts: Parts) -> list[Change]:
+    """What stands apart goes too: what edits have left at once, what the job still names together with its purge.
+
+    So what is recorded as purged is gone, and a purge that came to nothing has taken nothing that is still in use.
+    """
+    names = parts.store.payloads.names(job.job_id)
+    for name in names:
+        if name != job.payload_name:
+            parts.store.payloads.delete(job.job_id, name)
+    return [deletion(job.job_id, name) for name in names if name == job.payload_name]
 
 
 def _write(job: Job) -> Write:

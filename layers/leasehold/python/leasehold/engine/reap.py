@@ -115,7 +115,8 @@ def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
         **error_values(failure),
         **({"runs": history} if runs else {}),
     }
-    _end_run(job, REAP_DEAD, values, parts, letter=dead_letter_of(job, failure, now, history))
+    letter = dead_letter_of(parts.store.payloads.shown(job), failure, now, history)
+    _end_run(job, REAP_DEAD, values, parts, letter=letter)
     if runs:
         _tell(job, failure, parts, will_retry=False)
     tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import (
@@ -12,9 +12,11 @@ from leasehold.domain.errors import (
     WrongStateError,
 )
 from leasehold.domain.ids import parse_job_id
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import RESOLVE, Write
 from leasehold.engine.deeds import check_deed, deed_of, insist
 from leasehold.engine.draft import Draft, JobRequest, draft
+from leasehold.engine.lay_out import laid_out
 from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
     from leasehold.store.table import Attribute, Change, Record
@@ -172,7 +175,8 @@ def _revival(
         )
         again = draft(request, parts, job_id=job_id)
     else:
-        again = successor(job, parts, created_by=by, priority=priority, job_id=job_id)
+        again = successor(with_payload_of(letter, job), parts, created_by=by, priority=priority, job_id=job_id)
+    again = replace(again, job=laid_out(again.job, parts))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = parts.store.dedups.get(again.record.ref)
@@ -183,6 +187,11 @@ def _revival(
         else:
             changes = insertions(again.job, again.record)
     return again, changes
+
+
+def with_payload_of(letter: DeadLetter, job: Job) -> Job:
+    """A dead job's own payload may have expired; its letter has a copy for as long as it is needed."""
+    return job if job.payload_name is None else replace(job, read_payload=letter.payload_text)
 
 
 def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:

@@ -45,7 +45,7 @@ def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | 
                 **error_values(failure),
             }
             write = Write(job_id=job.job_id, transition=DEAD_LETTER, seen=seen, values=values)
-            letter = dead_letter_of(job, failure, now, job.runs)
+            letter = dead_letter_of(parts.store.payloads.shown(job), failure, now, job.runs)
             token = request_token(handover.token, DEAD_LETTER.name)
             RunEnd(job, write, parts, token=token, letter=letter).commit()
             tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+
+from leasehold.domain.lean import dataclass
 
 NOTHING_DUE = "nothing due"
 HALT = "halt"

@@ -35,7 +35,7 @@ def report_failure(job: Job, failure: Failure, parts: Parts) -> None:
 def _report(job: Job, failure: Failure, parts: Parts) -> FailureReport:
     now = parts.clock.now()
     job_type: JobType = parts.deployment.settings_of(job.job_type)
-    payload = job.payload
+    payload = parts.store.payloads.shown(job).payload
     return FailureReport(
         job_id=job.job_id,
         job_type=job.job_type,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import NotDeployedError
 from leasehold.domain.failure_report import FailureReport, Severity, allowed_fields
+from leasehold.domain.lean import dataclass
 from leasehold.domain.redaction import redacted
 from leasehold.engine.measure import measure_dead_letters
 from leasehold.engine.telemetry import Event

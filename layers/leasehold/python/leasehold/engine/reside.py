@@ -6,12 +6,12 @@ must not wait because it holds up its stream, starts a resident where there is n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import lanes_by_priority
+from leasehold.domain.lean import dataclass
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.report import HALT
 

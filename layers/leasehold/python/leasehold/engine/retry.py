@@ -9,7 +9,7 @@ from leasehold.domain.lifecycle import JobStatus
 from leasehold.engine.deeds import deed_on_job
 from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
 from leasehold.engine.operate import find, reschedule, successor
-from leasehold.engine.redrive import redrive
+from leasehold.engine.redrive import redrive, with_payload_of
 
 if TYPE_CHECKING:
     from leasehold.domain.due import Priority
@@ -51,6 +51,7 @@ def _revived(
     if letter is not None and letter.redriven_as is not None and letter.redriven_as == new_job_id:
         return Enqueued(job_id=new_job_id, created=True)
     if letter is None or not letter.is_open:
+        job = job if letter is None else with_payload_of(letter, job)
         return _again(job, parts, reason=reason, priority=priority, new_job_id=new_job_id)
     redriven = redrive(job.job_id, parts, reason=reason, priority=priority, new_job_id=new_job_id)
     assert redriven.job_id is not None

@@ -10,6 +10,7 @@ from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import instant, to_text
 from leasehold.domain.recurrence import slots_after, slots_between
 from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.lay_out import laid_out
 from leasehold.engine.schedules import find
 from leasehold.engine.slot_job import id_of_slot, job_of_slot, look_up_template, tell
 from leasehold.store.jobs import insertion
@@ -101,8 +102,9 @@ def _make(job: Job, deed: Deed, parts: Parts) -> bool:
     def attempt() -> bool | None:
         if parts.store.jobs.get(job.job_id) is not None:
             return False
+        stored = laid_out(job, parts)
         audit = parts.store.audits.audit(deed)
-        return parts.store.audits.commit([insertion(job)], audit, token=token_of(deed)) or None
+        return parts.store.audits.commit([insertion(stored)], audit, token=token_of(deed)) or None
 
     is_new = insist(deed.target, attempt)
     if is_new:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import Places
 from leasehold.store.holds import Seat, Taking

@@ -82,7 +82,7 @@ class _Visit:
             job = found.get(self._group.member_id(number))
             if job is None:
                 continue  # it ended so long ago that it has expired
-            size += len(job.payload_text.encode())
+            size += job.payload_bytes
             if page and size > _BYTES:
                 return page, number + 1
             page.append(job)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due, position_at
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import TAKE_TURN, Write
 from leasehold.store.jobs import transition
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from leasehold.domain.lean import dataclass
 
 NAMESPACE = "Leasehold"
 
@@ -39,6 +40,7 @@ class Event(StrEnum):
     POLL_FINISHED = "poll_finished"
     POLL_PAUSED = "poll_paused"
     ENTRY_FAILED = "entry_failed"
+    BATCH_REFUSED = "batch_refused"
     MIRROR_FAILED = "mirror_failed"
     EFFECT_FAILED = "effect_failed"
     WEBHOOK_DROPPED = "webhook_dropped"
@@ -46,6 +48,7 @@ class Event(StrEnum):
     DEAD_LETTER_ALERT = "dead_letter_alert"
     REPORT_FAILED = "report_failed"
     SWEEP_FINISHED = "sweep_finished"
+    PAYLOADS_KEPT = "payloads_kept"
 
 
 class Unit(StrEnum):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import UnknownTemplateError
-from leasehold.domain.template import parse_template_name
 from leasehold.engine.deployment import is_fresh
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ class TemplateCache:
         self._known: dict[str, tuple[datetime, Template]] = {}
 
     def get(self, name: str, *, fresh: bool = False) -> Template:
+        from leasehold.domain.template import parse_template_name
+
         parse_template_name(name)
         now = self._clock.now()
         if fresh or name not in self._known or not is_fresh(self._known[name][0], now):

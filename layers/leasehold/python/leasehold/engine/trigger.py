@@ -14,6 +14,7 @@ from leasehold.domain.instants import to_text
 from leasehold.domain.recurrence import slots_after
 from leasehold.domain.schedule import Decision, Missed, Overlap, decide
 from leasehold.engine.converge import TELL_AGAIN_AFTER, converge
+from leasehold.engine.lay_out import laid_out
 from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
 from leasehold.store.schedules import ScheduleChanged
 from leasehold.store.tokens import request_token
@@ -92,7 +93,7 @@ def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> 
         # Due again at once, it would fail at once, in every poll.
         parts.store.schedules.look_again(schedule, now + _BACK_OFF, now)
         raise
-    jobs = [job for job in jobs if job.job_id not in existing]
+    jobs = [laid_out(job, parts) for job in jobs if job.job_id not in existing]
     token = request_token("trigger", schedule.name, to_text(schedule.cursor), f"{parts.chance.bits(64):x}")
     due_at = _due_at(schedule, decision.cursor, parts)
     parts.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)

@@ -6,8 +6,9 @@ its own hash, a removed or reordered one breaks the chain, and a chain that was 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -35,6 +35,9 @@ class Watches:
         self._until.pop(shard, None)
         return False
 
+    def has(self, shard: int) -> bool:
+        return shard in self._until and self._until[shard] > self._parts.clock.now()
+
     def give_up(self) -> None:
         while self._until:
             shard, _ = self._until.popitem()

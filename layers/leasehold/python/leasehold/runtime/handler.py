@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from leasehold.domain.payload import Json
     from leasehold.runtime.context import JobContext
 
+# A signature is slow to read, and the same at every job.
+_TAKES_CONTEXT: dict[type[BaseJobHandler], bool] = {}
+
 
 class BaseJobHandler:
     """Handles one job type.
@@ -62,5 +65,7 @@ class BaseJobHandler:
 
 def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext) -> object:
     """Call `handle` with the context if it asks for one."""
-    takes_context = len(inspect.signature(handler.handle).parameters) > 1
-    return handler.handle(payload, context) if takes_context else handler.handle(payload)
+    kind = type(handler)
+    if kind not in _TAKES_CONTEXT:
+        _TAKES_CONTEXT[kind] = len(inspect.signature(handler.handle).parameters) > 1
+    return handler.handle(payload, context) if _TAKES_CONTEXT[kind] else handler.handle(payload)

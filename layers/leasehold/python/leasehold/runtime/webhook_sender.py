@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from leasehold.aws.outbound import Outbound
 from leasehold.domain.errors import InvalidOptionError, WebhookFailedError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.signals import GiveUp
 from leasehold.domain.standard_webhook import signed_headers
 from leasehold.domain.webhook import DELIVERY, Address

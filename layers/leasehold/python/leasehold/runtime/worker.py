@@ -17,6 +17,7 @@ from leasehold.runtime.timeout import run_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
@@ -33,7 +34,10 @@ _SHORTEST = timedelta(milliseconds=1)
 
 
 class Worker:
-    """Runs hand-overs with the handlers it knows. One worker may run many at once, one per thread."""
+    """Runs hand-overs with the handlers it knows. One worker may run many at once, one per thread.
+
+    `keep_alive` extends the lease of types with a heartbeat while their handler works.
+    """
 
     def __init__(
         self,
@@ -42,11 +46,12 @@ class Worker:
         *,
         worker_id: str,
         limit_time: bool = True,
+        keep_alive: Callable[[Attempt], AbstractContextManager[object]] = heartbeat,
     ) -> None:
         self._parts = parts
         self._handlers = handlers
         self._limit_time = limit_time
-        self._executor = Executor(parts, worker_id=worker_id, keep_alive=heartbeat)
+        self._executor = Executor(parts, worker_id=worker_id, keep_alive=keep_alive)
 
     def run(self, handover: Handover, *, remaining: timedelta | None = None) -> Execution:
         """Run one hand-over; `remaining` is how long the platform lets this invocation live."""
@@ -63,7 +68,7 @@ class Worker:
 
     def _work(self, remaining: timedelta | None) -> Callable[[Attempt], object]:
         def work(attempt: Attempt) -> object:
-            return self._handle(attempt.job.payload, JobContext(attempt), attempt.job_type.timeout, remaining)
+            return self._handle(attempt.read_payload(), JobContext(attempt), attempt.job_type.timeout, remaining)
 
         return work
 

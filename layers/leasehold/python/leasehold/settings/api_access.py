@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

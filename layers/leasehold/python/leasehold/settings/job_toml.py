@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.job_type import CLOCK_TOLERANCE, JobType, Retention
+from leasehold.domain.lean import dataclass
 from leasehold.settings.circuit_breaker import read_circuit_breaker
 from leasehold.settings.environment import read_environment
 from leasehold.settings.limits import read_limits

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from leasehold.domain.lean import dataclass
 from leasehold.settings.section import Unfit, meant
 from leasehold.settings.values import text
 

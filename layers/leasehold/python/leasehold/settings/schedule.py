@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from leasehold.domain.errors import InvalidInputError
+from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import encode_payload
 from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
 from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap

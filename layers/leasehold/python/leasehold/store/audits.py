@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.definition import ENDED_INDEX, JOBS
 from leasehold.store.table import Put, TransactionCancelled, Update

@@ -7,13 +7,14 @@ and then the seats as full has not missed a seat that was freed in between, beca
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals, Exists, Missing
 from leasehold.domain.due import SERVICE_LANE, Due, position_at
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import MAX_SEATS
 from leasehold.store import keys
 from leasehold.store.definition import JOBS

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from leasehold.domain.conditions import holds
 from leasehold.domain.due import Due, Priority, due_until, hold_lane
 from leasehold.domain.ids import JobId, job_id_of_key, key_of, partition_of
 from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.store import keys
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.store.plain import plain
 from leasehold.store.records import dead_letter_record, encode, encode_all, job_of, job_record
-from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Update
+from leasehold.store.table import ConditionFailed, Put, StatementRefused, TransactionCancelled, Update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,9 +99,19 @@ class JobPage:
     cursor: Record | None
 
 
+class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job alone
+    """A batch did not make this transition, which says nothing about whether it may be made."""
+
+
+# None: the transition was made.
+type Advanced = TransitionRefused | Undecided | None
+
+
 class Jobs:
     def __init__(self, table: Table) -> None:
         self._table = table
+        # Why transitions are not asked for in batches here any more; None while they are.
+        self.refused_batches: str | None = None
 
     def insert(self, job: Job) -> bool:
         """Put a new job; False where there is one already."""
@@ -172,14 +184,29 @@ class Jobs:
         return [job_id_of_key(cast("str", record["SK"])) for record in page.records], page.cursor
 
     def advance(self, write: Write) -> Job:
-        """Make one transition and return the job after it; a repeat of the writer's own write is a success."""
+        """Make one transition and return the job after it."""
+        return job_of(self.make(write))
+
+    def make(self, write: Write) -> Record:
+        """Make one transition; a repeat of the writer's own write is a success."""
         try:
-            return job_of(self._table.write(transition(write)))
+            return self._table.write(transition(write))
         except ConditionFailed as failed:
-            current = job_of(failed.current) if failed.current else None
-            if current and is_own_write(write, failed.current):
-                return current
-            raise TransitionRefused(write, current) from None
+            if failed.current and is_own_write(write, failed.current):
+                return failed.current
+            raise TransitionRefused(write, job_of(failed.current) if failed.current else None) from None
+
+    def advance_many(self, writes: Sequence[Write]) -> list[Advanced]:
+        """Make each of these transitions where that is simple, in as few calls as possible.
+
+        An answer that is Undecided means that the write was not made, or only seemed not to be: `advance` decides it.
+        """
+        updates = [transition(write) for write in writes]
+        answers = self._table.update_many([plain(update) for update in updates])
+        refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
+        if refusal is not None:
+            self.refused_batches = str(refusal)
+        return [_advanced(*each) for each in zip(writes, updates, answers, strict=True)]
 
     def advance_with(
         self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()
@@ -212,11 +239,26 @@ def transition(write: Write) -> Update:
         sets["status"] = str(step.target)
     return Update(
         key=keys.job(write.job_id),
-        conditions=step.conditions({name: encode(value) for name, value in write.seen.items()}),
+        conditions=step.conditions(
+            {name: None if value is None else encode(value) for name, value in write.seen.items()}
+        ),
         sets=sets,
         adds=dict(step.adds),
         removes=write.removed,
     )
+
+
+def _advanced(write: Write, update: Update, answer: Exception | None) -> Advanced:
+    if answer is None:
+        return None
+    if not isinstance(answer, ConditionFailed) or answer.current is None:
+        return Undecided(str(answer))
+    current = answer.current
+    if is_own_write(write, current):
+        return None
+    if all(holds(condition, current) for condition in update.conditions):
+        return Undecided("only what a batch asks for did not hold")
+    return TransitionRefused(write, job_of(current))
 
 
 def is_own_write(write: Write, current: Record | None) -> bool:
@@ -257,4 +299,4 @@ def due_entry(record: Record) -> DueEntry:
             concurrency_key=cast("str | None", record.get("concurrency_key")),
         )
     except (KeyError, ValueError) as error:
-        return DueUnreadable(due_key=due_key, problem=f"{record['SK']}: {type(error).__name__}: {error}")
+        return DueUnreadable(due_key=due_key, problem=f"{cast('str', record['SK'])}: {type(error).__name__}: {error}")

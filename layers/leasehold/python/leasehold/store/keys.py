@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobId, key_of
+from leasehold.domain.ids import SYSTEM_SHARD, JobId, key_of, shard_of
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.table import Key
 
@@ -25,12 +25,24 @@ GROUP = "group"
 CALLBACK = "callback"
 REQUEST = "request"
 DIRECT_RUN = "direct-run"
+PAYLOAD = "payload"
+SYSTEM_PAYLOAD = "system-payload"
 # A scope sorts before its seats, so that one query reads the scope's state first: see holds.py.
 SCOPE = "-"
 
 
 def job(job_id: JobId) -> Key:
     return Key(JOBS, tuple(key_of(job_id)))
+
+
+def payload(job_id: JobId, name: str) -> Key:
+    """A payload that does not fit into its job. Its partition is its job's own: none can become hot."""
+    return Key(JOBS, (payload_partition(job_id), name))
+
+
+def payload_partition(job_id: JobId) -> str:
+    """The system's own jobs are apart from users' also here: see ids.py."""
+    return f"{SYSTEM_PAYLOAD if shard_of(job_id) == SYSTEM_SHARD else PAYLOAD}#{job_id}"
 
 
 def dedup(ref: DedupRef) -> Key:
@@ -60,6 +72,10 @@ def watch(shard: int) -> Key:
 
 def residency() -> Key:
     return Key(JOBS, (WATCH, "resident"))
+
+
+def payload_round() -> Key:
+    return Key(JOBS, (WATCH, "payloads"))
 
 
 def schedule(name: str) -> Key:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals, Exists, Missing
 from leasehold.domain.dead_letter import Resolution
 from leasehold.domain.ids import JobId
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import PURGED
 from leasehold.store import keys
 from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS

@@ -6,8 +6,9 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
+from leasehold.domain.conditions import holds
 from leasehold.domain.errors import StoreError
+from leasehold.store.plain import check_plain
 from leasehold.store.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update
 from leasehold.store.tokens import MAX_LENGTH
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
-    from leasehold.store.table import Attribute, Change, ForeignItem, Key, Record
+    from leasehold.store.table import Change, ForeignItem, Key, Record
 
 # A record's place in a sorted partition: its sort value, then its key, so that equal sort values keep an order.
 type _Place = tuple[str, tuple[str, ...]]
@@ -89,14 +90,19 @@ class MemoryTable:
             return _copy(self._apply(change, current))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        answers: list[Exception | None] = []
-        for put in puts:
-            try:
-                self.write(put)
-                answers.append(None)
-            except ConditionFailed as failed:
-                answers.append(failed)
-        return answers
+        return [self._answer(put) for put in puts]
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        for update in updates:
+            check_plain(update)
+        return [self._answer(update) for update in updates]
+
+    def _answer(self, change: Change) -> Exception | None:
+        try:
+            self.write(change)
+        except ConditionFailed as failed:
+            return failed
+        return None
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
@@ -189,31 +195,4 @@ def _conditions(change: Change) -> tuple[Condition, ...]:
 
 
 def _all_hold(conditions: Sequence[Condition], record: Record | None) -> bool:
-    return all(_holds(condition, record or {}) for condition in conditions)
-
-
-def _holds(condition: Condition, record: Record) -> bool:
-    # Like DynamoDB, a comparison with an attribute that is not there is false.
-    match condition:
-        case Exists(attribute):
-            return attribute in record
-        case Missing(attribute):
-            return attribute not in record
-        case Equals(attribute, value):
-            return attribute in record and record[attribute] == value
-        case OneOf(attribute, values):
-            return attribute in record and record[attribute] in values
-        case After(attribute, value):
-            return attribute in record and _text(record[attribute]) > _text(value)
-        case NotAfter(attribute, value):
-            return attribute in record and _text(record[attribute]) <= _text(value)
-        case Above(attribute, least):
-            return attribute in record and cast("int", record[attribute]) > least
-        case AnyOf(conditions):
-            return any(_holds(each, record) for each in conditions)
-        case _:
-            assert_never(condition)
-
-
-def _text(value: Attribute | object) -> str:
-    return cast("str", value)
+    return all(holds(condition, record or {}) for condition in conditions)

@@ -14,12 +14,14 @@ from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload_form import compact, text_in
 from leasehold.domain.run import Outcome, Run
 from leasehold.store.retries import retry_of_text, retry_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leasehold.domain.payload_form import Form
     from leasehold.store.table import Attribute, Record
 
 
@@ -31,7 +33,7 @@ def encode(value: object) -> Attribute:
             return int(value)
         case StrEnum():
             return str(value)
-        case int() | str():
+        case int() | str() | bytes():
             return value
         case datetime():
             return to_text(value)
@@ -48,7 +50,7 @@ def encode(value: object) -> Attribute:
 
 
 def encode_all(values: Mapping[str, object]) -> Record:
-    return {name: encode(value) for name, value in values.items()}
+    return {name: value if type(value) is str else encode(value) for name, value in values.items()}
 
 
 def job_record(job: Job) -> Record:
@@ -95,7 +97,7 @@ def job_record(job: Job) -> Record:
     return {
         "job_id": job.job_id,
         "job_type": job.job_type,
-        "payload": job.payload_text,
+        "payload": job.stored_payload,
         "scheduled_for": to_text(job.scheduled_for),
         "status": str(job.status),
         "priority": int(job.priority),
@@ -112,7 +114,7 @@ def job_of(record: Record) -> Job:
     return Job(
         job_id=JobId(read.text("job_id")),
         job_type=job_type,
-        payload_text=read.text("payload"),
+        stored_payload=cast("Form", record["payload"]),
         scheduled_for=from_text(read.text("scheduled_for")),
         status=JobStatus(read.text("status")),
         priority=Priority(read.number("priority")),
@@ -192,7 +194,8 @@ def dead_letter_record(letter: DeadLetter) -> Record:
     return {
         "original_job_id": letter.original_job_id,
         "job_type": letter.job_type,
-        "payload": letter.payload_text,
+        # Its own copy, whatever becomes of the job's.
+        "payload": compact(letter.payload_text),
         "failure_reason": letter.failure_reason,
         "error_code": letter.error_code,
         "failed_at": to_text(letter.failed_at),
@@ -209,7 +212,7 @@ def dead_letter_of(record: Record) -> DeadLetter:
         id=JobId(read.text("id")),
         original_job_id=JobId(read.text("original_job_id")),
         job_type=read.text("job_type"),
-        payload_text=read.text("payload"),
+        payload_text=text_in(cast("Form", record["payload"])),
         failure_reason=read.text("failure_reason"),
         error_code=read.text("error_code"),
         failed_at=from_text(read.text("failed_at")),

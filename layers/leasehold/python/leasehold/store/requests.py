@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Missing, NotAfter
 from leasehold.domain.instants import from_text, to_text
+from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.table import ConditionFailed, Put, Update
 

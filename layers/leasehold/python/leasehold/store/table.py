@@ -6,10 +6,11 @@ in-memory store that users test with and the DynamoDB store that they deploy can
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.domain.conditions import Missing
+from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
 
-type Attribute = str | int | bool | list[Attribute] | dict[str, Attribute]
+type Attribute = str | int | bool | bytes | list[Attribute] | dict[str, Attribute]
 type Record = dict[str, Attribute]
 # An item of a caller's own transaction, as the low-level DynamoDB client takes it.
 type ForeignItem = Mapping[str, object]
@@ -87,6 +88,10 @@ class ConditionFailed(Exception):  # noqa: N818  an answer, not an error: caller
         self.current = current
 
 
+class StatementRefused(Exception):  # noqa: N818  an answer: make the change by itself instead
+    """This engine, or this caller's rights, do not take the change as part of a batch. Nothing was written."""
+
+
 class TransactionCancelled(Exception):  # noqa: N818
     """At least one condition of a transaction did not hold. Nothing was written.
 
@@ -141,6 +146,13 @@ class Table(Protocol):
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
         """Insert each record where there is none; per record None, ConditionFailed, or the error that stopped it."""
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        """Make each update by itself, in as few calls as possible, where it is plain (see `plain`).
+
+        Per update None, ConditionFailed, StatementRefused, or the error that stopped it. A ConditionFailed without a
+        record says nothing about whether there is one: not every engine tells.
+        """
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         """Make all changes or none. The same token within ten minutes makes them once."""

@@ -117,7 +117,8 @@ class LeaseholdTest:
         return [job for job in self._stored(0) if job_type is None or job.job_type == job_type]
 
     def _stored(self, shard: int) -> list[Job]:
-        return self.parts.store.jobs.by_date(shard, EPOCH, LATEST, limit=_ENDLESS).jobs
+        stored = self.parts.store.jobs.by_date(shard, EPOCH, LATEST, limit=_ENDLESS).jobs
+        return self.parts.store.payloads.shown_many(stored)
 
     def assert_enqueued(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from botocore.config import Config
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
@@ -13,11 +14,18 @@ def connect(*, endpoint_url: str | None = None, region_name: str | None = None, 
     import boto3
     from botocore.config import Config
 
-    config = Config(
+    config = patience().merge(overrides.pop("config", Config()))
+    return boto3.client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides)
+
+
+def patience() -> Config:
+    """How often a call is tried, and how long each try may take."""
+    from botocore.config import Config
+
+    return Config(
         retries={"mode": "standard", "total_max_attempts": 5},
         connect_timeout=2,
         read_timeout=5,
         max_pool_connections=16,
         tcp_keepalive=True,
-    ).merge(overrides.pop("config", Config()))
-    return boto3.client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from leasehold.domain.conditions import Condition
-    from leasehold.store.dynamodb.items import Item
+    from leasehold.store.dynamodb.items import AttributeValue, Item
     from leasehold.store.table import Attribute, Change
 
 type Request = dict[str, Any]
@@ -113,6 +114,43 @@ def insert_statement(table: str, item: Mapping[str, Attribute]) -> Request:
         "Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}',
         "Parameters": [to_value(attribute) for attribute in item.values()],
     }
+
+
+def update_statement(table: str, update: Update) -> Request:
+    """A plain conditional update as a PartiQL statement, in the words that every engine takes."""
+    key, parameters = update.key.attributes, [to_value(new) for new in update.sets.values()]
+    sets = "SET " + ", ".join(f'"{name}"=?' for name in update.sets)
+    removes = " REMOVE " + ", ".join(f'"{name}"' for name in sorted(update.removes)) if update.removes else ""
+    guards = [_statement_condition(each, parameters) for each in (*starmap(Equals, key.items()), *update.conditions)]
+    return {
+        "Statement": f'UPDATE "{table}" {sets}{removes} WHERE {" AND ".join(guards)}',
+        "Parameters": parameters,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _statement_condition(condition: Condition, parameters: list[AttributeValue]) -> str:
+    def value(attribute: object) -> str:
+        parameters.append(to_value(cast("Attribute", attribute)))
+        return "?"
+
+    match condition:
+        case Exists(attribute):
+            return f'"{attribute}" IS NOT MISSING'
+        case Missing(attribute):
+            return f'"{attribute}" IS MISSING'
+        case Equals(attribute, expected):
+            return f'"{attribute}"={value(expected)}'
+        case OneOf(attribute, values):
+            return f'"{attribute}" IN [{", ".join(value(each) for each in values)}]'
+        case After(attribute, least) | Above(attribute, least):
+            return f'"{attribute}">{value(least)}'
+        case NotAfter(attribute, moment):
+            return f'"{attribute}"<={value(moment)}'
+        case AnyOf():
+            raise TypeError("a statement takes no choice: make the update plain first")
+        case _:
+            assert_never(condition)
 
 
 def _expression(condition: Condition, placeholders: Placeholders) -> str:

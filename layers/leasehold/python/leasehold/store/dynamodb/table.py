@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from leasehold.domain.errors import StoreError, StoreUnavailableError, TransactionRefusedError
+from leasehold.domain.lean import dataclass
 from leasehold.store.definition import JOBS
-from leasehold.store.dynamodb.expressions import insert_statement, key_condition, write_request
+from leasehold.store.dynamodb.answers import CONFLICTS, THROTTLES, UNTAKEN, statement_answer
+from leasehold.store.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
 from leasehold.store.dynamodb.items import from_item, to_item
-from leasehold.store.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update
+from leasehold.store.plain import check_plain
+from leasehold.store.table import ConditionFailed, Delete, Page, Put, StatementRefused, TransactionCancelled, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,18 +30,6 @@ if TYPE_CHECKING:
 STATEMENTS_PER_BATCH = 25
 KEYS_PER_BATCH = 100
 
-# botocore retries throttling and network trouble by itself, but none of these.
-_CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"})
-_THROTTLES = frozenset(
-    {
-        "ProvisionedThroughputExceeded",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingError",
-        "ThrottlingException",
-        "InternalServerError",
-    }
-)
 _CONFLICT_TRIES = 8
 _FIRST_PAUSE = 0.025
 _LONGEST_PAUSE = 1.0
@@ -142,10 +132,21 @@ class DynamoTable:
                 assert_never(change)
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        answers: list[Exception | None] = []
-        for start in range(0, len(puts), STATEMENTS_PER_BATCH):
-            answers += self._insert_batch(puts[start : start + STATEMENTS_PER_BATCH])
-        return answers
+        statements = [insert_statement(self._names.of(put.key.table), put.item) for put in puts]
+        try:
+            answers = self._execute(statements)
+        except StatementRefused as refused:
+            raise StoreError(f"table {self.name!r} takes no bulk inserts: {refused}") from refused
+        return [StoreError(str(each)) if isinstance(each, StatementRefused) else each for each in answers]
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        for update in updates:
+            check_plain(update)
+        statements = [update_statement(self._names.of(each.key.table), each) for each in updates]
+        try:
+            return self._execute(statements)
+        except StatementRefused as refused:
+            return [refused] * len(statements)
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         request = {
@@ -192,23 +193,25 @@ class DynamoTable:
             self._pause(attempt)
         raise StoreUnavailableError(f"table {self.name!r} did not answer a batch of reads; try again")
 
-    def _insert_batch(self, puts: Sequence[Put]) -> list[Exception | None]:
-        answers: dict[int, Exception | None] = {}
-        waiting = list(range(len(puts)))
+    def _execute(self, statements: Sequence[Request]) -> list[Exception | None]:
+        answers: list[Exception | None] = []
+        for start in range(0, len(statements), STATEMENTS_PER_BATCH):
+            answers += self._execute_batch(statements[start : start + STATEMENTS_PER_BATCH])
+        return answers
+
+    def _execute_batch(self, statements: Sequence[Request]) -> list[Exception | None]:
+        answers: list[Exception | None] = [None] * len(statements)
+        waiting = list(range(len(statements)))
         for attempt in range(_CONFLICT_TRIES):
-            statements = [insert_statement(self._names.of(puts[i].key.table), puts[i].item) for i in waiting]
-            responses = self._call("batch_execute_statement", {"Statements": statements})["Responses"]
-            again = []
+            request = {"Statements": [statements[position] for position in waiting]}
+            responses = self._call("batch_execute_statement", request)["Responses"]
             for position, response in zip(waiting, responses, strict=True):
-                error = response.get("Error")
-                if error and error["Code"] in _CONFLICTS | _THROTTLES:
-                    again.append(position)
-                answers[position] = _insert_answer(error)
-            if not again:
+                answers[position] = statement_answer(response.get("Error"))
+            waiting = [position for position in waiting if isinstance(answers[position], StoreUnavailableError)]
+            if not waiting:
                 break
-            waiting = again
             self._pause(attempt)
-        return [answers[position] for position in range(len(puts))]
+        return answers
 
     def _call(self, operation: str, request: Request, *, own: int = 0) -> Any:
         """One call. Conflicts between transactions are retried here; every other error is translated, once."""
@@ -223,7 +226,9 @@ class DynamoTable:
                     raise ConditionFailed(from_item(item) if item else None) from None
                 if code == "TransactionCanceledException":
                     _raise_if_refused(error, own)
-                elif code not in _CONFLICTS:
+                elif operation == "batch_execute_statement" and code in UNTAKEN:
+                    raise StatementRefused(f"{code}: {error.response['Error'].get('Message', '')}") from error
+                elif code not in CONFLICTS:
                     raise _translated(error, code, self.name) from error
                 last = error
             except (HTTPClientError, BotoCoreError) as error:
@@ -233,17 +238,6 @@ class DynamoTable:
 
     def _pause(self, attempt: int) -> None:
         self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._chance() / 2))
-
-
-def _insert_answer(error: Any) -> Exception | None:
-    if not error:
-        return None
-    code = error["Code"]
-    if code in {"DuplicateItem", "ConditionalCheckFailed"}:
-        return ConditionFailed(from_item(error["Item"]) if error.get("Item") else None)
-    if code in _CONFLICTS | _THROTTLES:
-        return StoreUnavailableError(f"the insert was refused with {code} on every try")
-    return StoreError(f"{code}: {error.get('Message', 'no message')}")
 
 
 def _raise_if_refused(error: ClientError, own: int) -> None:
@@ -256,19 +250,19 @@ def _raise_if_refused(error: ClientError, own: int) -> None:
     theirs = {
         at - own: f"{reason['Code']}: {reason.get('Message', '')}"
         for at, reason in enumerate(reasons)
-        if at >= own and reason.get("Code", "None") not in {"None", *_CONFLICTS, *_THROTTLES}
+        if at >= own and reason.get("Code", "None") not in {"None", *CONFLICTS, *THROTTLES}
     }
     if theirs:
         raise TransactionRefusedError(theirs) from None
     codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
-    if not codes <= _CONFLICTS | _THROTTLES:
+    if not codes <= CONFLICTS | THROTTLES:
         raise StoreError(f"the transaction was cancelled: {', '.join(sorted(codes))}") from error
 
 
 def _translated(error: ClientError, code: str, table: str) -> StoreError:
     message = error.response["Error"].get("Message", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in _THROTTLES or status >= 500:
+    if code in THROTTLES or status >= 500:
         return StoreUnavailableError(f"table {table!r} is overloaded: {code}: {message}")
     if code == "ResourceNotFoundException":
         return StoreError(f"table {table!r} does not exist here. Deploy the stacks, or check region and endpoint.")

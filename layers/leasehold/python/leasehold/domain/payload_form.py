@@ -1,0 +1,97 @@
+"""How a payload stands in its job's record: as text, compressed, or apart from it, in an item of its own.
+
+Every write of a job is billed by the size of its whole item, so what is long is kept out of it. JSON text cannot begin
+with the letter that the name of an item begins with: the three forms cannot be mistaken for each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+
+# Text, compressed text, or the name of an item.
+type Form = str | bytes
+
+# With so much of it, a plain job's item stays within 1 KB to its end.
+MAX_INLINE_BYTES = 400
+# Beyond it the tighter packing would take a tenth of a second.
+_MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
+# No stream of zlib begins with it.
+_TIGHT = b"L"
+_APART = "apart:"
+# 128 bits tell the payloads of one job apart.
+_DIGEST_CHARACTERS = 32
+
+
+def compact(text: str) -> Form:
+    """The smaller of a text and its compressed form; a short one is left as it is.
+
+    >>> compact('{"user":"u1"}')
+    '{"user":"u1"}'
+    """
+    if is_short(text):
+        return text
+    raw = text.encode()
+    packed = zlib.compress(raw)
+    if len(packed) > MAX_INLINE_BYTES and len(raw) <= _MAX_PACKED_TIGHTLY_BYTES:
+        # What goes apart is billed by its size once more: it is worth some milliseconds to save a fifth of it.
+        packed = min(packed, _packed_tightly(raw), key=len)
+    return packed if len(packed) < len(raw) else text
+
+
+def is_short(text: str) -> bool:
+    # Most are short and ASCII, which is known without looking at them.
+    size = len(text)
+    return size <= MAX_INLINE_BYTES and (text.isascii() or len(text.encode()) <= MAX_INLINE_BYTES)
+
+
+def fits_into_its_job(form: Form) -> bool:
+    return size_of(form) <= MAX_INLINE_BYTES
+
+
+def size_of(form: Form) -> int:
+    return len(form) if isinstance(form, bytes) or form.isascii() else len(form.encode())
+
+
+def name_of(text: str) -> str:
+    """The name of the item that holds this text: the same for the same text, another for any other."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def apart(name: str) -> Form:
+    """
+    >>> apart("9f86d081884c7d65")
+    'apart:9f86d081884c7d65'
+    """
+    return _APART + name
+
+
+def name_apart(form: Form) -> str | None:
+    """The name of the item that holds it; None if it stands in its job."""
+    return form.removeprefix(_APART) if isinstance(form, str) and form.startswith(_APART) else None
+
+
+def text_in(form: Form) -> str:
+    """The text of a form that is not apart."""
+    if isinstance(form, str):
+        return form
+    return (_unpacked_tightly(form) if form.startswith(_TIGHT) else zlib.decompress(form)).decode()
+
+
+def _packed_tightly(raw: bytes) -> bytes:
+    import lzma  # only large payloads pay for its import
+
+    return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
+
+
+def _unpacked_tightly(packed: bytes) -> bytes:
+    import lzma
+
+    return lzma.decompress(packed.removeprefix(_TIGHT), format=lzma.FORMAT_RAW, filters=_filters())
+
+
+def _filters() -> list[dict[str, int]]:
+    """What a stream without a header has to be read with: stored payloads depend on it, so it never changes."""
+    import lzma
+
+    return [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]

@@ -1,0 +1,46 @@
+"""The results of a whole run: one JSON file, and a chart for whatever can be seen better than read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.benchmarks.charts import charts
+from tests.benchmarks.machine import circumstances
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tests.benchmarks.bounds import Verdict
+    from tests.benchmarks.sizes import Sizes
+
+FOLDER = Path(__file__).parent / "results"
+LATEST = FOLDER / "latest.json"
+
+
+def keep(results: Mapping[str, Any], verdicts: Sequence[Verdict], sizes: Sizes, folder: Path = FOLDER) -> None:
+    document = {
+        **circumstances(),
+        # A bound on 1,000 jobs means nothing of a run that had 60: whoever reads the figures must see it.
+        "sizes": asdict(sizes),
+        "benchmarks": dict(results),
+        "bounds": [verdict.as_record() for verdict in verdicts],
+    }
+    folder.mkdir(exist_ok=True)
+    # Charts of an earlier run would stand beside figures that they do not show.
+    for stale in folder.glob("*.svg"):
+        stale.unlink()
+    text = json.dumps(document, indent=2, sort_keys=True) + "\n"
+    (folder / "latest.json").write_text(text)
+    # Of what was written, so that whoever reads it back draws the same.
+    for name, chart in charts(json.loads(text)["benchmarks"]).items():
+        (folder / f"{name}.svg").write_text(chart.drawn())
+
+
+def load(path: Path = LATEST) -> dict[str, Any]:
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there: run `make bench` first")
+    loaded: dict[str, Any] = json.loads(path.read_text())
+    return loaded

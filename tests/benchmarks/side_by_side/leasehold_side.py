@@ -1,0 +1,91 @@
+"""Leasehold's side of the comparison with Celery, as two programs of its own.
+
+python -m tests.benchmarks.side_by_side.leasehold_side send COUNT    enqueue so many jobs, say when it began
+python -m tests.benchmarks.side_by_side.leasehold_side work THREADS  poll and handle until it is told to end
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from leasehold import BaseJobHandler, JobType, Queue, Worker
+from leasehold.client.operator import Operator
+from leasehold.domain.control import Registry
+from leasehold.engine.poll import Poller
+from leasehold.store.dynamodb.creation import create_tables
+from leasehold.store.dynamodb.table import TableNames
+from tests.benchmarks.engines import client_of
+
+if TYPE_CHECKING:
+    from leasehold.domain.handover import Handover
+
+NAMES = TableNames(jobs="side-by-side-jobs", dead_letters="side-by-side-dead-letters")
+_TYPE = "send_order_receipt"
+# Between two polls that find nothing; a deployed poller is woken by the stream instead.
+_PAUSE_SECONDS = 0.1
+
+
+class Receipt(BaseModel):
+    order_id: str
+    note: str
+
+
+class SendOrderReceipt(BaseJobHandler):
+    @classmethod
+    def payload_model(cls) -> type[Receipt]:
+        return Receipt
+
+    def handle(self, payload: Receipt) -> None:
+        with open(os.environ["BENCH_DONE_FILE"], "a", buffering=1) as done:
+            done.write(f"{time.time()}\n")
+
+
+def open_queue() -> Queue:
+    client: Any = client_of(os.environ["BENCH_ENDPOINT"])
+    return Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
+
+
+def prepare(endpoint: str) -> None:
+    """The tables and what is deployed in them."""
+    client = client_of(endpoint)
+    create_tables(client, NAMES)
+    queue = Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
+    Operator(queue.parts).publish(Registry(types={_TYPE: JobType(name=_TYPE)}, ended_index=True))
+
+
+def send(count: int) -> None:
+    queue = open_queue()
+    began = time.time()
+    for _ in range(count):
+        queue.enqueue(_TYPE, {"order_id": "o-20260101-000417", "note": "thank you"})
+    print(began)
+
+
+def work(threads: int) -> None:
+    parts = open_queue().parts
+    worker = Worker(parts, {_TYPE: SendOrderReceipt}, worker_id="bench", limit_time=False)
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        poller = Poller(parts, _ToThreads(pool, worker), worker_id="poller")
+        while True:
+            if not poller.poll().claimed:
+                time.sleep(_PAUSE_SECONDS)
+
+
+class _ToThreads:
+    """Hands over to the threads of this process instead of to a function."""
+
+    def __init__(self, pool: ThreadPoolExecutor, worker: Worker) -> None:
+        self._pool, self._worker = pool, worker
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self._pool.submit(self._worker.run, handover)
+
+
+if __name__ == "__main__":
+    {"send": send, "work": work}[sys.argv[1]](int(sys.argv[2]))

@@ -1,0 +1,166 @@
+"""The parts that benchmarks are made of do what they say: figures come from what really happened."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.benchmarks.counting_proxy import CountingProxy, operation_of
+from tests.benchmarks.engines import client_of
+from tests.benchmarks.lateness import percentile
+from tests.benchmarks.lived import Kind, Life
+from tests.benchmarks.payloads import SHAPES, SIZES, payload
+from tests.benchmarks.replay import Floor, Recorder, Recording
+from tests.benchmarks.storage import stored_bytes
+from tests.benchmarks.workload import PHASES, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def aws() -> Iterator[str]:
+    """Something that answers every request with what it was asked."""
+
+    class Echo(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Echo) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def asked(proxy: CountingProxy, body: str, headers: dict[str, str]) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=5)
+    connection.request("POST", "/", body=body, headers=headers)
+    answer = connection.getresponse().read().decode()
+    connection.close()
+    return answer
+
+
+def test_the_proxy_passes_requests_on_and_counts_them_by_operation(aws: str) -> None:
+    with CountingProxy(aws) as proxy:
+        answer = asked(proxy, json.dumps({"a": 1}), {"X-Amz-Target": "DynamoDB_20120810.PutItem"})
+        asked(proxy, "Action=SendMessage&QueueUrl=x", {})
+        asked(proxy, "Action=SendMessage&QueueUrl=x", {})
+
+        assert answer == '{"a": 1}'
+        assert proxy.take() == Counter({"SendMessage": 2, "PutItem": 1})
+        assert proxy.take() == Counter()
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "operation"),
+    [
+        ("AmazonSQS.ReceiveMessage", b"{}", "ReceiveMessage"),
+        (None, b"Action=DeleteMessage", "DeleteMessage"),
+        (None, b"", "?"),
+    ],
+)
+def test_an_operation_is_named_by_its_header_or_in_the_form(target: str | None, body: bytes, operation: str) -> None:
+    assert operation_of(target, body) == operation
+
+
+@pytest.mark.parametrize(("count", "percent", "rank"), [(200, 99, 198), (200, 50, 100), (20, 99, 20), (1, 50, 1)])
+def test_a_percentile_is_a_figure_that_was_measured(count: int, percent: float, rank: int) -> None:
+    assert percentile(list(range(1, count + 1)), percent) == rank
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_payload_has_the_size_that_it_is_named_by_and_is_the_same_every_time(size: str, shape: str) -> None:
+    made = payload(size, shape)
+
+    assert made == payload(size, shape)
+    assert len(json.dumps(made, separators=(",", ":"), ensure_ascii=False).encode()) == pytest.approx(
+        SIZES[size], rel=0.02
+    )
+
+
+@pytest.mark.dynoxide
+def test_the_floor_makes_exactly_the_calls_that_the_workload_made(dynoxide_endpoint: str) -> None:
+    recording = Recording(client_of(dynoxide_endpoint), "floor-a", jobs=3)
+    client = client_of(dynoxide_endpoint)
+    elsewhere = _renamed(recording, "floor-a", "floor-b")
+    recorder = Recorder(client)
+    floor = Floor(client, elsewhere)
+    recorder.take()
+
+    for phase in PHASES:
+        floor.run(phase)
+        assert recorder.take() == [call for calls in elsewhere.phases[phase] for call in calls]
+
+
+@pytest.mark.dynoxide
+def test_what_the_floor_leaves_behind_is_what_the_workload_left(dynoxide_endpoint: str) -> None:
+    client = client_of(dynoxide_endpoint)
+    recording = Recording(client, "left-a", jobs=3)
+    floor = Floor(client, _renamed(recording, "left-a", "left-b"))
+    for phase in PHASES:
+        floor.run(phase, threads=2)
+
+    ours, theirs = (
+        {item["SK"]["S"]: item for item in client.scan(TableName=f"left-{side}-jobs")["Items"]} for side in "ab"
+    )
+    assert len(ours) > 3
+    assert ours == theirs
+
+
+@pytest.mark.dynoxide
+def test_a_workload_that_was_not_polled_has_nothing_to_handle_and_says_so(dynoxide_endpoint: str) -> None:
+    workload = Workload(client_of(dynoxide_endpoint), "unpolled", jobs=2)
+    workload.run("enqueue")
+
+    with pytest.raises(AssertionError, match="0 of 2 jobs were handed over"):
+        workload.run("handle")
+
+
+@pytest.mark.dynoxide
+@pytest.mark.parametrize("kind", [Kind(), Kind(fails_once=True), Kind(group="sequential"), Kind(group="parallel")])
+def test_a_life_is_lived_to_its_end_and_metered_by_phase(kind: Kind, dynoxide_endpoint: str) -> None:
+    client = client_of(dynoxide_endpoint)
+    life = Life(client, kind, 2, payload("0.2 KB", "typical"), is_metered=True)
+
+    life.live()
+
+    items = [item for item in client.scan(TableName=life.table)["Items"] if "job_id" in item]
+    assert [item["status"]["S"] for item in items] == ["completed"] * 2
+    assert all(sum(each.write_units for each in life.readings[phase]) > 0 for phase in PHASES)
+    assert stored_bytes(client, life.table) > 2 * 205
+
+
+def _renamed(recording: Recording, name: str, other: str) -> Recording:
+    """The same calls for tables of another name: one engine serves both sides here."""
+
+    def renamed(value: Any) -> Any:
+        match value:
+            case str():
+                return value.replace(name, other)
+            case dict():
+                return {renamed(key): renamed(each) for key, each in value.items()}
+            case list():
+                return [renamed(each) for each in value]
+            case tuple():
+                return tuple(renamed(each) for each in value)
+            case _:
+                return value
+
+    copied = Recording.__new__(Recording)
+    copied.setup = renamed(recording.setup)
+    copied.phases = renamed(recording.phases)
+    return copied

@@ -1,0 +1,29 @@
+"""Payloads that do not fit into a job, and a look at the items that hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leasehold.store import keys
+from leasehold.store.partitions import records_in
+from tests.sample_payloads import noise
+
+if TYPE_CHECKING:
+    from leasehold.domain.ids import JobId
+    from leasehold.store.table import Record
+    from tests.contract.world import World
+
+
+def large(n: int = 1) -> dict[str, Any]:
+    return {"n": n, **noise(2000, seed=n)}
+
+
+def items_of(world: World, job_id: JobId) -> list[Record]:
+    """What stands apart from a job, and what its edits have left there."""
+    return list(records_in(world.table, keys.payload_partition(job_id)))
+
+
+def lose_payload(world: World, job_id: JobId) -> None:
+    """As if it had expired."""
+    for name in world.store.payloads.names(job_id):
+        world.store.payloads.delete(job_id, name)

@@ -1,0 +1,45 @@
+"""Two faults in a row in the core lifecycle: whoever comes to recover is struck as well, at each of its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crash.faults import Fault
+from tests.crash.lifecycle import SCENARIOS
+from tests.crash.pairing import FAULTS, strike_in_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.crash.scenario import Scenario
+    from tests.crash.world import Site
+
+pytestmark = [pytest.mark.slow]
+
+# A job that was never written, for a caller who does not ask again, and one that ended with the call.
+NOTHING_TO_RECOVER = {
+    ("enqueue", Fault.KILL_BEFORE),
+    ("reap a lost worker's last attempt", Fault.KILL_AFTER),
+    ("reap a lost worker's last attempt", Fault.KILL_ECHO),
+}
+# To die before a call is mostly to die after the one before it, and what a process survives it leaves no trace of: as
+# first faults these come in `make test-deep`.
+SELDOM_FIRST = {Fault.KILL_BEFORE, Fault.LOST_RESPONSE, Fault.CONFLICT}
+
+
+def _marks(first: Fault) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.deep] if first in SELDOM_FIRST else []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+@pytest.mark.parametrize("first", [pytest.param(first, marks=_marks(first), id=str(first)) for first in FAULTS])
+def test_two_faults_in_a_row_lose_and_double_nothing(
+    model_site: Site, scenario: Scenario, first: Fault, record_property: Callable[[str, object], None]
+) -> None:
+    pairs = strike_in_pairs(model_site, scenario, first)
+    record_property("pairs of faults", pairs)
+    print(f"{scenario}: {first}, then {pairs} second faults")
+    # A process that survives its fault may have ended its job.
+    assert pairs >= len(FAULTS) or not first.kills or (scenario.name, first) in NOTHING_TO_RECOVER

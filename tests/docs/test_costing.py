@@ -1,0 +1,183 @@
+"""The arithmetic behind docs/cost.md: quantity times price, line by line, and nothing hidden."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from aws_cdk.assertions import Template
+
+from docs.costing import page, prices
+from docs.costing.bill import MINUTES, SECONDS, Line, System
+from docs.costing.figures import ASSUMED, Assumptions, Measured
+from docs.costing.prices import Price
+from infra.stages import Stage
+from leasehold.engine import telemetry
+from tests.infra.synthesised import stacks_of
+
+PRICES = prices.load()
+RATES = (0, 1, 100, 1_000)
+
+
+def results(**changed: Any) -> dict[str, Any]:
+    """Figures that are easy to reckon with: 9 write units a job, 1 KB kept, 1 KB logged."""
+    phase = {"read_units": 1, "requests": 2, "cpu_ms": 1, "write_units": 3}
+    job = {
+        "write_units": 9,
+        "read_units": 2,
+        "requests": 6,
+        "cpu_ms": 3,
+        "phases": dict.fromkeys(("enqueue", "poll", "handle"), phase),
+        "stored_bytes": 1000,
+    }
+    payloads = [f"{size} {shape}" for size in page._PAYLOADS for shape in ("typical", "incompressible")]
+    lives = {"jobs": 20, "plain": dict.fromkeys(payloads, job), "plain, one at a time": {"0.2 KB typical": job}}
+    polls = {"tables": {"0": {"idle": {"read_units": 3, "requests": 5, "milliseconds": 10}}}}
+    logs = {"bytes_per_job": 1000}
+    benchmarks = {"lives": lives, "polls": polls, "lateness": {"logs": logs}} | changed
+    return {"benchmarks": benchmarks}
+
+
+SYSTEMS = {system.name: system for system in page.systems(results(), PRICES)}
+LEASEHOLD = SYSTEMS["Leasehold, jobs due now"]
+
+
+def line(system: System, what: str, rate: float) -> Line:
+    (found,) = [each for each in system.lines(rate) if each.what == what]
+    return found
+
+
+def test_a_line_is_its_quantity_times_its_price() -> None:
+    price = Price("x", 0.625, 1_000_000, "write unit", "write units", "a page", True)
+
+    assert Line("write units", "9 a job", 9_000_000, price).dollars == pytest.approx(5.625)
+
+
+def test_a_months_write_units_are_nine_for_each_job() -> None:
+    written = line(LEASEHOLD, "write units", 100)
+
+    assert written.quantity == 9 * 100 * SECONDS
+    assert written.dollars == pytest.approx(9 * 100 * 2_592_000 * 0.625 / 1_000_000)
+
+
+def test_what_is_kept_is_a_week_of_jobs() -> None:
+    kept = line(LEASEHOLD, "storage", 1_000)
+
+    assert kept.quantity == pytest.approx(1_000 * 7 * 86_400 * 1000 / 1e9)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_has_the_same_lines_at_every_rate_and_its_bill_is_their_sum(name: str) -> None:
+    system = SYSTEMS[name]
+
+    assert len({tuple(each.what for each in system.lines(rate)) for rate in RATES}) == 1
+    for rate in RATES:
+        assert system.dollars(rate) == pytest.approx(sum(each.dollars for each in system.lines(rate)))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_more_jobs_never_cost_less(name: str) -> None:
+    bills = [SYSTEMS[name].dollars(rate) for rate in RATES]
+
+    assert bills == sorted(bills)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_runs_the_same_handler(name: str) -> None:
+    assert line(SYSTEMS[name], "handlers at work", 1).quantity == pytest.approx(0.0125 * SECONDS)
+
+
+def test_a_million_jobs_cost_what_they_add_to_an_idle_month() -> None:
+    extra = LEASEHOLD.dollars(100) - LEASEHOLD.dollars(0)
+
+    assert LEASEHOLD.dollars_a_million() == pytest.approx(extra / (100 * SECONDS) * 1e6)
+
+
+def test_an_idle_month_has_a_tick_a_minute_and_no_handler() -> None:
+    assert line(LEASEHOLD, "ticks", 0).quantity == MINUTES
+    assert line(LEASEHOLD, "invocations of handlers", 0).quantity == 0
+
+
+def test_a_resident_is_paid_for_only_while_jobs_for_later_exist() -> None:
+    later = SYSTEMS["Leasehold, jobs for later"]
+
+    assert line(later, "the poller at work", 0) == line(LEASEHOLD, "the poller at work", 0)
+    assert line(later, "the poller at work", 1).quantity > SECONDS * Assumptions().poller_gb
+
+
+def test_what_the_page_says_of_the_others_is_so_with_the_kept_figures() -> None:
+    """The page's words under its table: if one of them is no longer true, change the words."""
+    now, later, sqs, scheduler, standard, express, indexed, scanned = page.systems(page_results(), PRICES)
+
+    for rate in (1, 100, 1_000):
+        assert sqs.dollars(rate) * 3 < now.dollars(rate)
+        assert scheduler.dollars(rate) * 2 < later.dollars(rate)
+        assert standard.dollars(rate) > 2 * now.dollars(rate)
+        assert express.dollars(rate) < now.dollars(rate)
+    assert later.dollars(1) > now.dollars(1)
+    watched = sum(line(now, what, 0).dollars for what in ("metrics", "alarms", "dashboard"))
+    assert watched > 0.9 * now.dollars(0)
+    largest = sorted(now.lines(1_000), key=lambda each: -each.dollars)
+    assert [each.what for each in largest[:2]] == ["write units", "logs taken in"]
+    assert line(now, "write units", 1).quantity / line(indexed, "write units", 1).quantity == pytest.approx(9 / 8)
+    assert line(scanned, "read units", 100).dollars > scanned.dollars(100) / 2
+
+
+def page_results() -> dict[str, Any]:
+    from tests.benchmarks.results import load
+
+    return load()
+
+
+def test_results_without_a_figure_make_no_page() -> None:
+    with pytest.raises(ValueError, match="no figures of lateness: run `make bench`"):
+        page.parts(results(lateness={"error": "no engine"}), PRICES)
+
+
+def test_figures_come_from_the_benchmarks() -> None:
+    measured = Measured.of(results())
+
+    assert (measured.alone.write_units, measured.batch, measured.log_bytes) == (9, 20, 1000)
+
+
+def test_the_alarms_and_dashboards_that_are_assumed_are_those_of_the_stacks() -> None:
+    found = [
+        each["Type"]
+        for stack in stacks_of(Stage(name="priced"))
+        for each in Template.from_stack(stack).to_json()["Resources"].values()
+    ]
+
+    assumed = Assumptions()
+    assert found.count("AWS::CloudWatch::Alarm") == assumed.alarms
+    assert found.count("AWS::CloudWatch::Dashboard") == assumed.dashboards
+
+
+def test_the_metrics_that_are_assumed_are_those_of_a_job_type_that_has_seen_all_but_a_breaker() -> None:
+    per_metric = [len(telemetry.CHANNELS) if "channel" in each.dimensions else 1 for each in telemetry.METRICS]
+
+    # One outcome: jobs complete. CIRCUIT_OPEN is only for types with a breaker.
+    assert sum(per_metric) - 1 == Assumptions().metrics
+
+
+def test_every_assumption_that_a_bill_uses_is_said_on_the_page() -> None:
+    said = set(re.findall(r"\{(\w+)", " ".join(ASSUMED.values())))
+
+    assert said | {"naive_item_bytes"} == {each.name for each in fields(Assumptions)}
+
+
+def test_every_price_says_where_it_was_read() -> None:
+    assert PRICES.date
+    assert [each.name for each in PRICES.prices.values() if not each.seen or each.dollars <= 0] == []
+
+
+def test_a_price_that_is_not_there_is_named() -> None:
+    with pytest.raises(KeyError, match="no price 'gold'"):
+        PRICES["gold"]
+
+
+def test_every_price_is_on_some_bill() -> None:
+    used = {each.price.name for system in SYSTEMS.values() for each in system.lines(1)}
+
+    assert used == set(PRICES.prices)

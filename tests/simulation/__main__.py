@@ -1,0 +1,66 @@
+"""Run the simulation: `python -m tests.simulation --seeds 20000`, or one seed again with `--seed 123`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from tests.simulation.many import replay, simulate_many, told
+from tests.simulation.report import missed_cells, table, write_json
+from tests.simulation.simulation import simulate
+
+# Fewer seeds are not expected to meet everything.
+_ENOUGH = 20_000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make simulate", description=__doc__)
+    parser.add_argument("--seeds", type=_whole, default=_ENOUGH, help="how many seeds (default 20000)")
+    parser.add_argument("--start", type=_whole, default=0, help="the first of them")
+    parser.add_argument("--seed", type=_whole, help="replay this one and print its whole trace")
+    parser.add_argument("--jobs", type=_whole, default=min(2, os.cpu_count() or 1), help="processes")
+    options = parser.parse_args()
+    if options.seed is not None:
+        return _replay(options.seed)
+    return _many(options.start, options.seeds, options.jobs)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+def _replay(seed: int) -> int:
+    outcome = simulate(seed)
+    print("\n".join(outcome.lines))
+    if outcome.violation is None:
+        print(f"\nseed {seed} holds: {outcome.calls} calls, at rest {outcome.rested_after:.0f} s after the last fault")
+        return 0
+    print("\n" + told(outcome))
+    return 1
+
+
+def _many(start: int, count: int, jobs: int) -> int:
+    coverage, failed, longest = simulate_many(start, count, jobs)
+    print(table(coverage))
+    print(
+        f"\n{count} seeds, {coverage.calls.total()} calls; the slowest was at rest {longest:.0f} s after its last fault"
+    )
+    missed = missed_cells(coverage)
+    print(f"never hit: {', '.join(missed) or 'nothing of what can be hit'}")
+    print(f"all figures: {write_json(coverage, count, failed)}")
+    if failed:
+        print("\n" + told(simulate(failed[0])))
+        print(f"broken seeds: {', '.join(map(str, failed[:20]))}; next: {replay(failed[0])}")
+        return 1
+    if missed and count >= _ENOUGH:
+        print("next: what was never hit is not tested; see tests/simulation/reachable.py and plan.py")
+        return 1
+    print("every invariant held in every seed; next: make simulate-teeth")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""What is deployed: job types with short times, so that leases and retries run out within a seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.breaker import CircuitBreaker
+from leasehold.domain.control import Registry
+from leasehold.domain.job_type import JobType
+from leasehold.domain.limits import OnFull, Rate
+from leasehold.domain.retry import Fixed
+from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_type
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from tests.simulation.plan import Plan
+
+TIMEOUT = timedelta(seconds=8)
+WEBHOOKS = "webhooks"
+_PAUSE = timedelta(seconds=10)
+_BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=_PAUSE, longest_pause=2 * _PAUSE)
+
+
+def _type(name: str, **settings: object) -> JobType:
+    common: dict[str, object] = {
+        "name": name,
+        "function": name,
+        "timeout": TIMEOUT,
+        "max_event_age": timedelta(seconds=6),
+        "max_attempts": 3,
+        "retry": Fixed(timedelta(seconds=4)),
+    }
+    return JobType(**{**common, **settings})  # type: ignore[arg-type]
+
+
+TYPES = {
+    each.name: each
+    for each in (
+        _type("plain"),
+        _type("limited", concurrency=1),
+        _type("keyed", concurrency_per_key=1),
+        _type("double", concurrency=2, concurrency_per_key=1),
+        _type("rated", rate=Rate(1, timedelta(seconds=15))),
+        _type("skipping", concurrency=1, on_full=OnFull.SKIP),
+        _type("refusing", concurrency=1, on_full=OnFull.CANCEL_NEW),
+        _type("beating", lease=timedelta(seconds=15), heartbeat=True, timeout=timedelta(seconds=25)),
+        _type("breaking", breaker=_BREAKER),
+    )
+}
+
+
+def registry_of(plan: Plan) -> Registry:
+    types = {name: TYPES[name] for name in plan.types}
+    return Registry(
+        types={**types, "plain": TYPES["plain"], DELIVERY: delivery_type(WEBHOOKS)},
+        shards=plan.shards,
+        concurrency=plan.concurrency,
+    )
+
+
+def redeployed(registry: Registry, chance: Random) -> Registry:
+    """The same types with other limits, one of them perhaps missing; shards are only ever raised."""
+    types = dict(registry.types)
+    for name, each in registry.types.items():
+        if each.concurrency is not None:
+            types[name] = replace(each, concurrency=chance.choice((1, 2)))
+        if each.retry == Fixed(timedelta(seconds=4)) and chance.random() < 0.5:
+            types[name] = replace(types[name], retry=Fixed(timedelta(seconds=2)))
+    if chance.random() < 0.4 and len(types) > 1:
+        types.pop(chance.choice(sorted(registry.types)))
+    return replace(registry, types=types, shards=registry.shards + chance.choice((0, 0, 1)))

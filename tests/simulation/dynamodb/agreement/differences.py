@@ -1,0 +1,138 @@
+"""Where an engine is known to differ from AWS, by name and with the reason: there the model follows AWS.
+
+Each says when it applies, and takes what differs out of both outcomes, so that everything else is still compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.simulation.dynamodb.agreement.comparison import Outcome
+
+type Request = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """forgive: takes what differs out of an outcome; without it, the call is not sent to the engine at all."""
+
+    name: str
+    reason: str
+    applies: Callable[[str, Request, Outcome], bool]
+    forgive: Callable[[Outcome], None] | None = None
+
+
+def _without_capacity(outcome: Outcome) -> None:
+    outcome.pop("ConsumedCapacity", None)
+
+
+def _without_items_of_failed_statements(outcome: Outcome) -> None:
+    for response in outcome.get("Responses", []):
+        if "code" in response:
+            response.pop("Item", None)
+
+
+def _has_failed_statement(operation: str, _request: Request, ours: Outcome) -> bool:
+    return operation == "BatchExecuteStatement" and any("code" in each for each in ours.get("Responses", []))
+
+
+def _is_transaction(operation: str, _request: Request, ours: Outcome) -> bool:
+    return operation == "TransactWriteItems" and "code" not in ours
+
+
+def _table_part_only(outcome: Outcome) -> None:
+    outcome["ConsumedCapacity"] = [
+        (table, kind, parts.get("", 0)) for table, kind, _, parts in outcome.get("ConsumedCapacity", [])
+    ]
+
+
+def _is_upsert_that_asks_for_the_old(operation: str, request: Request, ours: Outcome) -> bool:
+    return (
+        operation == "UpdateItem" and request.get("ReturnValues") == "ALL_OLD" and ours.keys() <= {"ConsumedCapacity"}
+    )
+
+
+def _without_attributes(outcome: Outcome) -> None:
+    outcome.pop("Attributes", None)
+
+
+def _is_transaction_refused_as_a_whole(operation: str, _request: Request, ours: Outcome) -> bool:
+    return operation == "TransactWriteItems" and ours.get("code") == "ValidationException"
+
+
+def _has_condition(*texts: str) -> Callable[[str, Request, Outcome], bool]:
+    return lambda _operation, request, ours: "code" in ours and request.get("ConditionExpression") in texts
+
+
+def _has_update(*texts: str) -> Callable[[str, Request, Outcome], bool]:
+    return lambda _operation, request, ours: "code" in ours and request.get("UpdateExpression") in texts
+
+
+def _has_key_condition(*texts: str) -> Callable[[str, Request, Outcome], bool]:
+    return lambda _operation, request, _ours: request.get("KeyConditionExpression") in texts
+
+
+DYNOXIDE = (
+    Difference(
+        "a transaction that is malformed",
+        "cancelled with a reason, or made in part, where AWS refuses the request",
+        _is_transaction_refused_as_a_whole,
+    ),
+    Difference(
+        "values that no comparison takes",
+        "the condition just fails, where AWS refuses the request",
+        _has_condition("attribute_type(n, :text)", "n > :flag", "n BETWEEN :flag AND :null", "begins_with(s, :number)"),
+    ),
+    Difference(
+        "a sort key before the partition key",
+        "refused; AWS takes the conditions of a key in any order",
+        _has_key_condition("SK = :s AND PK = :p"),
+    ),
+    Difference(
+        "keys of another type or without text in a query",
+        "nothing is found, where AWS refuses the request",
+        _has_key_condition("PK = :n", "PK = :empty"),
+    ),
+    Difference(
+        "REMOVE inside what is not there",
+        "taken; AWS says that the document path is invalid for update",
+        _has_update("REMOVE l[0]", "REMOVE l[1], l[0]", "REMOVE nothing.inner"),
+    ),
+    Difference(
+        "old image of an item that was not there",
+        "an update that creates its item answers ALL_OLD with the key; on AWS there was nothing before it",
+        _is_upsert_that_asks_for_the_old,
+        _without_attributes,
+    ),
+    Difference(
+        "no item of a failed statement",
+        "BatchExecuteStatement gives no Item, though the statement asks for ALL_OLD on a failed condition",
+        _has_failed_statement,
+        _without_items_of_failed_statements,
+    ),
+    Difference(
+        "units of a batch with failed statements",
+        "the total has the failed statements, the table's part has not; AWS bills a refused write",
+        _has_failed_statement,
+        _without_capacity,
+    ),
+    Difference(
+        "index units of a transaction",
+        "only the table's part of a transaction is doubled; AWS doubles the indexes' part too",
+        _is_transaction,
+        _table_part_only,
+    ),
+)
+
+MINISTACK = (
+    Difference(
+        "a filter on an index",
+        "sees attributes that are not projected into the index",
+        lambda operation, request, _ours: operation == "Query" and {"IndexName", "FilterExpression"} <= request.keys(),
+    ),
+    Difference("units", "capacity is a rough guess, or not answered", lambda *_: True, _without_capacity),
+)

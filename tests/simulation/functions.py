@@ -1,0 +1,86 @@
+"""What runs in the containers: the entry points of the deployed functions, without Lambda around them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold.aws.letter_stream import batch_answer, new_letters
+from leasehold.aws.polling import Polling, Wake
+from leasehold.domain.handover import Handover
+from leasehold.engine.poll import Poller, PollSettings
+from leasehold.engine.report_letters import report_letters
+from leasehold.engine.reside import ResidenceSettings
+from leasehold.engine.trigger import trigger
+from leasehold.runtime.worker import Worker
+from tests.simulation.handlers import heartbeat
+from tests.simulation.invokes import POLLER, dispatcher_in
+
+if TYPE_CHECKING:
+    from tests.simulation.invocation import Invocation
+    from tests.simulation.process import Process
+    from tests.simulation.world import World
+
+POLLERS_TIME = 40.0
+_RESIDENCE = ResidenceSettings(stay=timedelta(seconds=20), look_every=timedelta(seconds=8))
+
+
+class Functions:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def start(self, function: str, event: dict[str, Any], delay: float) -> None:
+        invoke = self._world.fleet.invoke
+        if function == POLLER:
+            invoke(POLLER, "poller", lambda p, i: self._poll(p, i, event), timeout=POLLERS_TIME, delay=delay, makes=9)
+        elif function == "reporter":
+            invoke("reporter", "reporter", lambda p, _: self._report(p, event), timeout=20.0, delay=delay)
+        elif function == "trigger":
+            invoke("trigger", "poller", lambda p, _: trigger(event["schedule"], p.parts), timeout=20.0, delay=delay)
+        else:
+            timeout = self._world.timeout_of(event["job_type"])
+            invoke(
+                function,
+                "handler",
+                lambda p, i: self._handle(p, i, event, timeout),
+                token=event["token"],
+                timeout=timeout.total_seconds(),
+                delay=delay,
+            )
+
+    def _poll(self, process: Process, invocation: Invocation, event: dict[str, Any]) -> None:
+        world, wake = self._world, Wake.parse(event)
+        dispatcher = dispatcher_in(world)
+        if not world.plan.resides:
+            settings = PollSettings(poll_limit=world.plan.page)
+            poller = Poller(process.parts, dispatcher, worker_id=invocation.worker_id, settings=settings)
+            poller.poll(hints=wake.hints)
+            return
+        polling = Polling(
+            process.parts,
+            dispatcher,
+            worker_id=invocation.worker_id,
+            time_left=timedelta(seconds=POLLERS_TIME),
+            start_resident=lambda payload: dispatcher.invoke(POLLER, payload),
+            residence=_RESIDENCE,
+        )
+        # Signals are the test process's own.
+        polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
+        polling.answer(wake)
+
+    def _handle(self, process: Process, invocation: Invocation, event: dict[str, Any], timeout: timedelta) -> None:
+        worker = Worker(
+            process.parts,
+            self._world.handlers,
+            worker_id=invocation.worker_id,
+            limit_time=False,
+            keep_alive=heartbeat,
+        )
+        execution = worker.run(Handover.from_event(event), remaining=timeout)
+        self._world.trace.note(invocation.worker_id, f"{event['job_id'][-6:]} {execution}")
+
+    def _report(self, process: Process, event: dict[str, Any]) -> None:
+        letters = new_letters(event)
+        untaken = report_letters([letter.job_id for letter in letters], process.parts)
+        if batch_answer(letters, untaken)["batchItemFailures"]:
+            self.start("reporter", event, 5.0)

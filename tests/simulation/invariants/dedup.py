@@ -1,0 +1,46 @@
+"""A dedup record and the job that it points to agree, and no two live jobs share a key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.invariants.violation import hold
+
+if TYPE_CHECKING:
+    from tests.simulation.mirror import Mirror
+
+type Ref = tuple[str, str]
+
+
+def ref_of(job: dict[str, Any]) -> Ref | None:
+    """The key of the dedup record that a job holds."""
+    if "dedup_key" not in job:
+        return None
+    return f"scheduled-job#{job['job_type']}#{job['dedup_key']}", job.get("dedup_window", "-")
+
+
+class DedupKeys:
+    """Remembers which live jobs have which key, so that no step looks at more than what it touched."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._live: dict[Ref, set[tuple[str, str]]] = {}
+
+    def note(self, key: tuple[str, str], job: dict[str, Any]) -> Ref | None:
+        ref = ref_of(job)
+        if ref is not None:
+            holders = self._live.setdefault(ref, set())
+            (holders.discard if job["status"] in {"completed", "cancelled", "dead_letter"} else holders.add)(key)
+        return ref
+
+    def check(self, ref: Ref) -> None:
+        live = self._live.get(ref, set())
+        hold(len(live) <= 1, "one live job per dedup key", f"{ref} is held by {sorted(live)}")
+        record = self._mirror.items.get(ref)
+        if record is None:
+            hold(not live, "dedup record and job agree", f"{sorted(live)} lost the record of {ref}")
+            return
+        pointed = (record["job_pk"], record["job_sk"])
+        job = self._mirror.items.get(pointed)
+        hold(job is not None and ref_of(job) == ref, "dedup record and job agree", f"{ref} points to {pointed}")
+        hold(live <= {pointed}, "dedup record and job agree", f"{ref} points to {pointed}, not to {sorted(live)}")

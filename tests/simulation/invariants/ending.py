@@ -1,0 +1,72 @@
+"""What must hold once everything is at rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.ids import JobId, key_of
+from leasehold.store.audits import audit_record_of, head_of_record
+from tests.simulation.invariants.violation import Violation, hold
+
+if TYPE_CHECKING:
+    from tests.simulation.mirror import Mirror
+    from tests.simulation.world import World
+
+
+def check_end(world: World) -> None:
+    mirror = world.watch.mirror
+    world.watch.check_whole()
+    for job_id in world.acknowledged:
+        is_there = key_of(JobId(job_id)) in mirror.jobs
+        hold(is_there, "what was acknowledged is there", f"{job_id} is gone")
+    for key, job in mirror.jobs.items():
+        world.watch.spending.check(key, job)
+        _check_runs(job)
+        _check_effect(job, mirror)
+    _check_trails(world)
+
+
+def _check_runs(job: dict[str, Any]) -> None:
+    numbers = [run["number"] for run in job.get("runs", [])]
+    hold(numbers == list(range(1, len(numbers) + 1)), "runs are numbered", f"{job['job_id']}: {numbers}")
+    finished = [run for run in job.get("runs", []) if run["outcome"] == "COMPLETED"]
+    expected = job["status"] == "completed" and (numbers and job["runs"][-1]["outcome"] == "COMPLETED")
+    hold(len(finished) == int(bool(expected)), "completed once", f"{job['job_id'][-6:]} {job['status']}: {numbers}")
+
+
+def _check_effect(job: dict[str, Any], mirror: Mirror) -> None:
+    """What a handler wrote together with its completion happened as often as that: once, or never."""
+    times = mirror.others.get(job["job_id"], {}).get("times", 0)
+    is_completed = job["status"] == "completed"
+    hold(times <= int(is_completed), "own writes happen with the end", f"{job['job_id'][-6:]}: {times} times")
+    if is_completed and job.get("result") == '{"by":"transaction"}':
+        hold(times == 1, "own writes happen with the end", f"{job['job_id'][-6:]}: {times} times")
+
+
+def _check_trails(world: World) -> None:
+    """Each chain is whole, and each thing that an operator was told is done has one record."""
+    mirror = world.watch.mirror
+    heads = {}
+    by_target: dict[str, dict[str, Any]] = {}
+    reasons: Counter[str] = Counter()
+    for (partition, _), record in mirror.items.items():
+        if partition == "audit-head":
+            head = head_of_record(record)
+            heads[head.target] = head.digest
+        elif partition.startswith("audit#"):
+            audit = audit_record_of(record)
+            hold(audit.is_sound, "audit chains are whole", f"a record of {audit.deed.target} was changed")
+            links = by_target.setdefault(audit.deed.target, {})
+            hold(audit.previous not in links, "audit chains are whole", f"{audit.deed.target} forks")
+            links[audit.previous] = audit.head
+            reasons[audit.deed.reason] += 1
+    for target, links in by_target.items():
+        at, length = "", 0
+        while at in links:
+            at, length = links[at], length + 1
+        is_whole = length == len(links) and heads.get(target) == at
+        hold(is_whole, "audit chains are whole", f"{target}: {length} of {len(links)}")
+    for reason, chore in world.done.items():
+        if reasons[reason] != 1:
+            raise Violation("one audit record per action", f"{chore} ({reason}) has {reasons[reason]}")

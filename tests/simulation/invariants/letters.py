@@ -1,0 +1,21 @@
+"""One dead letter for each dead job, and a letter that was redriven has the job that it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.ids import JobId, key_of
+from tests.simulation.invariants.violation import hold
+
+if TYPE_CHECKING:
+    from tests.simulation.mirror import Mirror
+
+
+def check_letter(job_id: str, mirror: Mirror) -> None:
+    job = mirror.items.get(key_of(JobId(job_id)))
+    letter = mirror.letters.get(job_id)
+    is_dead = job is not None and job["status"] == "dead_letter"
+    hold(is_dead == (letter is not None), "one dead letter per dead job", f"{job_id[-6:]}: {job} has {letter}")
+    if letter is not None and "redriven_as" in letter:
+        made = mirror.items.get(key_of(JobId(letter["redriven_as"])))
+        hold(made is not None, "a redriven letter has its job", f"{job_id[-6:]} as {letter['redriven_as']}")

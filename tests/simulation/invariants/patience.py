@@ -1,0 +1,29 @@
+"""No starvation: once nothing goes wrong any more, what is due and may run is claimed within two ticks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.instants import from_text
+from tests.simulation.invariants.violation import hold
+from tests.simulation.kernel import START
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+# Until then late calls arrive, what was stopped is started again, and work that was left lying is done.
+_SETTLING = 300.0
+_TWO_TICKS = timedelta(seconds=125)
+_CALLS = 100
+
+
+def check_patience(old: dict[str, Any], world: World) -> None:
+    if world.kernel.seconds < world.plan.calm_at + _SETTLING or old.get("due_lane", "hold").startswith("hold"):
+        return
+    settled = START + timedelta(seconds=world.plan.calm_at + _SETTLING)
+    due_at = from_text(old["due_key"].partition("#")[0])
+    waited = world.kernel.now - max(settled, due_at)
+    # A poll that makes slow calls takes long itself.
+    most = _TWO_TICKS + timedelta(seconds=2 * world.plan.skew + _CALLS * world.plan.latency)
+    hold(waited <= most, "nothing starves", f"{old['job_type']} {old['job_id'][-6:]} waited for {waited}")

@@ -1,0 +1,142 @@
+"""Operators: what people do to jobs and to the whole system while it runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.engine.purge import purge
+from tests.simulation.deployments import redeployed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.domain.payload import Json
+    from tests.simulation.process import Process
+    from tests.simulation.world import World
+
+
+class OperatorAtWork:
+    """Does one thing at a time to whatever is there; each has a reason of its own, by which its record is found."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._chance = world.chance
+
+    def act(self, chore: str) -> None:
+        act, makes = CHORES[chore]
+        self._world.coverage.deeds[chore] += 1
+        self._world.reasons += 1
+        reason = f"reason {self._world.reasons}"
+
+        def body(process: Process, _: object) -> None:
+            if act(self, process, reason) is not False:
+                self._world.done[reason] = chore
+
+        self._world.fleet.invoke("operator", "operator", body, makes=makes)
+
+    def _job(self) -> str:
+        jobs = list(self._world.watch.mirror.jobs.values())
+        return str(self._chance.choice(jobs)["job_id"]) if jobs else "no job"
+
+    def cancel(self, process: Process, reason: str) -> object:
+        return process.queue.cancel(self._job(), reason=reason)
+
+    def retry(self, process: Process, reason: str) -> object:
+        result = process.queue.retry(self._job(), reason=reason)
+        if result.created:
+            self._world.acknowledge(result)
+        return result
+
+    def reschedule(self, process: Process, reason: str) -> object:
+        delay = timedelta(seconds=self._chance.choice((0, 2, 20)))
+        return process.queue.reschedule(self._job(), run_in=delay, reason=reason)
+
+    def reprioritise(self, process: Process, reason: str) -> object:
+        return process.queue.reprioritise(self._job(), self._chance.choice((0, 1, 2, 3)), reason=reason)
+
+    def edit(self, process: Process, reason: str) -> object:
+        payload: dict[str, Json] = {"mode": "result", "seconds": round(self._chance.random(), 3)}
+        return process.queue.edit(self._job(), payload=payload, reason=reason)
+
+    def move(self, process: Process, reason: str) -> object:
+        job, other = self._job(), self._job()
+        side = {"before": other} if self._chance.random() < 0.5 else {"after": other}
+        return process.queue.move(job, reason=reason, **side)
+
+    def pause(self, process: Process, reason: str) -> object:
+        return process.operator.pause(self._chance.choice(self._world.plan.types), reason=reason)
+
+    def unpause(self, process: Process, reason: str) -> object:
+        return process.operator.unpause(self._chance.choice(self._world.plan.types), reason=reason)
+
+    def halt(self, process: Process, reason: str) -> object:
+        return process.operator.halt(reason=reason)
+
+    def resume(self, process: Process, reason: str) -> object:
+        return process.operator.resume(reason=reason)
+
+    def redrive(self, process: Process, reason: str) -> object:
+        letters = list(self._world.watch.mirror.letters)
+        if not letters:
+            return False
+        letter = self._chance.choice(letters)
+        was_open = self._world.watch.mirror.letters[letter].get("open") is not None
+        result = process.operator.redrive(letter, reason=reason)
+        if result.job_id is not None:
+            self._world.acknowledged[result.job_id] = None
+        return was_open and self._world.is_resolved_by(letter, reason)
+
+    def discard(self, process: Process, reason: str) -> object:
+        letters = list(self._world.watch.mirror.letters)
+        if not letters:
+            return False
+        letter = self._chance.choice(letters)
+        process.operator.discard(letter, reason=reason)
+        return self._world.is_resolved_by(letter, reason)
+
+    def purge(self, process: Process, reason: str) -> object:
+        job_id = self._job()
+        # What a callback was told is looked at in the end.
+        if '"group":{' in self._world.payload_of(job_id):
+            return False
+        return purge(job_id, process.parts, reason=reason)
+
+    def cancel_group(self, process: Process, reason: str) -> object:
+        groups = [pk for pk, sk in self._world.watch.mirror.items if sk == "group"]
+        if not groups:
+            return False
+        cancelled = process.queue.groups.cancel(self._chance.choice(groups).removeprefix("group#"), reason=reason)
+        return cancelled.reason == reason  # else it was being cancelled already, and nothing was done
+
+    def redeploy(self, process: Process, reason: str) -> object:
+        self._world.deploy(redeployed(self._world.registry, self._chance), process)
+        return False
+
+    def end_schedule(self, process: Process, reason: str) -> object:
+        name = self._chance.choice(("s1", "s2"))
+        if self._chance.random() < 0.5:
+            process.queue.schedules.pause(name, reason=reason)
+            return False  # it may have been paused before, and then nothing was done
+        process.queue.schedules.delete(name, reason=reason)
+        return True
+
+
+CHORES: dict[str, tuple[Callable[[OperatorAtWork, Process, str], object], int]] = {
+    "cancel": (OperatorAtWork.cancel, 0),
+    "retry": (OperatorAtWork.retry, 1),
+    "reschedule": (OperatorAtWork.reschedule, 0),
+    "reprioritise": (OperatorAtWork.reprioritise, 0),
+    "edit": (OperatorAtWork.edit, 0),
+    "move": (OperatorAtWork.move, 0),
+    "pause": (OperatorAtWork.pause, 0),
+    "unpause": (OperatorAtWork.unpause, 0),
+    "halt": (OperatorAtWork.halt, 0),
+    "resume": (OperatorAtWork.resume, 0),
+    "redrive": (OperatorAtWork.redrive, 1),
+    "discard": (OperatorAtWork.discard, 0),
+    "purge": (OperatorAtWork.purge, 0),
+    "cancel_group": (OperatorAtWork.cancel_group, 0),
+    "redeploy": (OperatorAtWork.redeploy, 0),
+    "end_schedule": (OperatorAtWork.end_schedule, 0),
+}

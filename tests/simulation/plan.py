@@ -1,0 +1,97 @@
+"""What a seed decides before anything happens: who takes part, what goes wrong, and how often.
+
+Each seed switches most things off (swarm testing): what never happens together in a run with everything on, does here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.simulation.faults import Fault
+
+if TYPE_CHECKING:
+    from random import Random
+
+# How often a fault that is on strikes, per call that it can strike.
+_RATES = (0.005, 0.02, 0.06, 0.15)
+# Strikes at records and invokes are worth more: there are fewer of them.
+_FEW = frozenset(fault for fault in Fault if fault.value.startswith(("invoke", "record")))
+# Clocks within 5 s of each other: two handlers of one job never overlap. Beyond that, fencing alone must hold.
+TOLERATED_SKEW = 2.5
+WIDEST_SKEW = 60.0
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """calm_at: the second from which on nothing goes wrong any more.
+    latency: the mean seconds of a call; slow ones let others come in between.
+    skew: how many seconds clocks may be off, either way.
+    outlives: whether processes that stopped may wake after their time, as no Lambda can.
+    resides: whether pollers stay, as deployed; else they poll and go.
+    """
+
+    calm_at: float
+    rates: dict[Fault, float] = field(default_factory=dict)
+    latency: float = 0.01
+    skew: float = 0.0
+    outlives: bool = False
+    resides: bool = False
+    wakes: bool = True
+    stale_by: int = 0
+    types: tuple[str, ...] = ("plain",)
+    deeds: tuple[str, ...] = ()
+    chores: tuple[str, ...] = ()
+    producers: int = 1
+    operators: int = 0
+    jobs: int = 4
+    shards: int = 1
+    concurrency: int | None = None
+    page: int = 25
+    modes: tuple[str, ...] = ("result",)
+    # How many pollers each tick starts.
+    pollers: int = 1
+    # All that people do happens within so many seconds; None spreads it over the time of trouble.
+    rush: float | None = None
+    # How many seconds handlers take at most, besides what their mode takes.
+    work: float = 2.0
+
+    @property
+    def is_within_tolerance(self) -> bool:
+        """Whether two handlers of one job must never overlap."""
+        return self.skew <= TOLERATED_SKEW and not self.outlives
+
+
+def draw_plan(
+    chance: Random,
+    *,
+    types: tuple[str, ...],
+    deeds: tuple[str, ...],
+    chores: tuple[str, ...],
+    modes: tuple[str, ...],
+) -> Plan:
+    is_healthy = chance.random() < 0.05
+    faults = [] if is_healthy else [fault for fault in Fault if chance.random() < 0.4]
+    return Plan(
+        calm_at=chance.choice((40.0, 90.0, 150.0)),
+        rates={fault: chance.choice(_RATES) * (3 if fault in _FEW else 1) for fault in faults},
+        latency=chance.choice((0.00001, 0.002, 0.02, 0.2)),
+        skew=chance.choice((0.0, TOLERATED_SKEW, TOLERATED_SKEW, WIDEST_SKEW)),
+        outlives=Fault.STALL in faults and chance.random() < 0.5,
+        resides=chance.random() < 0.05,
+        wakes=chance.random() < 0.6,
+        stale_by=chance.choice((1, 3, 10)),
+        types=tuple(chance.sample(types, k=chance.choice((1, 1, 2, 3)))),
+        deeds=tuple(chance.sample(deeds, k=chance.choice((1, 2, 3, 4)))),
+        chores=tuple(chance.sample(chores, k=chance.choice((0, 1, 2, 3, 4)))),
+        producers=chance.choice((1, 1, 2)),
+        operators=chance.choice((0, 1, 1, 2)),
+        jobs=chance.choice((1, 2, 3, 4)),
+        shards=1 if chance.random() < 0.9 else 2,
+        concurrency=chance.choice((None, None, None, 2)),
+        page=chance.choice((25, 25, 2)),
+        modes=tuple(chance.sample(modes, k=chance.choice((1, 2, 4, len(modes))))),
+        pollers=chance.choice((1, 1, 1, 1, 2, 3)),
+        rush=chance.choice((None, None, 10.0, 2.0, 0.005)),
+        work=chance.choice((0.5, 2.0, 2.0, 30.0)),
+    )

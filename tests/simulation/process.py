@@ -1,0 +1,90 @@
+"""A simulated process: its own clock, chance and caches, and nothing in memory of those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.instants import instant
+from leasehold.engine.parts import Parts
+from leasehold.engine.ports import KnownIdentity
+from leasehold.store.dynamodb.table import DynamoTable
+from leasehold.store.store import Store
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+    from random import Random
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.engine.ports import ErrorReporter
+    from leasehold.engine.telemetry import Event, Metric
+    from leasehold.store.dynamodb.table import TableNames
+    from tests.simulation.invocation import Invocation
+    from tests.simulation.kernel import Kernel, Task
+    from tests.simulation.world import World
+
+
+@dataclass(eq=False)
+class Process:
+    """`skew` is how far its clock is ahead of the kernel's."""
+
+    name: str
+    world: World
+    kernel: Kernel
+    skew: timedelta
+    chance: Random
+    tasks: dict[Task, None] = field(default_factory=dict)
+    is_dead: bool = False
+    # What it does now; Lambda gives a container one thing at a time.
+    invocation: Invocation | None = None
+    client: DynamoDBClient = field(init=False)
+    parts: Parts = field(init=False)
+
+    def open(self, client: DynamoDBClient, names: TableNames, reporter: ErrorReporter) -> None:
+        self.client = client
+        table = DynamoTable(client, names, sleep=self.kernel.sleep, chance=self.chance.random)
+        self.parts = Parts(
+            store=Store(table),
+            clock=self,
+            chance=self,
+            telemetry=Quiet(),
+            reporter=reporter,
+            identity=KnownIdentity(self.name),
+        )
+
+    @property
+    def queue(self) -> Queue:
+        return Queue(self.parts)
+
+    @property
+    def operator(self) -> Operator:
+        return Operator(self.parts)
+
+    def now(self) -> datetime:
+        return instant(self.kernel.now + self.skew)
+
+    def sleep(self, duration: timedelta) -> None:
+        self.kernel.sleep(duration.total_seconds())
+
+    def bits(self, count: int) -> int:
+        return self.chance.getrandbits(count)
+
+    def share(self) -> float:
+        return self.chance.random()
+
+    def die(self) -> None:
+        """All of its tasks end where they are, the one that calls this included."""
+        self.is_dead = True
+        for task in list(self.tasks):
+            self.kernel.kill(task)
+
+
+class Quiet:
+    def event(self, event: Event, **fields: object) -> None:
+        return
+
+    def measure(self, metric: Metric, value: float, **dimensions: str) -> None:
+        return

@@ -1,0 +1,42 @@
+"""A seed is all that it takes to see the same run again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.simulation.simulation import simulate
+
+_SEEDS = range(40, 48)
+_PROGRAM = f"""
+from tests.simulation.simulation import simulate
+for seed in range({_SEEDS.start}, {_SEEDS.stop}):
+    print(simulate(seed).digest)
+"""
+
+
+def test_the_same_seed_gives_the_same_trace() -> None:
+    first, again = simulate(7), simulate(7)
+    assert first.lines == again.lines
+    assert len(first.lines) > 50
+
+
+def test_another_seed_gives_another_trace() -> None:
+    assert simulate(7).digest != simulate(8).digest
+
+
+@pytest.mark.slow
+def test_a_trace_is_the_same_in_every_process_whatever_its_hashes() -> None:
+    here = [simulate(seed).digest for seed in _SEEDS]
+    for hash_seed in ("1", "2"):
+        there = subprocess.run(
+            [sys.executable, "-c", _PROGRAM],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert there.stdout.split() == here, f"with PYTHONHASHSEED={hash_seed}"

@@ -1,0 +1,132 @@
+"""Whatever the form in which a payload is stored, the same text comes back; and no form is taken for another."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leasehold.domain.due import Priority
+from leasehold.domain.errors import PayloadNotReadError
+from leasehold.domain.ids import make_job_id
+from leasehold.domain.job import Job
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload import encode_payload
+from leasehold.domain.payload_form import (
+    MAX_INLINE_BYTES,
+    apart,
+    compact,
+    fits_into_its_job,
+    name_apart,
+    name_of,
+    size_of,
+    text_in,
+)
+from leasehold.store.memory import MemoryTable
+from leasehold.store.payloads import Payloads, layout_of
+from leasehold.store.records import job_of, job_record
+
+if TYPE_CHECKING:
+    from leasehold.domain.payload_form import Form
+    from leasehold.store.table import Record
+
+PACKED_IN_2026 = (
+    "OyCPS0gnR!EuXfo;79f;>f?lOOHf#(CSi01mvw<DFGc_TLyJ@ZXYsnvh-v_I%@8%rO=j@H@P9jVwb1h_3KCIl*8=@#-w@@|ngxs8"
+    "q@eZJh$Oik03yfZXhyx|JrfZFcuk1_7ZZ>~H<dWhg82S5)U%2G@)Xv>6q7P0TAI^_<gY{giN;C9@OsU!Coq`;I@NgRi%-M&jOEGV"
+    "Pf|j76IZ4LN&im->}F<aIJlQ%^F`I}n;Nc5`I?#cM5H70#r<$67>SBl6ieME$jT|^ouezyBW<*RwFh;j^KlxKhL{zFbdESYxKBUJ"
+    "9O+n5mIjjM4>bpjag%R<31{0k5uo(cF3R{Bo>?#;m3RfrAAI4FSEOOyRErNhF@9a`GbaV`jr?HvYQehsZEJ4iKD(&gdHX{1y?-?r"
+    "WKt9zeiu*eMK<gEUCl@8gp#+3y8qrM!m)wr`eJ}#ieKM&g(upDDtC>?M~^UyK3WkiN@n`Td%@J2&XPqNm7Y~Sl5Jo>G3K7nm{KvP"
+    "KW7KqzkmP$"
+)
+NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=80),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=20), inner, max_size=5),
+    max_leaves=30,
+)
+# Short and long, repetitive and not.
+payload_texts = st.tuples(values, st.integers(1, 200)).map(lambda pair: encode_payload([pair[0]] * pair[1]))
+
+
+def job_with(form: Form) -> Job:
+    return Job(
+        job_id=make_job_id(NOW, 0, 1),
+        job_type="user_sync",
+        stored_payload=form,
+        scheduled_for=NOW,
+        status=JobStatus.PENDING,
+        priority=Priority.NORMAL,
+        max_attempts=5,
+        created_at=NOW,
+    )
+
+
+@given(payload_texts)
+def test_a_text_survives_its_compact_form_which_is_never_larger(text):
+    form = compact(text)
+
+    assert text_in(form) == text
+    assert size_of(form) <= len(text.encode())
+    assert name_apart(form) is None
+
+
+@given(payload_texts)
+def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
+    table = MemoryTable()
+    layout = layout_of(job_with(text), expires_at=1)
+    if layout.item is not None:
+        table.write(layout.item)
+
+    stored = job_of(job_record(layout.job))
+
+    assert Payloads(table).read(stored).payload_text == text
+    assert Payloads(table).shown_many([stored])[0].payload_text == text
+    assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
+    assert stored.payload_bytes <= MAX_INLINE_BYTES
+    assert layout_of(stored, expires_at=2).item is None
+
+
+@given(payload_texts, payload_texts)
+def test_names_tell_texts_apart(one, other):
+    assert (name_of(one) == name_of(other)) == (one == other)
+
+
+def test_a_payload_that_was_not_read_says_so():
+    stored = job_with(apart(name_of("x")))
+
+    with pytest.raises(PayloadNotReadError, match="Get the job by its id"):
+        _ = stored.payload
+
+
+def test_a_job_that_the_version_before_wrote_is_read_as_it_is():
+    """All payloads were text then, however long; an edit or a new job is stored in the new way."""
+    text = encode_payload({"pad": "x" * 5000})
+    record: Record = {
+        "job_id": make_job_id(NOW, 0, 1),
+        "job_type": "user_sync",
+        "payload": text,
+        "scheduled_for": "2026-11-15T09:30:00.000Z",
+        "status": "pending",
+        "priority": 1,
+        "max_attempts": 5,
+        "created_at": "2026-11-15T09:30:00.000Z",
+    }
+
+    job = job_of(record)
+
+    assert (job.payload_text, job.payload_name) == (text, None)
+    assert job_record(job) == record
+
+
+def test_a_payload_that_was_packed_tightly_by_an_earlier_version_is_read() -> None:
+    """The stream says nothing of how it was packed, so how to unpack it must not change."""
+    packed = base64.b85decode(PACKED_IN_2026)
+
+    assert packed.startswith(b"L")
+    assert text_in(packed) == encode_payload(
+        [{"id": number, "sku": f"A-{number * 7919 % 1000}"} for number in range(120)]
+    )
