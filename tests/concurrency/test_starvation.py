@@ -56,8 +56,9 @@ def test_300_entries_that_nobody_can_handle_do_not_keep_the_job_behind_them_from
     for n in range(POISON):
         job = crowd.waiting("report", now - timedelta(minutes=n + 1), now)
         changes: dict[str, Attribute | None] = {**CORRUPTIONS[corruption]}
-        if changes.get("due_key"):
-            changes["due_key"] = f"{changes['due_key']}-{n:04d}"
+        due_key = changes.get("due_key")
+        if isinstance(due_key, str) and due_key:
+            changes["due_key"] = f"{due_key}-{n:04d}"
         record = {name: value for name, value in {**job_record(job), **changes}.items() if value is not None}
         test.parts.store.table.write(Put(key=keys.job(job.job_id), record=record))
     behind = test.queue.enqueue("report", {}).job_id

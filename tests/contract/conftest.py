@@ -78,9 +78,9 @@ def client(engine: str, world: World, request: pytest.FixtureRequest) -> DynamoD
     return found
 
 
-# What the port promises is shown on every store, always. Scenarios of the engine run in memory and on the real engine
-# that is right under concurrency; on the two others, which give the port the same answers, in `make test-deep`. So do
-# the finer points of features, which only combine what the scenarios have shown.
+# What the port promises is shown on every store, always. Scenarios of the engine run in memory and on the in-process
+# DynamoDB, which answers as the engines do; on those themselves in `make test-deep`. So do the finer points of
+# features, which only combine what the scenarios have shown.
 _OF_THE_PORT = (
     "test_table_",
     "test_transitions",
@@ -89,6 +89,7 @@ _OF_THE_PORT = (
     "test_deduplication",
     "test_bulk",
 )
+_SERVED = {"moto", "ministack", "dynoxide"}
 _FINER_POINTS = (
     *("test_bad_templates", "test_jobs_from_templates", "test_template_schedules", "test_moving_", "test_order"),
     *("test_group_creation", "test_direct_run_failures", "test_direct_runs_of_the_dead", "test_circuits_by_hand"),
@@ -102,6 +103,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name != "contract" or name.startswith(_OF_THE_PORT):
             continue
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")  # type: ignore[attr-defined]
-        left = {"model", "moto", "ministack", "dynoxide"} if name.startswith(_FINER_POINTS) else {"moto", "ministack"}
-        if engine in left:
+        if engine in _SERVED or (engine == "model" and name.startswith(_FINER_POINTS)):
             item.add_marker(pytest.mark.deep)

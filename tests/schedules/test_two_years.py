@@ -25,6 +25,8 @@ from tests.schedules.oracle import Definition, Model, slots_of
 
 NAME = "drawn"
 SCHEDULES, BATCHES = 200, 20
+# So many batches in `make test`, a quarter of the schedules; the others in `make test-deep`.
+ALWAYS = 5
 _MINUTE = timedelta(minutes=1)
 
 
@@ -138,7 +140,9 @@ class World:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize(
+    "batch", [pytest.param(batch, marks=() if batch < ALWAYS else pytest.mark.deep) for batch in range(BATCHES)]
+)
 def test_there_is_one_job_for_each_slot_that_the_policies_ask_for(batch: int) -> None:
     for number in range(batch, SCHEDULES, BATCHES):
         chance = Random(number)

@@ -1,4 +1,4 @@
-"""Lean dataclasses behave like the standard ones, but for the freezing, which type checkers see to."""
+"""Lean dataclasses behave like the standard ones."""
 
 from __future__ import annotations
 
@@ -102,4 +102,23 @@ def test_a_class_without_fields_and_one_with_a_method_of_its_own_are_taken_as_th
 
 def test_slots_leave_no_room_for_other_attributes():
     with pytest.raises(AttributeError):
-        Lean("a").other = 1  # type: ignore[attr-defined]
+        Tally().other = 1  # type: ignore[attr-defined]
+
+
+def test_a_frozen_one_stays_as_it_was_made():
+    made = Lean("a")
+
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.name = "b"  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del made.count  # type: ignore[misc]
+
+
+def test_a_field_that_is_left_out_of_the_hash_is_left_out_of_it_alone() -> None:
+    @lean.dataclass(frozen=True)
+    class Access:
+        name: str
+        roles: dict[str, str] = field(default_factory=dict, hash=False)
+
+    assert hash(Access("a", {"x": "y"})) == hash(Access("a"))
+    assert Access("a", {"x": "y"}) != Access("a")
