@@ -78,6 +78,9 @@ class Fleet:
             self._world.trace.note(invocation.worker_id, where)
             self._world.watch.blame(Violation("no process falls over", f"{invocation}: {error!r}"))
 
+    def is_running(self, function: str) -> bool:
+        return any(invocation.process.name == function for invocation in self.running)
+
     def redeploy(self) -> None:
         """New containers from now on; those at work finish."""
         self._idle.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,8 @@ class Mirror:
     def snapshot(self) -> Snapshot:
         """The same as the crash tests read from a table, so that what they demand is demanded here too."""
         jobs = [job_of(record) for record in self.jobs.values()]
+        # Callbacks are looked at by what they were told. They are small, and a retry of one is none.
+        jobs = [replace(job, read_payload="{}") if job.payload_name or job.retry_of else job for job in jobs]
         letters = [dead_letter_of(record) for record in self.letters.values()]
         groups = [group_of(record) for key, record in self.items.items() if key[1] == "group"]
         pointers = {}

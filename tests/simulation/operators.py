@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.engine.purge import purge
 from tests.simulation.deployments import redeployed
+from tests.simulation.network import DEPLOYMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,10 @@ class OperatorAtWork:
             if act(self, process, reason) is not False:
                 self._world.done[reason] = chore
 
-        self._world.fleet.invoke("operator", "operator", body, makes=makes)
+        # CloudFormation makes one deployment at a time, to its end.
+        function = DEPLOYMENT if chore == "redeploy" else "operator"
+        if function != DEPLOYMENT or not self._world.fleet.is_running(DEPLOYMENT):
+            self._world.fleet.invoke(function, "operator", body, makes=makes)
 
     def _job(self) -> str:
         jobs = list(self._world.watch.mirror.jobs.values())

@@ -38,7 +38,9 @@ class Producer:
 
     def _work(self) -> dict[str, Any]:
         seconds = round(self._chance.uniform(0.0, self._world.plan.work), 2)
-        return {"mode": self._chance.choice(self._world.plan.modes), "seconds": seconds}
+        work = {"mode": self._chance.choice(self._world.plan.modes), "seconds": seconds}
+        # Large enough to be kept apart from the job.
+        return {**work, "pad": f"{self._chance.getrandbits(20_000):x}"} if self._chance.random() < 0.1 else work
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from tests.simulation.deployments import TYPES, registry_of
 from tests.simulation.handlers import MODES
 from tests.simulation.invariants.ending import check_end
 from tests.simulation.invariants.violation import Violation
+from tests.simulation.network import DEPLOYMENT
 from tests.simulation.operators import CHORES, OperatorAtWork
 from tests.simulation.plan import draw_plan
 from tests.simulation.producers import DEEDS, Producer
@@ -63,7 +64,7 @@ class Simulation:
     def begin(self) -> None:
         world, chance = self.world, self.world.chance
         world.expect(world.registry)
-        self._do("deployer", lambda process: world.deploy(world.registry, process))
+        self._do(DEPLOYMENT, lambda process: world.deploy(world.registry, process))
         world.kernel.run(lambda: not world.fleet.running, deadline=10.0)
         producers = [Producer(world) for _ in range(world.plan.producers)]
         operators = [OperatorAtWork(world) for _ in range(world.plan.operators)]

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.client.queue import NewJob
+from tests.simulation.network import DEPLOYMENT
 from tests.simulation.plan import Plan
 from tests.simulation.simulation import Simulation
 from tests.simulation.trace import keys_of
@@ -51,7 +52,7 @@ class Staged(Simulation):
     def begin(self) -> None:
         world, before = self.world, self._stage.before
         world.expect(world.registry)
-        self._do("deployer", lambda process: world.deploy(world.registry, process))
+        self._do(DEPLOYMENT, lambda process: world.deploy(world.registry, process))
         world.kernel.run(lambda: not world.fleet.running, deadline=_AT)
         if before is not None:
             world.fleet.invoke("before", "sdk", lambda p, _: before(p, self._stage.job_type), makes=1)

@@ -36,13 +36,15 @@ class Spending:
 
     def note(self, keys: list[tuple[str, str] | None], changes: list[Change], units: float, *, asked: int) -> None:
         """`asked` is how many statements the call had: those that were refused cost something too."""
-        is_alone = len(changes) == (asked or 1)
-        for key, change in zip(keys, changes, strict=True):
+        sizes = [_kilobytes(change.old, change.new) for change in changes]
+        # The cost of a batch can be shared out where all of it is alike.
+        is_alone = len(changes) == (asked or 1) and max(sizes) == 1
+        for key, change, size in zip(keys, changes, sizes, strict=True):
             if key is not None and is_job(key):
                 # What is written together with something else, or started so late that it moves, is no plain job.
                 self._changes[key] += 1 if is_alone and not _is_late_start(change) else 100
                 self._units[key] += units / len(keys)  # type: ignore[assignment]
-                self._largest[key] = max(self._largest[key], _kilobytes(change.old, change.new))
+                self._largest[key] = max(self._largest[key], size)
 
     def check(self, key: tuple[str, str], job: dict[str, Any]) -> None:
         """A plain job: enqueued, claimed, started, completed, in an item of a kilobyte."""

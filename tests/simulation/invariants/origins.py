@@ -20,7 +20,7 @@ def check_insertion(job: dict[str, Any], writer: Invocation, mirror: Mirror) -> 
     if job["job_type"] == DELIVERY and "retry_of" not in job:
         hold(writer.role in {"handler", "poller", "operator", "sdk"}, "only ends are told of", name)
         return
-    if '"group":{' in job["payload"] and "group_id" not in job:
+    if '"group":{' in str(job["payload"]) and "group_id" not in job and "retry_of" not in job:
         return  # a callback: its group knows how many there are
     writer.made += 1
     hold(writer.made <= writer.makes, "nothing appears that nobody enqueued", f"{name}: {writer.made} jobs")

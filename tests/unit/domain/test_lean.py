@@ -111,7 +111,7 @@ def test_a_frozen_one_stays_as_it_was_made():
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.name = "b"  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        del made.count  # type: ignore[misc]
+        del made.count
 
 
 def test_a_field_that_is_left_out_of_the_hash_is_left_out_of_it_alone() -> None:
