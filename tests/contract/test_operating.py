@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold import JobStatus, NonRetryableError, Priority, trace_context
+from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.domain.errors import InvalidJobIdError, JobNotFoundError, WaitTimeoutError, WrongStateError
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import make_job_id, shard_of
 
 if TYPE_CHECKING:
     from leasehold import JobContext
@@ -209,3 +209,14 @@ def test_the_depth_of_the_queue_counts_due_and_held_jobs_and_no_others(world: Wo
     assert backlog.oldest["report"] == oldest
     world.claim()
     assert dict(world.operator.backlog().depth) == {"email": 1}
+
+
+def test_a_deployment_with_fewer_shards_keeps_those_that_there_were_and_their_jobs_run(world: World) -> None:
+    world.operator.publish(Registry(types=world.types, shards=3))
+    jobs = [world.queue.enqueue("report").job_id for _ in range(9)]
+
+    world.operator.publish(Registry(types=world.types, shards=1))
+
+    assert world.parts.deployment.registry().shards == 3
+    assert {shard_of(job_id) for job_id in jobs} == {0, 1, 2}
+    assert world.work() == ["completed"] * 9

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
 from leasehold.domain.control import Switch, Switches
+from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.limits import type_scope
 from leasehold.store import keys
@@ -15,12 +16,13 @@ from leasehold.store.definition import JOBS
 from leasehold.store.holds import awakened
 from leasehold.store.registries import registry_of, registry_record
 from leasehold.store.reservations import reservation_of
-from leasehold.store.table import ConditionFailed, Delete, Put, Update
+from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.domain.conditions import Condition
     from leasehold.domain.control import Registry, Reservation
     from leasehold.store.table import Change, Record, Table
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _FIRST, _LAST = keys.HALT, "pause$"
 _PAGE = 1000
 _TYPES_AT_ONCE = 90
+_TRIES = 5
 
 
 class Switchboard:
@@ -55,21 +58,36 @@ class Switchboard:
         return registry_of(record) if record else None
 
     def publish(self, registry: Registry, now: datetime, *, token: str) -> None:
-        """Say what is deployed, and wake the held jobs of types that were not deployed before."""
+        """Say what is deployed, and wake the held jobs of types that were not deployed before.
+
+        There are never fewer shards than there were: jobs in one that nobody polls any more would be lost.
+        """
+        for attempt in range(_TRIES):
+            try:
+                return self._publish(registry, now, f"{token}#{attempt}")
+            except (ConditionFailed, TransactionCancelled):
+                continue  # another deployment was faster, or our own try whose response was lost: look again
+        raise StoreUnavailableError("the registry is changed by others all the time; deploy again")
+
+    def _publish(self, registry: Registry, now: datetime, token: str) -> None:
         known = self.registry()
-        new = [name for name in registry.types if known is not None and name not in known.types]
+        as_seen: tuple[Condition, ...] = (Missing("PK"),)
+        new: list[str] = []
+        if known is not None:
+            registry = replace(registry, shards=max(registry.shards, known.shards))
+            as_seen = (Equals("shards", known.shards),)
+            new = [name for name in registry.types if name not in known.types]
         for start in range(0, len(new), _TYPES_AT_ONCE):
             # Together with its types' wake-ups, or a crash in between would leave jobs held whose type is deployed;
             # in steps, because a transaction holds a hundred changes.
             announced = {*registry.types} - {*new[start + _TYPES_AT_ONCE :]}
             types = {name: job_type for name, job_type in registry.types.items() if name in announced}
-            step = Put(
-                key=keys.control(keys.REGISTRY), record=registry_record(replace(registry, types=types)), conditions=()
-            )
+            step = _registration(replace(registry, types=types), as_seen)
             wakes = [awakened(type_scope(name), now, token) for name in new[start : start + _TYPES_AT_ONCE]]
             self._table.transact([step, *wakes], token=request_token(token, str(start)))
+            as_seen = (Equals("shards", registry.shards),)
         if not new:
-            self._table.write(Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=()))
+            self._table.write(_registration(registry, as_seen))
 
     def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
@@ -106,6 +124,10 @@ class Switchboard:
             # What stands there may be our own, by a try whose response was lost.
             return isinstance(change, Put) and failed.current == change.item
         return True
+
+
+def _registration(registry: Registry, as_seen: tuple[Condition, ...]) -> Put:
+    return Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=as_seen)
 
 
 def halted(switch: Switch) -> Put:
