@@ -43,7 +43,7 @@ TYPES = [REPORT, JobType(name="email"), JobType(name="rare"), JobType(name="paus
 # Where the few jobs of the crowd are that have everything.
 DAYS_AGO = FakeClock().now() - timedelta(days=2, hours=23, minutes=55)
 
-pytestmark = [pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.deep, pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def ended(status: JobStatus, job_type: str, count: int, clock: FakeClock, **fields: Any) -> Iterator[str]:

@@ -53,9 +53,11 @@ FEATURES = (
 SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
-# On the model in this process every fault strikes every call, always. On the real engine the two faults that find most
-# strike the core; the others and the features come in `make test-deep`.
-ON_THE_ENGINE = {Fault.KILL_AFTER, Fault.LOST_RESPONSE}
+# On the model in this process the core is struck by every fault at every call, always, and the features by all but the
+# calls of the dead that arrive late. On the real engine the fault that finds most strikes the core. All others come in
+# `make test-deep`.
+LATE = {Fault.KILL_LATE, Fault.KILL_ECHO}
+ON_THE_ENGINE = Fault.KILL_AFTER
 
 pytestmark = [pytest.mark.slow]
 
@@ -74,8 +76,8 @@ def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkD
 
 def _marks(engine: str, scenario: Scenario, fault: Fault) -> list[pytest.MarkDecorator]:
     if engine == "model":
-        return []
-    is_always_run = scenario in CORE and fault in ON_THE_ENGINE
+        return [pytest.mark.deep] if scenario not in CORE and fault in LATE else []
+    is_always_run = scenario in CORE and fault is ON_THE_ENGINE
     return [pytest.mark.dynoxide] if is_always_run else [pytest.mark.dynoxide, pytest.mark.deep]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MEMBERS = 10_000
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def jobs() -> list[NewJob]:
@@ -67,7 +67,6 @@ def test_a_group_of_ten_thousand_stops_when_its_first_member_fails_and_counts_ev
     assert [deployed.job(each.job_id).job_type for each in inbox.handovers[1:]] == ["tell"]
 
 
-@pytest.mark.deep
 def test_a_parallel_group_of_ten_thousand_runs_every_member_once_and_calls_back_once() -> None:
     ran: list[int] = []
     told: list[object] = []

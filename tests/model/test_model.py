@@ -53,6 +53,7 @@ def test_nothing_is_broken_in_all_that_one_job_can_live_through(tmp_path: Path) 
 
 
 @needs_spin
+@pytest.mark.deep
 def test_no_run_goes_round_in_circles(tmp_path: Path) -> None:
     """So every run comes to an end, and the ends are checked: together that is `every job ends`."""
     assert Verifier(tmp_path, SMALL, cycles=True).search().violation is None
