@@ -42,17 +42,20 @@ help:  ## List the commands
 setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
 	@echo "==> ready"
 
-# What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time is alone.
+# What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time, or has
+# little of it, is alone.
 DEPLOYED := tests/acceptance tests/e2e
-TIMED := tests/e2e/test_punctuality.py
+TIMED := tests/e2e/test_punctuality.py tests/e2e/test_dying.py
 
 test: setup browser spin lint types layers  ## All that CI runs: style, types, layers and every test
 	@echo "==> running every test, those on the deployed stacks beside the others: their answers come at the end"
-	@log=$$(mktemp); $(PYTEST) $(DEPLOYED) --ignore $(TIMED) $(ARGS) >$$log 2>&1 & deployed=$$!; \
+	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts.
+	@set -m; log=$$(mktemp); \
+	$(PYTEST) $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
 	trap 'kill $$deployed 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
 	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
 	wait $$deployed || result=$$?; cat $$log; exit $$result
-	@echo "==> measuring lateness on the deployed stacks, alone"
+	@echo "==> running what measures time on the deployed stacks, alone"
 	@$(PYTEST) $(TIMED) $(ARGS)
 
 # Into the system, so only as root; everybody else is told, and the tests that need it say so and are skipped.
