@@ -53,11 +53,9 @@ FEATURES = (
 SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
-# On the model in this process the core is struck by every fault at every call, always, and the features by all but the
-# calls of the dead that arrive late. On the real engine the fault that finds most strikes the core. All others come in
-# `make test-deep`.
-LATE = {Fault.KILL_LATE, Fault.KILL_ECHO}
-ON_THE_ENGINE = Fault.KILL_AFTER
+# On the model in this process the core is struck by every fault at every call, always. The features, and the core on
+# the real engine, are struck by the fault that finds most; by all others in `make test-deep`, and in the simulation.
+FINDS_MOST = Fault.KILL_AFTER
 
 pytestmark = [pytest.mark.slow]
 
@@ -75,9 +73,10 @@ def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkD
 
 
 def _marks(engine: str, scenario: Scenario, fault: Fault) -> list[pytest.MarkDecorator]:
+    is_core = scenario in CORE
     if engine == "model":
-        return [pytest.mark.deep] if scenario not in CORE and fault in LATE else []
-    is_always_run = scenario in CORE and fault is ON_THE_ENGINE
+        return [] if is_core or fault is FINDS_MOST else [pytest.mark.deep]
+    is_always_run = is_core and fault is FINDS_MOST
     return [pytest.mark.dynoxide] if is_always_run else [pytest.mark.dynoxide, pytest.mark.deep]
 
 

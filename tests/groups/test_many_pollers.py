@@ -29,7 +29,7 @@ POLLERS = 8
 CALLBACK = -1
 PATIENCE_SECONDS = 100.0
 
-pytestmark = [pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.deep, pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 def test_eight_pollers_count_a_parallel_group_exactly_and_call_back_once(
