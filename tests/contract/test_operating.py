@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.domain.errors import InvalidJobIdError, JobNotFoundError, WaitTimeoutError, WrongStateError
 from leasehold.domain.ids import make_job_id, shard_of
+from leasehold.engine.verify import trail_of
+from leasehold.store.letters import Letters
 
 if TYPE_CHECKING:
     from leasehold import JobContext
+    from leasehold.domain.dead_letter import DeadLetter
+    from leasehold.domain.ids import JobId
     from tests.contract.world import World
 
 
@@ -27,6 +31,30 @@ def test_a_retry_of_a_dead_job_resolves_its_letter_so_that_it_is_run_again_once(
     assert world.operator.redrive(job_id, reason="too late").job_id == again.job_id
     assert (world.job(again.job_id).retry_of, world.job(again.job_id).priority) == (job_id, Priority.HIGH)
     assert world.work() == ["completed"]
+
+
+def test_a_retry_of_a_dead_job_that_somebody_else_retries_in_the_same_moment_is_told_of_their_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.script.then(RuntimeError("boom"))
+    job_id = world.queue.enqueue("once").job_id
+    world.work()
+    read = Letters.get
+    theirs: list[Any] = []
+
+    def read_and_be_overtaken(letters: Letters, wanted: JobId) -> DeadLetter | None:
+        letter = read(letters, wanted)
+        if not theirs:
+            theirs.append(None)
+            theirs[0] = world.queue.retry(job_id, reason="theirs")
+        return letter
+
+    monkeypatch.setattr(Letters, "get", read_and_be_overtaken)
+    ours = world.queue.retry(job_id, reason="ours")
+
+    assert (theirs[0].created, ours.created) == (True, False)
+    assert ours.job_id == theirs[0].job_id
+    assert [record.deed.reason for record in trail_of(f"dead-letter#{job_id}", world.parts)] == ["theirs"]
 
 
 def test_a_retry_of_a_waiting_job_takes_a_priority_too(world: World) -> None:

@@ -47,10 +47,12 @@ class OperatorAtWork:
         return process.queue.cancel(self._job(), reason=reason)
 
     def retry(self, process: Process, reason: str) -> object:
-        result = process.queue.retry(self._job(), reason=reason)
+        job_id = self._job()
+        result = process.queue.retry(job_id, reason=reason)
         if result.created:
             self._world.acknowledge(result)
-        return result
+        # Another job that was not created: somebody had retried the dead one just before, and nothing was done.
+        return result.created or result.job_id == job_id
 
     def reschedule(self, process: Process, reason: str) -> object:
         delay = timedelta(seconds=self._chance.choice((0, 2, 20)))

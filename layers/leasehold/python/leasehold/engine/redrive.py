@@ -42,10 +42,11 @@ _PAGE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redriven:
-    """`error` says why a letter of many was left as it is."""
+    """`created`: this call made the job, and not an earlier one. `error`: why a letter of many was left as it is."""
 
     dead_letter_id: JobId
     job_id: JobId | None = None
+    created: bool = False
     error: LeaseholdError | None = None
 
 
@@ -84,7 +85,7 @@ def redrive(
             retry_of=letter.id,
             created_by=deed.by,
         )
-        return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id)
+        return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id, created=True)
 
     return insist(f"dead letter {dead_letter_id}", attempt)
 

@@ -55,7 +55,8 @@ def _revived(
         return _again(job, parts, reason=reason, priority=priority, new_job_id=new_job_id)
     redriven = redrive(job.job_id, parts, reason=reason, priority=priority, new_job_id=new_job_id)
     assert redriven.job_id is not None
-    return Enqueued(job_id=redriven.job_id, created=True)
+    # Somebody may have been faster since the letter was read: then it is their job, and nothing was done here.
+    return Enqueued(job_id=redriven.job_id, created=redriven.created)
 
 
 def _again(

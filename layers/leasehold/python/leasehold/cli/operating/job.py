@@ -132,7 +132,12 @@ def retry(
     act = session.admin.act
     again = (act.retry_run if "." in job_id else act.retry)(job_id, reason=reason, priority=parse_priority(priority))
     session.out.done(enqueued_document(again), again.job_id)
-    session.out.hint("It is a new job." if again.created else "It was waiting, and is due now.")
+    if again.created:
+        session.out.hint("It is a new job.")
+    elif again.job_id == job_id:
+        session.out.hint("It was waiting, and is due now.")
+    else:
+        session.out.hint("Somebody else has just retried it: this is the job that they made.")
 
 
 def _tell(session: Session, job: Job, text: str) -> None:
