@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from leasehold.domain.errors import ServerUnavailableError
+from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +84,8 @@ class Server:
         # A caller that exits without leaving its `with` block must not leave a server behind.
         atexit.register(self.stop)
         try:
-            self._process = self._spawn(Path(self._folder.name))
+            with held_signals():
+                self._process = self._spawn(Path(self._folder.name))
             self._wait_until_ready(self._process)
         except OSError as error:
             self.stop()

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import DeploymentError
+from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,39 +22,46 @@ if TYPE_CHECKING:
 _TAIL_LINES = 30
 _SILENCE_SECONDS = 5.0
 
+type _Lines = queue.SimpleQueue[str | None]
+
 
 def run_cdk(aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Callable[[str], None]) -> None:
     """`hear` gets each line as it comes, and an empty one now and then while there is none."""
     program = aws.root / "node_modules" / ".bin" / "cdk"
     if not program.exists():
         raise DeploymentError(f"the CDK command line is not installed: there is no {program}. Run `make setup`.")
-    process = subprocess.Popen(
-        [str(program), *arguments, "--no-notices", "--ci"],
-        cwd=folder,
-        env=_environment(aws, running),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        # It starts node, Python and uv: in a group of their own they can be ended together.
-        start_new_session=True,
-    )
+    process: subprocess.Popen[str] | None = None
     try:
-        said = _listen(process, hear)
+        with held_signals():
+            process = subprocess.Popen(
+                [str(program), *arguments, "--no-notices", "--ci"],
+                cwd=folder,
+                env=_environment(aws, running),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                # It starts node, Python and uv: in a group of their own they can be ended together.
+                start_new_session=True,
+            )
+            lines = _read(process)
+        said = _listen(lines, hear)
         code = process.wait()
     except BaseException:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         raise
     if code != 0:
         tail = "\n".join(said[-_TAIL_LINES:])
         raise DeploymentError(f"`cdk {arguments[0]}` failed with code {code}. It said last:\n{tail}")
 
 
-def _listen(process: subprocess.Popen[str], hear: Callable[[str], None]) -> list[str]:
-    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+def _read(process: subprocess.Popen[str]) -> _Lines:
+    """Its lines as they come, and None at the end."""
+    lines: _Lines = queue.SimpleQueue()
 
     def read() -> None:
         assert process.stdout is not None
@@ -63,6 +71,10 @@ def _listen(process: subprocess.Popen[str], hear: Callable[[str], None]) -> list
         lines.put(None)
 
     threading.Thread(target=read, name="cdk-output", daemon=True).start()
+    return lines
+
+
+def _listen(lines: _Lines, hear: Callable[[str], None]) -> list[str]:
     said: list[str] = []
     while True:
         try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
 from leasehold.local.servers import HOST, free_port, ministack_program, port_is_free
+from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,9 +78,10 @@ class LocalAws:
                 f"port {port} is taken by another program",
                 f"Stop that program, or choose another port, e.g. --port {free_port()}.",
             )
-        started = Running(pid=self._spawn(program, port), port=port)
-        self._record.write_text(json.dumps(asdict(started)))
         try:
+            with held_signals():
+                started = Running(pid=self._spawn(program, port), port=port)
+                self._record.write_text(json.dumps(asdict(started)))
             self._wait_until_ready(started)
         except BaseException:
             self.down()
@@ -140,6 +142,9 @@ class LocalAws:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        # The kernel shows its name a moment later; until then nobody could tell that it is the one to stop.
+        while process.poll() is None and not is_local_aws(process.pid):
+            time.sleep(0.001)
         return process.pid
 
 
