@@ -85,7 +85,7 @@ def _condition(condition: Condition) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, Seen):
-        return "now" if value.name == "now" else "as the writer saw it"
+        return {"now": "now", "until": "the new one"}.get(value.name, "as the writer saw it")
     return f"`{value}`"
 
 

@@ -74,7 +74,7 @@ GUARDS = {
     "claim": ["due_key as seen", "no start_by or start_by is to come or has last_attempt_at"],
     "release": ["locked_by as seen", "no started_at"],
     "start": ["locked_by as seen", "no start_by or start_by is to come or has last_attempt_at"],
-    "extend": ["locked_by as seen", "lock_expires_at is to come"],
+    "extend": ["locked_by as seen", "lock_expires_at is to come", "lock_expires_at is not shortened"],
     "complete": ["locked_by as seen"],
     "fail": ["locked_by as seen", "no cancel_requested"],
     "dead_letter": ["locked_by as seen", "no cancel_requested"],

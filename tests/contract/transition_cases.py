@@ -62,6 +62,7 @@ SEEN_BY_WRITER: dict[str, object] = {
     "due_lane": run_lane(1, 0),
     "locked_by": "nonce",
     "now": NOW,
+    "until": NEW_VALUES["lock_expires_at"],
     "completed_at": NOW,
     "payload": '{"n":1}',
     "priority": 1,
@@ -124,6 +125,8 @@ def in_words(guard: Condition) -> str:
             return f"{attribute} is to come"
         case NotAfter(attribute, Seen("now")):
             return f"{attribute} is past"
+        case NotAfter(attribute, Seen("until")):
+            return f"{attribute} is not shortened"
         case AnyOf(alternatives):
             return " or ".join(in_words(each) for each in alternatives)
         case _:
@@ -165,6 +168,8 @@ def _satisfied(record: Record, guard: Condition) -> Iterator[Record]:
             yield {**record, attribute: to_text(LATER)}
         case NotAfter(attribute, Seen("now")):
             yield {**record, attribute: to_text(NOW)}
+        case NotAfter(attribute, Seen("until")):
+            yield {**record, attribute: to_text(LATER)}
         case AnyOf(alternatives):
             for alternative in alternatives:
                 yield from _satisfied(next(_violated(record, guard)), alternative)
@@ -187,8 +192,8 @@ def _violated(record: Record, guard: Condition) -> Iterator[Record]:
         case After(attribute, _):
             yield {**record, attribute: to_text(NOW)}
             yield _without(record, attribute)
-        case NotAfter(attribute, _):
-            yield {**record, attribute: to_text(LATER)}
+        case NotAfter(attribute, Seen(name)):
+            yield {**record, attribute: to_text(LATER if name == "now" else LATER + timedelta(hours=1))}
             yield _without(record, attribute)
         case AnyOf(alternatives):
             for alternative in alternatives:

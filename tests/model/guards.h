@@ -71,3 +71,4 @@
 #define reap_failed_SIGNATURE 70
 #define reap_dead_SIGNATURE 71
 #define reap_cancelled_SIGNATURE 72
+#define extend_LEASE_GROWS 73

@@ -183,6 +183,10 @@ end:
     do
     :: d_step { J.status == IN_PROGRESS && !J.expired && expiries < EXPIRIES ->
         SAY_OF_JOB("the lease expires"); the_lease_expires(j); step_ends() }
+    :: d_step { (IS_GONE(extend_LEASE_GROWS) && J.extensions == 2 && J.status == IN_PROGRESS && !J.expired
+        && expiries < EXPIRIES) ->
+        SAY_OF_JOB("a copy of the first extension arrives, and that one has run out by now");
+        expiries++; J.expired = 1; J.extensions = 0; step_ends() }
     :: d_step { !J.late && !ENDED(j) -> SAY_OF_JOB("start_by has passed"); J.late = 1; step_ends() }
     :: d_step { CAN_expire -> SAY_OF_JOB("expire");
         REQUIRE(PUNCTUAL, J.late && !J.ran); is_ended_from_outside(j); step_ends() }

@@ -28,6 +28,7 @@ typedef Job {
     bit late;             /* start_by has passed */
     bit ran;              /* last_attempt_at */
     byte attempts;
+    byte extensions;      /* by this owner; counted only where an old one can do harm, see the_lease_grows */
     byte copies;          /* of the hand-over, under way, with the token that is stored */
     byte stale_copies;    /* ... with one that is not */
     byte letters;

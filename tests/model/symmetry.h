@@ -22,7 +22,7 @@ inline jobs_in_order() {
         SWAP(job[0], job[1], status); SWAP(job[0], job[1], started); SWAP(job[0], job[1], cancel_requested);
         SWAP(job[0], job[1], expired); SWAP(job[0], job[1], late); SWAP(job[0], job[1], ran);
         SWAP(job[0], job[1], attempts); SWAP(job[0], job[1], copies); SWAP(job[0], job[1], stale_copies);
-        SWAP(job[0], job[1], letters); SWAP(job[0], job[1], completions);
+        SWAP(job[0], job[1], extensions); SWAP(job[0], job[1], letters); SWAP(job[0], job[1], completions);
         for (k : 0 .. WORKERS - 1) {
             if
             :: worker[k].phase != IDLE -> worker[k].on = 1 - worker[k].on

@@ -11,7 +11,8 @@ inline others_lose_the_owner() {
         fi
     }
     J.stale_copies = (J.copies > 0 || J.stale_copies > 0);
-    J.copies = 0
+    J.copies = 0;
+    J.extensions = 0
 }
 
 inline the_entry_moves() {
@@ -89,7 +90,17 @@ inline do_extend() {
     is_fenced();
     REQUIRE(LIVE, J.status == IN_PROGRESS && !J.expired);
     the_entry_moves();
-    J.expired = 0
+    J.expired = 0;
+    the_lease_grows()
+}
+
+/* With the guard, a copy of an earlier extension changes nothing when it arrives, whenever that is. Without it, the
+ * copy takes back what a later one gave: see happens(). */
+inline the_lease_grows() {
+    if
+    :: (IS_GONE(extend_LEASE_GROWS) && J.extensions < 2) -> J.extensions++
+    :: else
+    fi
 }
 
 inline do_release() { is_fenced(); no_run_is_lost(); the_lease_ends(PENDING); back_is_not_cancelled() }

@@ -18,6 +18,8 @@ class Fault(StrEnum):
     THROTTLE = "throttle"
     SERVER_ERROR = "server_error"
     CONFLICT = "conflict"
+    # One try is slow, its client tries again and goes on with that answer; then the slow one arrives as well.
+    ECHO = "echo"
     # The process stops for a while and then goes on as if nothing had happened.
     STALL = "stall"
     # An index shows what was true a while ago.
@@ -45,6 +47,7 @@ AT_WRITES = (
     Fault.THROTTLE,
     Fault.SERVER_ERROR,
     Fault.CONFLICT,
+    Fault.ECHO,
     Fault.STALL,
 )
 AT_INVOKES = (

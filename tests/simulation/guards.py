@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, bind
+from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Transition
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def name_of(condition: Condition) -> str:
             return f"no {attribute}"
         case After(attribute):
             return f"{attribute} is to come"
+        case NotAfter(attribute, Seen("until")):
+            return f"{attribute} is not shortened"
         case NotAfter(attribute):
             return f"{attribute} has passed"
         case OneOf(attribute) | Above(attribute):

@@ -77,12 +77,12 @@ class Network:
             self.interject(invocation, operation, request)
         if fault is Fault.STALL:
             self._kernel.sleep(self._chance.choice(_LONG_STALLS if self._plan.outlives else _STALLS))
-        elif fault is not None and fault not in KILLS:
+        elif fault is not None and fault is not Fault.ECHO and fault not in KILLS:
             self._refuse(fault, operation, request, task, invocation)
+        if fault in {Fault.ECHO, Fault.KILL_ECHO}:
+            self._send_late(task, invocation, operation, request)
         answer = self.apply(task, invocation, operation, request)
         if fault in KILLS:
-            if fault is Fault.KILL_ECHO:
-                self._send_late(task, invocation, operation, request)
             process.die()
             raise Killed(task.name)
         return answer
@@ -117,7 +117,7 @@ class Network:
             raise Refusal("TransactionConflictException", "injected")
 
     def _send_late(self, task: Task, invocation: Invocation, operation: str, request: dict[str, Any]) -> None:
-        """The call of a process that is dead by then."""
+        """A call that arrives when its process is dead, or has gone on."""
 
         def arrive() -> None:
             with suppress(Refusal):

@@ -20,6 +20,9 @@ _FEW = frozenset(fault for fault in Fault if fault.value.startswith(("invoke", "
 # Clocks within 5 s of each other: two handlers of one job never overlap. Beyond that, fencing alone must hold.
 TOLERATED_SKEW = 2.5
 WIDEST_SKEW = 60.0
+# What people do to dead jobs comes late in a life, so some seeds are about that alone.
+_AFTERLIFE = ("retry", "redrive", "discard", "purge")
+_AFTERLIVES = 0.1
 
 
 @dataclass(kw_only=True)
@@ -72,6 +75,7 @@ def draw_plan(
 ) -> Plan:
     is_healthy = chance.random() < 0.05
     faults = [] if is_healthy else [fault for fault in Fault if chance.random() < 0.4]
+    is_about_the_dead = chance.random() < _AFTERLIVES
     return Plan(
         calm_at=chance.choice((40.0, 90.0, 150.0)),
         rates={fault: chance.choice(_RATES) * (3 if fault in _FEW else 1) for fault in faults},
@@ -83,14 +87,16 @@ def draw_plan(
         stale_by=chance.choice((1, 3, 10)),
         types=tuple(chance.sample(types, k=chance.choice((1, 1, 2, 3)))),
         deeds=tuple(chance.sample(deeds, k=chance.choice((1, 2, 3, 4)))),
-        chores=tuple(chance.sample(chores, k=chance.choice((0, 1, 2, 3, 4)))),
+        chores=_AFTERLIFE if is_about_the_dead else tuple(chance.sample(chores, k=chance.choice((0, 1, 2, 3, 4)))),
         producers=chance.choice((1, 1, 2)),
-        operators=chance.choice((0, 1, 1, 2)),
+        operators=2 if is_about_the_dead else chance.choice((0, 1, 1, 2)),
         jobs=chance.choice((1, 2, 3, 4)),
         shards=1 if chance.random() < 0.9 else 2,
         concurrency=chance.choice((None, None, None, 2)),
         page=chance.choice((25, 25, 2)),
-        modes=tuple(chance.sample(modes, k=chance.choice((1, 2, 4, len(modes))))),
+        modes=("permanent",)
+        if is_about_the_dead
+        else tuple(chance.sample(modes, k=chance.choice((1, 2, 4, len(modes))))),
         pollers=chance.choice((1, 1, 1, 1, 2, 3)),
         rush=chance.choice((None, None, 10.0, 2.0, 0.005)),
         work=chance.choice((0.5, 2.0, 2.0, 30.0)),

@@ -90,6 +90,13 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("start", "may still start"): {"deeds": ("starting_by",), "rates": {Fault.INVOKE_LATE: 0.8}},
     Guard("extend", "locked_by as seen"): _zombie("extend"),
     Guard("extend", "lock_expires_at is to come"): _zombie("extend"),
+    Guard("extend", "lock_expires_at is not shortened"): {
+        **_NO_SKEW,
+        "rates": {Fault.ECHO: 0.5},
+        "types": ("beating",),
+        "deeds": ("plain",),
+        "work": 30.0,
+    },
     Guard("complete", "locked_by as seen"): _zombie("result"),
     Guard("fail", "locked_by as seen"): _zombie("fail"),
     Guard("fail", "no cancel_requested"): _crowd("cancel", modes=("fail",), work=6.0),

@@ -149,6 +149,8 @@ def _check_kept(old: Record, new: Record, writer: Invocation, *, is_mine: bool) 
         hold(is_mine, "no write from a lost lease", f"{name} was extended by {writer}")
         was_live = old["lock_expires_at"] > (writer.extending_since or "")
         hold(was_live, "an expired lease is not extended", f"{name} by {writer}")
+        has_grown = new["lock_expires_at"] > old["lock_expires_at"]
+        hold(has_grown, "a lease is never shortened", f"{name} to {new['lock_expires_at']} by {writer}")
     if "cancel_requested" in changed:
         hold("started_at" in old, "who has not started is cancelled", f"{name} was asked to stop by {writer}")
     allowed = {"lock_expires_at", "due_key", "cancel_requested", "cancel_reason"}

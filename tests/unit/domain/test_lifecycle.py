@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Where a record's attribute is not named like the job's field.
 RENAMED = {"payload": "stored_payload", "result": "result_text", "due_key": "due"}
-SEEN = {"completed_at", "due_key", "due_lane", "locked_by", "now", "payload", "priority"}
+SEEN = {"completed_at", "due_key", "due_lane", "locked_by", "now", "payload", "priority", "until"}
 each_transition = pytest.mark.parametrize("step", TRANSITIONS, ids=lambda step: step.name)
 
 

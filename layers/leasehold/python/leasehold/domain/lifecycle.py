@@ -112,6 +112,8 @@ _NO_CANCEL_REQUESTED = Missing("cancel_requested")
 _CANCEL_REQUESTED = Exists("cancel_requested")
 _LEASE_IS_LIVE = After("lock_expires_at", Seen("now"))
 _LEASE_HAS_EXPIRED = NotAfter("lock_expires_at", Seen("now"))
+# A slow copy of an earlier extension must not undo a later one: its job would be taken from a handler at work.
+_LEASE_GROWS = NotAfter("lock_expires_at", Seen("until"))
 
 # `start_by` binds the first start only: a job that has run once was started in time.
 _MAY_STILL_START = AnyOf((Missing("start_by"), After("start_by", Seen("now")), Exists("last_attempt_at")))
@@ -164,7 +166,7 @@ EXTEND = Transition(
     name="extend",
     by=(Writer.HANDLER,),
     sources=RUNNING,
-    guards=(_OWNER_IS_MINE, _LEASE_IS_LIVE),
+    guards=(_OWNER_IS_MINE, _LEASE_IS_LIVE, _LEASE_GROWS),
     sets=frozenset({"lock_expires_at", "due_key"}),
     signature="lock_expires_at",
 )

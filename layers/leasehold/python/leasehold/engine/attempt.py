@@ -87,7 +87,7 @@ class Attempt:
         until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
         assert self.job.due is not None
         values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
-        self._see(self._advance(EXTEND, values, {"now": now}))
+        self._see(self._advance(EXTEND, values, {"now": now, "until": until}))
         self._cancel_read_at = now
         self._lease_until = until
         return until
