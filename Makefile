@@ -33,7 +33,8 @@ MINISTACK_READY := .venv-ministack/.ready
 CELERY_READY := .venv-celery/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup browser lint types layers test test-fast format demo policies screenshots requirements clean bench spin model properties simulate simulate-teeth
+.PHONY: help setup browser lint types layers test test-deep test-fast format docs demo policies screenshots requirements \
+	clean bench spin model properties simulate simulate-teeth
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -98,7 +99,7 @@ simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n)
 simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in turn: the simulation must notice
 	@$(BIN)/python -m tests.simulation.teeth
 
-test-deep: setup  ## What make test leaves out because it takes long: every fault at every call of every feature
+test-deep: setup browser spin  ## What make test leaves out because it takes long: every fault at every call of every feature
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(ARGS)
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
@@ -120,6 +121,9 @@ layers: $(PYTHON_READY)  ## Check that each layer imports only from those below 
 format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
+
+docs: $(PYTHON_READY)  ## Write what follows from code and measured figures into the pages in docs anew
+	@set -e; for page in generate generate_cli generate_cost generate_reliability; do $(BIN)/python docs/$$page.py; done
 
 demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and at work on this machine; no account needed
 	@$(BIN)/leasehold demo
