@@ -16,6 +16,10 @@ from leasehold.engine.telemetry import Event
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.domain.job import Job
+    from leasehold.domain.lifecycle import Write
     from tests.contract.world import World
 
 
@@ -190,3 +194,24 @@ def test_a_zombie_cannot_touch_the_next_attempt(world: World) -> None:
     assert world.job(job_id) == running
     current.complete('"mine"')
     assert world.job(job_id).result == "mine"
+
+
+def test_of_two_extensions_at_the_same_time_the_shorter_one_has_lost_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = world.queue.enqueue("report").job_id
+    attempt = start(world)
+    advance = world.parts.store.jobs.advance
+
+    def overtaken(write: Write) -> Job:
+        monkeypatch.undo()
+        world.clock.advance(timedelta(seconds=1))
+        overtaking.append(attempt.extend())
+        return advance(write)
+
+    overtaking: list[datetime] = []
+    monkeypatch.setattr(world.parts.store.jobs, "advance", overtaken)
+
+    assert attempt.extend() == overtaking[0] == world.job(job_id).lock_expires_at
+    attempt.complete(None)
+    assert world.status(job_id) is JobStatus.COMPLETED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.domain.due import Priority
-from leasehold.domain.errors import PayloadNotReadError
+from leasehold.domain.errors import PayloadNotReadError, PayloadUnreadableError
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
@@ -29,6 +30,7 @@ from leasehold.domain.payload_form import (
 from leasehold.store.memory import MemoryTable
 from leasehold.store.payloads import Payloads, layout_of
 from leasehold.store.records import job_of, job_record
+from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
     from leasehold.domain.payload_form import Form
@@ -130,3 +132,24 @@ def test_a_payload_that_was_packed_tightly_by_an_earlier_version_is_read() -> No
     assert text_in(packed) == encode_payload(
         [{"id": number, "sku": f"A-{number * 7919 % 1000}"} for number in range(120)]
     )
+
+
+def test_a_python_without_lzma_packs_less_tightly_and_says_what_it_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = encode_payload(order_event(6000))
+    tight = compact(text)
+    monkeypatch.setitem(sys.modules, "lzma", None)
+
+    loose = compact(text)
+
+    assert isinstance(tight, bytes)
+    assert isinstance(loose, bytes)
+    assert len(tight) < len(loose) < len(text)
+    assert text_in(loose) == text
+    with pytest.raises(PayloadUnreadableError, match="built without lzma"):
+        text_in(tight)
+
+
+@pytest.mark.parametrize("form", [b"", b"x", b"L", b"Lx", b"L" * 50, compact("x" * 2000)[:-3]])
+def test_damaged_bytes_are_named_so(form: Form) -> None:
+    with pytest.raises(PayloadUnreadableError, match="enqueue the job anew"):
+        text_in(form)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -56,13 +56,14 @@ def test_extend_changes_no_status():
     write = Write(
         job_id=JOB_ID,
         transition=EXTEND,
-        seen={"locked_by": "nonce", "now": NOW},
-        values={"lock_expires_at": NOW, "due_key": DUE},
+        seen={"locked_by": "nonce", "now": NOW, "until": NOW + timedelta(minutes=1)},
+        values={"lock_expires_at": NOW + timedelta(minutes=1), "due_key": DUE},
     )
 
     assert request_of(write) == (
-        "status IN ('in_progress') AND locked_by = 'nonce' AND lock_expires_at > '2026-11-15T09:30:00.000Z'",
-        f"SET lock_expires_at = '2026-11-15T09:30:00.000Z', due_key = '{DUE.key}'",
+        "status IN ('in_progress') AND locked_by = 'nonce' AND lock_expires_at > '2026-11-15T09:30:00.000Z' "
+        "AND lock_expires_at <= '2026-11-15T09:31:00.000Z'",
+        f"SET lock_expires_at = '2026-11-15T09:31:00.000Z', due_key = '{DUE.key}'",
     )
 
 
@@ -83,7 +84,15 @@ def test_resolve_touches_a_dead_letter_only():
 
 @pytest.mark.parametrize("step", TRANSITIONS, ids=lambda step: step.name)
 def test_no_transition_names_a_path_twice_in_its_update(step):
-    seen = {"due_key": DUE, "due_lane": "1#0", "locked_by": "nonce", "now": NOW, "payload": "{}", "priority": 1}
+    seen = {
+        "due_key": DUE,
+        "due_lane": "1#0",
+        "locked_by": "nonce",
+        "now": NOW,
+        "until": NOW,
+        "payload": "{}",
+        "priority": 1,
+    }
     seen["completed_at"] = NOW
     for provided in (step.sets, step.sets | step.may_set):
         write = Write(job_id=JOB_ID, transition=step, seen=seen, values=dict.fromkeys(provided, "x"))

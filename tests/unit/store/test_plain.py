@@ -58,7 +58,15 @@ def test_an_update_without_counts_and_choices_is_plain_already():
 
 @pytest.mark.parametrize("transition", TRANSITIONS, ids=lambda each: each.name)
 def test_every_transition_can_be_made_plain_and_stays_within_its_guards(transition: Transition):
-    seen = {"due_key": "k", "locked_by": "me", "now": "t", "due_lane": "l", "priority": 1, "payload": "{}"}
+    seen = {
+        "due_key": "k",
+        "locked_by": "me",
+        "now": "t",
+        "until": "u",
+        "due_lane": "l",
+        "priority": 1,
+        "payload": "{}",
+    }
     seen["completed_at"] = "t"
     update = Update(key=KEY, conditions=transition.conditions(seen), sets={"s": 1}, adds=dict(transition.adds))
 

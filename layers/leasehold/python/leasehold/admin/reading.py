@@ -22,8 +22,9 @@ from leasehold.domain.recurrence import slots_after
 from leasehold.engine import schedules as schedules_engine
 from leasehold.engine import templates as templates_engine
 from leasehold.engine.cancel_group import find_group
+from leasehold.engine.look import with_payload_of
 from leasehold.engine.measure import backlog_of
-from leasehold.engine.redrive import find_letter, with_payload_of
+from leasehold.engine.redrive import find_letter
 from leasehold.engine.switch import everything_stopped
 from leasehold.store import keys
 from leasehold.store.schedule_records import schedule_of

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from leasehold.domain.errors import InvalidOptionError, LeaseLostError, PayloadMissingError, WrongStateError
+from leasehold.domain.errors import (
+    PAYLOAD_IS_LOST,
+    InvalidOptionError,
+    LeaseLostError,
+    StoreUnavailableError,
+    WrongStateError,
+)
 from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
 from leasehold.engine.attempt import Attempt
@@ -68,10 +74,16 @@ class JobScheduler:
         )
         poller.poll(should_stop=taken.reason_to_stop)
         executor = Executor(self._queue.parts, worker_id=self._worker_id)
-        jobs = []
+        jobs: list[Job] = []
         for handover in taken.handovers:
-            attempt = executor.begin(handover)
-            if isinstance(attempt, Attempt) and self._is_readable(attempt):
+            try:
+                attempt = executor.begin(handover)
+                is_ready = isinstance(attempt, Attempt) and self._is_readable(attempt)
+            except StoreUnavailableError:
+                if not jobs:
+                    raise
+                break  # those that were started are the caller's; the others come back when their lease ends
+            if isinstance(attempt, Attempt) and is_ready:
                 self._attempts[attempt.job.job_id] = attempt
                 jobs.append(attempt.job)
         return jobs
@@ -80,8 +92,8 @@ class JobScheduler:
     def _is_readable(attempt: Attempt) -> bool:
         try:
             attempt.read_payload()
-        except PayloadMissingError as gone:
-            attempt.fail(failure_of(gone))
+        except PAYLOAD_IS_LOST as lost:
+            attempt.fail(failure_of(lost))
             return False
         return True
 

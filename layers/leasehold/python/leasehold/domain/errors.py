@@ -54,6 +54,7 @@ LeaseholdError
 ├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
 └── NonRetryableError            raised by handlers: do not try again
     ├── InvalidJobPayloadError   a stored payload does not fit its handler's model
+    ├── PayloadUnreadableError   a stored payload cannot be unpacked
     └── PayloadMissingError      the item that holds a large payload is gone
 """
 
@@ -562,6 +563,18 @@ class InvalidJobPayloadError(NonRetryableError):
     code = "invalid_job_payload"
 
 
+class PayloadUnreadableError(NonRetryableError):
+    """What stands in the place of a payload cannot be unpacked: it was damaged, or this Python lacks what it takes."""
+
+    code = "payload_unreadable"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"a stored payload cannot be unpacked: {reason}. "
+            "If its bytes were changed by hand or by a restore, enqueue the job anew."
+        )
+
+
 class PayloadMissingError(NonRetryableError):
     """The item that holds the payload is gone: it expired, or somebody deleted it. It does not come back."""
 
@@ -574,3 +587,7 @@ class PayloadMissingError(NonRetryableError):
         )
         self.job_id = job_id
         self.name = name
+
+
+# No retry brings it back: the job ends as a dead letter that says so.
+PAYLOAD_IS_LOST = (PayloadMissingError, PayloadUnreadableError)

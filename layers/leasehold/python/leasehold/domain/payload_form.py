@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import zlib
 
+from leasehold.domain.errors import PayloadUnreadableError
+
 # Text, compressed text, or the name of an item.
 type Form = str | bytes
 
@@ -72,22 +74,41 @@ def name_apart(form: Form) -> str | None:
 
 
 def text_in(form: Form) -> str:
-    """The text of a form that is not apart."""
+    """The text of a form that is not apart; PayloadUnreadableError if its bytes are damaged."""
     if isinstance(form, str):
         return form
-    return (_unpacked_tightly(form) if form.startswith(_TIGHT) else zlib.decompress(form)).decode()
+    try:
+        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else zlib.decompress(form)).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise PayloadUnreadableError(str(error)) from error
+
+
+def text_or[T](otherwise: T, form: Form) -> str | T:
+    """The text of a form, or something else where that cannot be unpacked."""
+    try:
+        return text_in(form)
+    except PayloadUnreadableError:
+        return otherwise
 
 
 def _packed_tightly(raw: bytes) -> bytes:
-    import lzma  # only large payloads pay for its import
+    try:
+        import lzma  # only large payloads pay for its import
+    except ImportError:
+        return raw  # a Python that was built without it packs less tightly
 
     return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
 
 
 def _unpacked_tightly(packed: bytes) -> bytes:
-    import lzma
-
-    return lzma.decompress(packed.removeprefix(_TIGHT), format=lzma.FORMAT_RAW, filters=_filters())
+    try:
+        import lzma
+    except ImportError as error:
+        raise PayloadUnreadableError("this Python was built without lzma; use one that has it") from error
+    try:
+        return lzma.decompress(packed.removeprefix(_TIGHT), format=lzma.FORMAT_RAW, filters=_filters())
+    except lzma.LZMAError as error:
+        raise PayloadUnreadableError(str(error)) from error
 
 
 def _filters() -> list[dict[str, int]]:

@@ -77,9 +77,14 @@ class Attempt:
 
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
-        if self.job.payload_name is not None:
-            self.job = self._parts.store.payloads.read(self.job)
-        return self.job.payload
+        if self.job.payload_name is None:
+            return self.job.payload
+        # Not by way of `self.job`, which the heartbeat may replace meanwhile.
+        now = self._parts.clock.now()
+        half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way
+        job = self._patiently(lambda: self._parts.store.payloads.read(self.job), until=half)
+        self.job = job
+        return job.payload
 
     def extend(self) -> datetime:
         """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
@@ -87,10 +92,18 @@ class Attempt:
         until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
         assert self.job.due is not None
         values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
-        self._see(self._advance(EXTEND, values, {"now": now, "until": until}))
+        write = self._write(EXTEND, values, {"now": now, "until": until})
+        try:
+            current = self._parts.store.jobs.advance(write)
+        except TransitionRefused as refused:
+            # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
+            if refused.current is None or not self._has_beyond(until, refused.current):
+                raise self._lost(EXTEND, refused.current) from None
+            current = refused.current
+        self._see(current)
         self._cancel_read_at = now
-        self._lease_until = until
-        return until
+        self._lease_until = max(self._lease_until, current.lock_expires_at or until)
+        return self._lease_until
 
     def is_cancel_requested(self) -> bool:
         """Whether an operator asked this job to stop; read at most every few seconds."""
@@ -151,6 +164,10 @@ class Attempt:
         self._after_end({}, failed=True)
         return "failed"
 
+    def _has_beyond(self, until: datetime, current: Job) -> bool:
+        """Whether the job is ours for longer than that."""
+        return current.locked_by == self.nonce and (current.lock_expires_at or until) > until
+
     def _see(self, current: Job) -> None:
         """The job as it is now. Its payload cannot have changed while it runs, and is not read again."""
         self.job = replace(current, read_payload=self.job.read_payload)
@@ -159,7 +176,8 @@ class Attempt:
         now = self._parts.clock.now()
         runs = run_of(self.job, now, Outcome.FAILED, failure=failure, artifacts=tuple(self.artifacts))
         values = {**self._end(DEAD_LETTER), **error_values(failure), "runs": runs}
-        letter = dead_letter_of(self._parts.store.payloads.shown(self.job), failure, now, runs)
+        shown = self._patiently(lambda: self._parts.store.payloads.shown(self.job))
+        letter = dead_letter_of(shown, failure, now, runs)
         try:
             self._patiently(self._run_end(DEAD_LETTER, values, letter=letter).commit)
         except TransitionRefused as refused:
@@ -235,28 +253,18 @@ class Attempt:
             values=values,
         )
 
-    def _advance(
-        self, transition: Transition, values: Mapping[str, object], seen: Mapping[str, object] | None = None
-    ) -> Job:
-        try:
-            return self._parts.store.jobs.advance(self._write(transition, values, seen))
-        except TransitionRefused as refused:
-            raise self._lost(transition, refused.current) from None
-
     def _lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
         return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
 
-    def _patiently(self, write: Callable[[], object]) -> None:
-        """Try an end until the platform's deadline: the work is done, and giving up would do it again."""
+    def _patiently[T](self, call: Callable[[], T], *, until: datetime | None = None) -> T:
+        """Try until the platform's deadline: giving up would use an attempt up, or do work again that is done."""
         pause = _FIRST_PAUSE
         while True:
             try:
-                write()
+                return call()
             except StoreUnavailableError:
-                if self._parts.clock.now() + pause >= self.deadline:
+                if self._parts.clock.now() + pause >= (until or self.deadline):
                     raise
-            else:
-                return
             self._parts.clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 

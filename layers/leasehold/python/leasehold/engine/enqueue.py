@@ -222,7 +222,12 @@ def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[in
             yield position, job, layout
         else:
             ready.append((position, layout.job))
-    answers = parts.store.jobs.insert_many([job for _, job in ready]) if ready else []
+    answers: Sequence[Exception | None]
+    try:
+        answers = parts.store.jobs.insert_many([job for _, job in ready]) if ready else []
+    except StoreUnavailableError as error:
+        # Raised, it would take the answers of all other batches with it.
+        answers = [error] * len(ready)
     for (position, job), answer in zip(ready, answers, strict=True):
         yield position, job, answer
 

@@ -11,7 +11,6 @@ from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of
 from leasehold.domain.errors import (
     InvalidOptionError,
     JobNotFoundError,
-    PayloadMissingError,
     StoreUnavailableError,
     WaitTimeoutError,
     WrongStateError,
@@ -21,12 +20,13 @@ from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
-from leasehold.domain.payload import PURGED
+from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.engine.deeds import advance_with_record, deed_on_job
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import lay_out
+from leasehold.engine.look import shown
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.store.jobs import TransitionRefused
@@ -63,7 +63,7 @@ def find(job_id: object, parts: Parts) -> Job:
 
 def look_at(job_id: object, parts: Parts) -> Job:
     """The job with its payload, wherever that stands."""
-    return parts.store.payloads.shown(find(job_id, parts))
+    return shown(find(job_id, parts), parts)
 
 
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
@@ -117,12 +117,8 @@ def successor(
     job_id: JobId | None = None,
 ) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
-    if job.stored_payload == PURGED:
-        raise WrongStateError(job.job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
-    try:
-        job = parts.store.payloads.read(job)
-    except PayloadMissingError:
-        raise WrongStateError(job.job_id, "repeat", "without payload", "That has expired: enqueue it anew.") from None
+    job = parts.store.payloads.shown(job)
+    refuse_forgotten(job.job_id, job.payload_text)
     request = JobRequest(
         job_type=job.job_type,
         payload_text=job.payload_text,
@@ -144,6 +140,14 @@ def successor(
     until = held.window_until if held else made.job.scheduled_for
     record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
     return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record)
+
+
+def refuse_forgotten(job_id: JobId, payload_text: str) -> None:
+    """The words that stand in the place of a payload are nothing that a handler could work with."""
+    if payload_text == PURGED:
+        raise WrongStateError(job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
+    if payload_text == MISSING:
+        raise WrongStateError(job_id, "repeat", "without payload", "That is gone: enqueue it anew.")
 
 
 def reschedule(
@@ -229,7 +233,7 @@ def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
     while True:
         job = find(job_id, parts)
         if job.has_ended:
-            return parts.store.payloads.shown(job)
+            return shown(job, parts)
         left = give_up_at - parts.clock.now()
         if left <= timedelta(0):
             raise WaitTimeoutError(job.job_id, timeout, job.status)

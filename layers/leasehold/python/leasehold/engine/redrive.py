@@ -17,7 +17,8 @@ from leasehold.domain.lifecycle import RESOLVE, Write
 from leasehold.engine.deeds import check_deed, deed_of, insist
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.lay_out import laid_out
-from leasehold.engine.operate import successor
+from leasehold.engine.look import with_payload_of
+from leasehold.engine.operate import refuse_forgotten, successor
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
 from leasehold.store.dedups import insertions, repointed
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
     from leasehold.store.table import Attribute, Change, Record
@@ -166,6 +166,7 @@ def _revival(
     job = parts.store.jobs.get(letter.id)
     if job is None:
         # The letter outlives its job; it holds all that a new one needs.
+        refuse_forgotten(letter.id, letter.payload_text)
         request = JobRequest(
             job_type=letter.job_type,
             payload_text=letter.payload_text,
@@ -188,11 +189,6 @@ def _revival(
         else:
             changes = insertions(again.job, again.record)
     return again, changes
-
-
-def with_payload_of(letter: DeadLetter, job: Job) -> Job:
-    """A dead job's own payload may have expired; its letter has a copy for as long as it is needed."""
-    return job if job.payload_name is None else replace(job, read_payload=letter.payload_text)
 
 
 def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:

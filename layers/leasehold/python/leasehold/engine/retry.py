@@ -8,8 +8,9 @@ from leasehold.domain.errors import WrongStateError
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.engine.deeds import deed_on_job
 from leasehold.engine.enqueue import Enqueued, OnDuplicate, write
+from leasehold.engine.look import with_payload_of
 from leasehold.engine.operate import find, reschedule, successor
-from leasehold.engine.redrive import redrive, with_payload_of
+from leasehold.engine.redrive import redrive
 
 if TYPE_CHECKING:
     from leasehold.domain.due import Priority

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Exists
-from leasehold.domain.errors import PayloadMissingError, StoreError
+from leasehold.domain.errors import PAYLOAD_IS_LOST, PayloadMissingError, StoreError
 from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import MISSING
-from leasehold.domain.payload_form import apart, compact, fits_into_its_job, is_short, name_of, text_in
+from leasehold.domain.payload_form import apart, compact, fits_into_its_job, is_short, name_of, text_in, text_or
 from leasehold.store import keys
 from leasehold.store.partitions import records_in
 from leasehold.store.table import ConditionFailed, Delete, Put, Update
@@ -91,8 +91,8 @@ class Payloads:
     def shown(self, job: Job) -> Job:
         """The job with its payload, or with a word in its place if that is gone, for people who look at it."""
         try:
-            return self.read(job)
-        except PayloadMissingError:
+            return _readable(self.read(job))
+        except PAYLOAD_IS_LOST:
             return replace(job, read_payload=MISSING)
 
     def shown_many(self, jobs: Sequence[Job]) -> list[Job]:
@@ -100,11 +100,13 @@ class Payloads:
         wanted = [key for job in jobs if (key := _unread_item(job)) is not None]
         records = self._table.get_many(wanted) if wanted else []
         texts: dict[tuple[str, ...], str] = {
-            (cast("str", record["PK"]), cast("str", record["SK"])): text_in(cast("Form", record["payload"]))
+            (cast("str", record["PK"]), cast("str", record["SK"])): text_or(MISSING, cast("Form", record["payload"]))
             for record in records
         }
         return [
-            job if (key := _unread_item(job)) is None else replace(job, read_payload=texts.get(key.values, MISSING))
+            _readable(job)
+            if (key := _unread_item(job)) is None
+            else replace(job, read_payload=texts.get(key.values, MISSING))
             for job in jobs
         ]
 
@@ -128,6 +130,11 @@ class Payloads:
 def deletion(job_id: JobId, name: str) -> Delete:
     """One that is gone is as good as deleted."""
     return Delete(key=keys.payload(job_id, name), conditions=())
+
+
+def _readable(job: Job) -> Job:
+    """The job, with the word in the place of bytes in it that cannot be unpacked."""
+    return replace(job, read_payload=MISSING) if text_or(None, job.stored_payload) is None else job
 
 
 def _unread_item(job: Job) -> Key | None:

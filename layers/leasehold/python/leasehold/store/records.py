@@ -14,7 +14,8 @@ from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.payload_form import compact, text_in
+from leasehold.domain.payload import MISSING
+from leasehold.domain.payload_form import compact, text_or
 from leasehold.domain.run import Outcome, Run
 from leasehold.store.retries import retry_of_text, retry_text
 
@@ -212,7 +213,7 @@ def dead_letter_of(record: Record) -> DeadLetter:
         id=JobId(read.text("id")),
         original_job_id=JobId(read.text("original_job_id")),
         job_type=read.text("job_type"),
-        payload_text=text_in(cast("Form", record["payload"])),
+        payload_text=text_or(MISSING, cast("Form", record["payload"])),
         failure_reason=read.text("failure_reason"),
         error_code=read.text("error_code"),
         failed_at=from_text(read.text("failed_at")),

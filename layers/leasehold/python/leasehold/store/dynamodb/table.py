@@ -204,7 +204,12 @@ class DynamoTable:
         waiting = list(range(len(statements)))
         for attempt in range(_CONFLICT_TRIES):
             request = {"Statements": [statements[position] for position in waiting]}
-            responses = self._call("batch_execute_statement", request)["Responses"]
+            try:
+                responses = self._call("batch_execute_statement", request)["Responses"]
+            except StoreUnavailableError:
+                if attempt == 0:
+                    raise
+                break  # what was answered before stays known; the others have their error already
             for position, response in zip(waiting, responses, strict=True):
                 answers[position] = statement_answer(response.get("Error"))
             waiting = [position for position in waiting if isinstance(answers[position], StoreUnavailableError)]
