@@ -1,6 +1,6 @@
 """Write the parts of docs/state-machine.md that follow from the transition table, and docs/openapi.json.
 
-    .venv/bin/python docs/generate.py
+    .venv/bin/python docs/generate.py        # `make docs` runs this and the others
 
 Tests compare them with what this makes, so that they cannot drift apart.
 """
@@ -8,9 +8,15 @@ Tests compare them with what this makes, so that they cannot drift apart.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
+if __name__ == "__main__":
+    # Started as a file, Python knows this folder and not the one that it is in.
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from docs import filling
 from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
 from leasehold.domain.lifecycle import ENDED, RUNNING, TRANSITIONS, WAITING, JobStatus
 
@@ -95,14 +101,7 @@ def _names(names: Iterable[str]) -> str:
 
 def filled(page: str) -> str:
     """The page with its generated parts made anew."""
-    for name, text in (("diagram", diagram()), ("table", table())):
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE.name} has no place for the {name}: put {begin} and {end} where it belongs")
-        page = f"{before}{begin}\n{text}\n{end}{after}"
-    return page
+    return filling.filled(page, {"diagram": diagram(), "table": table()}, PAGE.name)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
 """Write the parts of docs/cli.md that follow from the commands themselves.
 
-    .venv/bin/python docs/generate_cli.py
+    .venv/bin/python docs/generate_cli.py        # `make docs` runs this and the others
 
 A test compares the page with what this makes, so that the two cannot drift apart.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from typer.main import get_command
 
+if __name__ == "__main__":
+    # Started as a file, Python knows this folder and not the one that it is in.
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from docs import filling
 from leasehold.cli.commands import app
 from leasehold.cli.exits import MEANINGS
 
@@ -77,14 +83,7 @@ def _help(parameter: Any) -> str:
 
 def filled(page: str) -> str:
     """The page with its generated parts made anew."""
-    for name, text in (("exit codes", exit_codes()), ("commands", commands())):
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE.name} has no place for the {name}: put {begin} and {end} where it belongs")
-        page = f"{before}{begin}\n{text}\n{end}{after}"
-    return page
+    return filling.filled(page, {"exit codes": exit_codes(), "commands": commands()}, PAGE.name)
 
 
 if __name__ == "__main__":

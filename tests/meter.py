@@ -112,8 +112,6 @@ def _value_size(value: Mapping[str, Any]) -> int:
             return len(data)
         case {"N": number}:
             return len(number.lstrip("-").replace(".", "")) // 2 + 2
-        case {"B": data}:
-            return len(data)
         case {"BOOL": _} | {"NULL": _}:
             return 1
         case {"L": values}:

@@ -24,10 +24,19 @@ class Assumptions:
     metrics: int = 14
     alarms: int = 12
     dashboards: int = 1
+    resident_lanes: int = 4
+    resident_looks_a_second: int = 2
+    # The tick takes over from a resident once a minute, which the resident notices within this.
+    resident_overlap_seconds: int = 5
     # Queries of a naive table by status read what a worker takes at once, of about this size.
     naive_item_bytes: int = 600
+    naive_entry_bytes: int = 300
     sqs_idle_pollers: int = 5
     sqs_batch: int = 10
+
+    @property
+    def handler_gb_seconds(self) -> float:
+        return self.handler_gb * self.handler_seconds
 
 
 ASSUMED = {
@@ -38,6 +47,11 @@ ASSUMED = {
     "Lambda's own log lines": "{platform_log_bytes} bytes an invocation (START, END, REPORT)",
     "kept": "ended jobs for {kept_days} days, logs for {logs_kept_days}",
     "watched by": "{metrics} metrics, {alarms} alarms and {dashboards} dashboard, as deployed for one job type",
+    "resident poller": (
+        "looks at {resident_lanes} lanes, {resident_looks_a_second} times a second, for half a read unit each; a tick "
+        "takes over every 60 s, and for {resident_overlap_seconds} s more both are paid for"
+    ),
+    "naive table": "{naive_item_bytes} bytes an item, {naive_entry_bytes} bytes its entry in the index by status",
     "queue of SQS": "{sqs_idle_pollers} pollers of Lambda, 20 s a poll; from 100 jobs a second a batch has {sqs_batch}",
 }
 

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from docs.costing.prices import Prices
 
 _GB = 1e9
-# A resident looks every half second at each of the four lanes, and the tick takes over from it once a minute, which it
-# notices within 5 s.
-_LOOKS_A_SECOND, _LANES, _OVERLAP = 2, 4, 65 / 60
+# What a look at a lane reads: little, and it need not be up to date.
+_UNITS_OF_A_LOOK = 0.5
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,14 @@ class Leasehold:
 
     def _table(self, rate: float) -> list[Line]:
         job, jobs = self.measured.job(rate), rate * SECONDS
-        looks = self._resident_seconds(rate) * _LOOKS_A_SECOND * _LANES * 0.5
+        looks = self._resident_seconds(rate) * self.assumed.resident_looks_a_second * self.assumed.resident_lanes
         ticks = MINUTES * self.measured.idle_poll.read_units
         return [
             self._line("write units", f"{job.write_units:g} a job", jobs * job.write_units, "dynamodb_write"),
             self._line(
                 "read units",
                 f"{job.read_units:g} a job, and idle polls",
-                jobs * job.read_units + ticks + looks,
+                jobs * job.read_units + ticks + looks * _UNITS_OF_A_LOOK,
                 "dynamodb_read",
             ),
         ]
@@ -66,8 +65,8 @@ class Leasehold:
             self._line("invocations of handlers", "one a job", jobs, "lambda_request"),
             self._line(
                 "handlers at work",
-                "0.0125 GB-s a job",
-                jobs * assumed.handler_gb * assumed.handler_seconds,
+                f"{assumed.handler_gb_seconds:g} GB-s a job",
+                jobs * assumed.handler_gb_seconds,
                 "lambda_duration",
             ),
             self._line("their start and end", f"{runtime:.4f} GB-s a job", jobs * runtime, "lambda_duration"),
@@ -83,7 +82,8 @@ class Leasehold:
         return max(working, self._resident_seconds(rate) * assumed.poller_gb) + ticking
 
     def _resident_seconds(self, rate: float) -> float:
-        return SECONDS * _OVERLAP if self.is_scheduled and rate else 0
+        overlap = MINUTES * self.assumed.resident_overlap_seconds
+        return SECONDS + overlap if self.is_scheduled and rate else 0
 
     def _kept(self, rate: float) -> list[Line]:
         assumed, jobs = self.assumed, rate * SECONDS

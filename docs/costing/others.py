@@ -113,7 +113,7 @@ class Others:
     def _naive(self, rate: float, *, reads: float, how: str, indexed: bool = True) -> list[Line]:
         jobs = rate * SECONDS
         writes = _NAIVE_WRITES if indexed else 3
-        entry = 300 if indexed else 0
+        entry = self.assumed.naive_entry_bytes if indexed else 0
         stored = jobs * self.assumed.kept_days / DAYS * (self.assumed.naive_item_bytes + 100 + entry) / _GB
         return [
             self._line("write units", f"{writes} a job", jobs * writes, "dynamodb_write"),
@@ -129,8 +129,8 @@ class Others:
             self._line("invocations of handlers", "one a job, or a batch", invocations, "lambda_request"),
             self._line(
                 "handlers at work",
-                "0.0125 GB-s a job",
-                jobs * assumed.handler_gb * assumed.handler_seconds,
+                f"{assumed.handler_gb_seconds:g} GB-s a job",
+                jobs * assumed.handler_gb_seconds,
                 "lambda_duration",
             ),
             self._line("logs taken in", "Lambda's own lines", logged, "logs_ingested"),

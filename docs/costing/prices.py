@@ -25,11 +25,12 @@ class Price:
         return quantity * self.dollars / self.per
 
     def written(self) -> str:
-        """As people say it: $0.625 a million, $0.25 a GB-month."""
+        """As people say it: $0.625 a million, $0.25 a GB-month, $0.10 an alarm."""
         digits = f"{self.dollars:.10f}".rstrip("0")
         whole, _, fraction = digits.partition(".")
         amount = f"${whole}.{fraction.ljust(2, '0')}"
-        return f"{amount} a million" if self.per == 1_000_000 else f"{amount} a {self.each}"
+        each = "million" if self.per == 1_000_000 else self.each
+        return f"{amount} {'an' if each[0] in 'aeiou' else 'a'} {each}"
 
 
 @dataclass(frozen=True, slots=True)

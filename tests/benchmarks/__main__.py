@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None, catalogue: Sequence[Benchmark] = CATALOGUE) -> int:
     options = _options(arguments)
     chosen = [each for each in catalogue if options.only in (None, each.name)]
+    began = time.monotonic()
     results = run(chosen, SMALL if options.small else WHOLE)
+    seconds = time.monotonic() - began
+    print(f"all of it took {seconds / 60:.1f} minutes")
     verdicts = judge(results, only=[each.name for each in chosen])
     print(f"\n{table(verdicts)}" if verdicts else "\nno bound is set for this one")
     if options.only is None and not options.small:
-        keep(results, verdicts, WHOLE)
+        keep(results, verdicts, WHOLE, seconds=seconds)
         print(f"\nwrote {FOLDER}; now run `.venv/bin/python docs/generate_cost.py`, and commit both")
     else:
         print(json.dumps(results, indent=2, sort_keys=True))
@@ -46,7 +49,6 @@ def main(arguments: Sequence[str] | None = None, catalogue: Sequence[Benchmark] 
 def run(chosen: Sequence[Benchmark], sizes: Sizes) -> dict[str, Any]:
     """The figures of each; one that fails says so in their place, and the others go on."""
     results: dict[str, Any] = {}
-    started = time.monotonic()
     for number, benchmark in enumerate(chosen, start=1):
         print(f"[{number}/{len(chosen)}] {benchmark.name}: {benchmark.what} ...", flush=True)
         began = time.monotonic()
@@ -58,7 +60,6 @@ def run(chosen: Sequence[Benchmark], sizes: Sizes) -> dict[str, Any]:
             figures, said = {"error": f"{type(error).__name__}: {error}"}, f"FAILED, {type(error).__name__}: {error}"
         results[benchmark.name] = figures
         print(f"      {said} ({time.monotonic() - began:.0f} s)", flush=True)
-    print(f"all of it took {(time.monotonic() - started) / 60:.1f} minutes")
     return results
 
 

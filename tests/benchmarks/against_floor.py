@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-import uuid
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.engines import client_of, dynoxide
+from tests.benchmarks.engines import bare_client_of, client_of, dynoxide
 from tests.benchmarks.replay import Floor, Recording
-from tests.benchmarks.workload import PHASES, Workload
+from tests.benchmarks.workload import PHASES, Workload, telemetry_to_nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,23 +20,27 @@ THREADS = 8
 def compare(*, jobs: int, rounds: int, threads: int) -> dict[str, Any]:
     """Median seconds of the phases; ours and the floor take turns in going first.
 
-    Two engines, so that the floor makes the calls word for word, on tables of the same name that it has never seen.
+    Each round has engines of its own, so that the floor makes the calls word for word on tables that it has never seen.
     """
     ours: list[dict[str, float]] = []
     floors: list[dict[str, float]] = []
-    requests = 0
-    with dynoxide() as of_ours, dynoxide() as of_the_floor:
+    # Of a first, small round, which warms up and does not count, and of all others.
+    few, recording = _recorded(max(1, jobs // 10)), _recorded(jobs)
+    with telemetry_to_nowhere() as telemetry:
         for number in range(rounds + 1):
-            # The first round warms clients and engines up, and does not count.
-            count = jobs if number else max(1, jobs // 10)
-            recording = Recording(client_of(of_ours), f"r{uuid.uuid4().hex[:8]}", count)
-            requests = recording.requests
-            floor = Floor(client_of(of_the_floor), recording)
-            workload = Workload(client_of(of_ours), f"w{uuid.uuid4().hex[:8]}", count)
-            sides: list[tuple[list[dict[str, float]], Any]] = [(ours, workload), (floors, floor)]
-            for taken, side in sides if number % 2 else reversed(sides):
-                taken.append(_timed(side, threads))
-    return _figures(ours[1:], floors[1:], jobs=jobs, requests=requests, threads=threads)
+            calls = recording if number else few
+            with dynoxide() as of_ours, dynoxide() as of_the_floor:
+                floor = Floor(bare_client_of(of_the_floor), calls)
+                workload = Workload(client_of(of_ours), "ours", calls.jobs, telemetry)
+                sides: list[tuple[list[dict[str, float]], Workload | Floor]] = [(ours, workload), (floors, floor)]
+                for taken, side in sides if number % 2 else reversed(sides):
+                    taken.append(_timed(side, threads))
+    return _figures(ours[1:], floors[1:], jobs=jobs, requests=recording.requests, threads=threads)
+
+
+def _recorded(jobs: int) -> Recording:
+    with dynoxide() as endpoint:
+        return Recording(client_of(endpoint), "recorded", jobs)
 
 
 def _timed(side: Workload | Floor, threads: int) -> dict[str, float]:

@@ -51,7 +51,7 @@ BOUNDS: tuple[Bound, ...] = (
         UNITS,
     ),
     Bound("with 16 KB of typical JSON", ("lives", PLAIN, "16 KB typical", "write_units"), 12, UNITS),
-    Bound("with 16 KB that do not compress", ("lives", PLAIN, "16 KB incompressible", "write_units"), 28, UNITS),
+    Bound("with 16 KB that do not compress at all", ("lives", PLAIN, "16 KB incompressible", "write_units"), 28, UNITS),
     Bound(
         "without the ended index",
         ("lives", "plain, one at a time, without the ended index", "0.2 KB typical", "write_units"),
@@ -59,10 +59,10 @@ BOUNDS: tuple[Bound, ...] = (
         UNITS,
     ),
     Bound("a poll, from 0 to 100,000 finished jobs", ("polls", "highest_to_lowest"), 1.1, TIMES),
-    Bound("CPU of a job, to the floor", ("cpu", "cpu_ratio"), 1.3, TIMES),
+    Bound("CPU of a job, to the floor, median of ratios", ("cpu", "cpu_ratio"), 1.3, TIMES),
     Bound("import of the poller, to botocore", ("imports", "poller"), 1.25, TIMES),
     Bound("import of a handler, to botocore", ("imports", "slowest_handler"), 1.8, TIMES),
-    Bound("lateness, 99th percentile", ("lateness", "p99_seconds"), 1, "s"),
+    Bound("lateness of warm functions, 99th percentile", ("lateness", "p99_seconds"), 1, "s"),
     Bound("a burst of 1,000 jobs, to the floor", ("burst", "ratio"), 1.5, TIMES),
 )
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def measure(sizes: Sizes) -> dict[str, Any]:
-    return compare(jobs=sizes.burst, rounds=max(2, sizes.rounds - 2), threads=THREADS)
+    return compare(jobs=sizes.burst, rounds=sizes.rounds, threads=THREADS)
 
 
 def headline(figures: dict[str, Any]) -> str:

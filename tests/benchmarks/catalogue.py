@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks import burst, celery, cpu, imports, lateness, lives, polls, throughput
-from tests.benchmarks.engines import dynoxide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,16 +21,6 @@ class Benchmark:
     what: str
     measure: Callable[[Sizes], dict[str, Any]]
     headline: Callable[[dict[str, Any]], str]
-
-
-def _cpu(sizes: Sizes) -> dict[str, Any]:
-    with dynoxide() as endpoint:
-        return _rounded(cpu.measure(endpoint, sizes.cpu_jobs))
-
-
-def _cpu_headline(figures: dict[str, Any]) -> str:
-    ours, floor = figures["cpu_ms"], figures["floor_cpu_ms"]
-    return f"{ours:.3g} ms of CPU a job, the raw calls alone {floor:.3g} ms: {figures['cpu_ratio']:.3g} times"
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, Any]:
@@ -57,7 +46,7 @@ CATALOGUE: tuple[Benchmark, ...] = (
     Benchmark("lives", "units, requests and CPU of a job's life", lives.measure, lives.headline),
     Benchmark("polls", "a poll beside more and more finished jobs", polls.measure, polls.headline),
     Benchmark("imports", "imports, which are cold starts", _imports, _imports_headline),
-    Benchmark("cpu", "CPU of a job against raw calls", _cpu, _cpu_headline),
+    Benchmark("cpu", "CPU of a job against raw calls", cpu.measure, cpu.headline),
     Benchmark("throughput", "one process against raw calls", throughput.measure, throughput.headline),
     Benchmark("burst", "a burst of 1,000 jobs against raw calls", burst.measure, burst.headline),
     Benchmark("lateness", "punctuality of the deployed stacks", lateness.measure, lateness.headline),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +15,10 @@ from leasehold.local import servers
 from tests.benchmarks.counting_proxy import CountingProxy
 from tests.benchmarks.engines import CREDENTIALS, ROOT
 from tests.benchmarks.side_by_side import leasehold_side
+from tests.benchmarks.side_by_side.side import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tests.benchmarks.sizes import Sizes
 
@@ -28,7 +26,6 @@ THREADS = 8
 _WARM_UP = 20
 # Seconds: for the last task's end to be written, and to see what a worker asks for while there is nothing to do.
 _TO_REST, _IDLE = 0.3, 5
-_PATIENCE_SECONDS = 90
 _CELERY_PYTHON = ROOT / ".venv-celery/bin/python"
 _SIDES = ROOT / "tests/benchmarks/side_by_side"
 DIFFERENCES = (
@@ -39,64 +36,28 @@ DIFFERENCES = (
 )
 
 
-@dataclass(frozen=True)
-class Side:
-    """A worker, and a program that sends tasks and prints when it began."""
-
-    worker: Sequence[str]
-    sender: Sequence[str]
-    environment: dict[str, str]
-    folder: Path
-    done: Path
-
-    def send(self, count: int) -> float:
-        command = [*self.sender, str(count)]
-        sent = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120, check=False
-        )
-        if sent.returncode:
-            raise RuntimeError(f"{' '.join(command[-2:])} failed:\n{sent.stderr[-2000:]}")
-        return float(sent.stdout)
-
-    @contextmanager
-    def working(self) -> Iterator[subprocess.Popen[str]]:
-        log = self.done.with_suffix(".log")
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                self.worker, cwd=self.folder, env=self.environment, stdout=output, stderr=output, text=True
-            )
-            try:
-                yield process
-            finally:
-                process.terminate()
-                try:
-                    process.wait(20)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-
-    def wait_for(self, count: int, process: subprocess.Popen[str]) -> list[float]:
-        """When each of so many tasks was done."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while len(lines := self.done.read_text().splitlines()) < count:
-            if process.poll() is not None or time.monotonic() > deadline:
-                said = self.done.with_suffix(".log").read_text()[-2000:]
-                raise RuntimeError(f"{len(lines)} of {count} tasks were done within {_PATIENCE_SECONDS} s:\n{said}")
-            time.sleep(0.02)
-        return [float(line) for line in lines]
-
-
 def measure(sizes: Sizes) -> dict[str, Any]:
-    figures: dict[str, Any] = {"tasks": sizes.tasks, "threads": THREADS, "differences": list(DIFFERENCES)}
+    """The median round of each side; they take turns in going first."""
+    taken: dict[str, list[dict[str, Any]]] = {"leasehold": [], "celery": []}
     with (
         servers.ministack(root=ROOT) as aws,
         CountingProxy(aws.endpoint) as proxy,
         tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder,
     ):
         leasehold_side.prepare(aws.endpoint)
-        figures["leasehold"] = _run(_leasehold(proxy.endpoint, Path(folder)), proxy, sizes.tasks)
-        figures["celery"] = _run(_celery(aws.endpoint, proxy.endpoint, Path(folder)), proxy, sizes.tasks)
-    return figures
+        for number in range(max(2, sizes.rounds - 2)):
+            sides = {
+                "leasehold": _leasehold(proxy.endpoint, Path(folder)),
+                "celery": _celery(aws.endpoint, proxy.endpoint, Path(folder), f"celery-bench-{number}"),
+            }
+            for name in reversed(sides) if number % 2 else sides:
+                taken[name].append(_round(sides[name], proxy, sizes.tasks, idle_seconds=0 if number else _IDLE))
+    return {
+        "tasks": sizes.tasks,
+        "threads": THREADS,
+        "differences": list(DIFFERENCES),
+        **{name: _figures(rounds, sizes.tasks) for name, rounds in taken.items()},
+    }
 
 
 def headline(figures: dict[str, Any]) -> str:
@@ -107,26 +68,30 @@ def headline(figures: dict[str, Any]) -> str:
     return ", ".join(map(said, ("leasehold", "celery")))
 
 
-def _run(side: Side, proxy: CountingProxy, tasks: int) -> dict[str, Any]:
-    side.done.touch()
-    with side.working() as process:
-        side.send(_WARM_UP)
-        side.wait_for(_WARM_UP, process)
+def _round(side: Side, proxy: CountingProxy, tasks: int, *, idle_seconds: float) -> dict[str, Any]:
+    with side.running() as running:
+        running.seconds_of(_WARM_UP)
         # What the worker still has to say about them.
         time.sleep(_TO_REST)
         proxy.take()
-        time.sleep(_IDLE)
+        time.sleep(idle_seconds)
         idle = proxy.take()
-        began = side.send(tasks)
-        ended = max(side.wait_for(_WARM_UP + tasks, process)[_WARM_UP:])
+        seconds = running.seconds_of(tasks)
         time.sleep(_TO_REST)
         counted = proxy.take()
+    return {"seconds": seconds, "requests": dict(sorted(counted.items())), "idle_requests": idle.total()}
+
+
+def _figures(rounds: Sequence[dict[str, Any]], tasks: int) -> dict[str, Any]:
+    by_seconds = sorted(rounds, key=lambda each: each["seconds"])
+    middle = by_seconds[(len(rounds) - 1) // 2]
     return {
-        "seconds": round(ended - began, 3),
-        "tasks_per_second": round(tasks / (ended - began), 1),
-        "requests_per_task": round(counted.total() / tasks, 2),
-        "requests": dict(sorted(counted.items())),
-        "idle_requests_per_second": round(idle.total() / _IDLE, 2),
+        "seconds": round(middle["seconds"], 3),
+        "seconds_of_rounds": [round(each["seconds"], 3) for each in rounds],
+        "tasks_per_second": round(tasks / middle["seconds"], 1),
+        "requests_per_task": round(sum(middle["requests"].values()) / tasks, 2),
+        "requests": middle["requests"],
+        "idle_requests_per_second": round(rounds[0]["idle_requests"] / _IDLE, 2),
     }
 
 
@@ -142,15 +107,16 @@ def _leasehold(endpoint: str, folder: Path) -> Side:
     return Side([*program, "work", str(THREADS)], [*program, "send"], _environment(endpoint, done), ROOT, done)
 
 
-def _celery(aws: str, endpoint: str, folder: Path) -> Side:
+def _celery(aws: str, endpoint: str, folder: Path, queue: str) -> Side:
+    """A queue for each round: what a worker that was stopped still asks for would take tasks of the next one."""
     if not _CELERY_PYTHON.exists():
         raise RuntimeError(f"{_CELERY_PYTHON.relative_to(ROOT)} is not there; `make bench` makes it")
     queues: Any = boto3.client("sqs", endpoint_url=aws, **CREDENTIALS)
-    queues.create_queue(QueueName="celery-bench")
-    url = f"{endpoint}/000000000000/celery-bench"
+    queues.create_queue(QueueName=queue)
+    url = f"{endpoint}/000000000000/{queue}"
     done = folder / "celery"
     python = str(_CELERY_PYTHON)
     worker = [python, "-m", "celery", "-A", "celery_tasks", "worker", "--pool", "threads", "-c", str(THREADS)]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "warning"]
     environment = _environment(endpoint, done, BENCH_QUEUE_URL=url)
-    return Side([*worker, *quiet], [python, "celery_tasks.py", "send"], environment, _SIDES, done)
+    return Side([*worker, *quiet], [python, "celery_tasks.py"], environment, _SIDES, done)

@@ -43,7 +43,7 @@ def incompressible(lives: Figures) -> BarChart:
     plain = lives["plain, one at a time, without the ended index"]
     shapes = {"typical JSON": TYPICAL, "incompressible": "incompressible"}
     return BarChart(
-        title="Write units of a plain job without the ended index, by what its payload is like",
+        title="Write units of a plain job without the ended index, if its payload compresses and if it does not",
         across="payload",
         up="write units per job",
         labels=list(SIZES),
@@ -68,7 +68,7 @@ def poll_cost(polls: Figures) -> BarChart:
 
 def lateness(figures: Figures) -> BarChart:
     return BarChart(
-        title=f"Start minus due of {figures['jobs']} scheduled jobs on the deployed stacks",
+        title=f"Start minus due of {figures['jobs']} scheduled jobs on the deployed stacks, warm",
         across="share of the jobs that were at most so late",
         up="seconds",
         labels=["half of them", "99 of 100", "all"],
@@ -98,7 +98,7 @@ def import_times(figures: Figures) -> BarChart:
 def cpu_time(figures: Figures) -> BarChart:
     return BarChart(
         title="Client CPU of a plain job's whole life",
-        across="lower is better",
+        across=f"medians: lower is better; the median of the rounds' ratios to the floor is {figures['cpu_ratio']:g}",
         up="milliseconds of CPU per job",
         labels=["Leasehold, with logs and metrics", "without", "the same calls, bare botocore"],
         series={"CPU": [figures["cpu_ms"], figures["silent_cpu_ms"], figures["floor_cpu_ms"]]},

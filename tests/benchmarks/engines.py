@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import boto3
+
 from leasehold.local import servers
 from leasehold.store.dynamodb.connection import connect
 
@@ -29,6 +31,11 @@ def dynoxide(database: Path | None = None) -> Iterator[str]:
     """The address of a DynamoDB engine; in memory unless `database` names a file."""
     with servers.dynoxide(database=database, root=ROOT) as server:
         yield server.endpoint
+
+
+def bare_client_of(endpoint: str) -> DynamoDBClient:
+    """A client as anybody opens it, with botocore's own defaults."""
+    return boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
 
 
 def client_of(endpoint: str) -> DynamoDBClient:

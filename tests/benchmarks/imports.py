@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import batched
 from pathlib import Path
 from statistics import median
 
@@ -50,17 +51,19 @@ def folders() -> dict[str, Path]:
 def measure(rounds: int) -> dict[str, float]:
     """CPU milliseconds of the bare client, and how many times that each function takes.
 
-    Each function is compared with a bare client of the same moment, so that whatever else the machine does then slows
-    both of them.
+    Each function is compared with a bare client of the same moment, which it shares with one other, so that whatever
+    else the machine does then slows all of them.
     """
     bare: list[float] = []
     ratios: dict[str, list[float]] = {name: [] for name in folders()}
     for number in range(rounds + 1):
-        for name, folder in folders().items():
-            least, taken = _timed(BARE, ROOT), _timed(OPENED, folder)
+        for pair in batched(folders().items(), 2, strict=False):
+            least = _timed(BARE, ROOT)
+            taken = {name: _timed(OPENED, folder) for name, folder in pair}
             if number:  # the first one may have had to compile
                 bare.append(least)
-                ratios[name].append(taken / least)
+                for name, milliseconds in taken.items():
+                    ratios[name].append(milliseconds / least)
     return {"bare_client_ms": median(bare)} | {name: median(each) for name, each in ratios.items()}
 
 

@@ -27,9 +27,10 @@ _A_SECOND = 10
 
 
 def measure(sizes: Sizes) -> dict[str, Any]:
+    # Larger and larger: a hundred at once on cold functions would start a hundred processes on two cores.
+    warm_ups = [5, 10, 20, sizes.deployed_burst // 2, sizes.deployed_burst]
     with deployed_stack() as stack:
-        # Larger and larger: a hundred at once on cold functions would start a hundred processes on two cores.
-        for count in (5, 10, 20, sizes.deployed_burst // 2, sizes.deployed_burst):
+        for count in warm_ups:
             _all_completed(stack, _enqueue(stack, count))
         began_at = datetime.now(UTC)
         burst = _all_completed(stack, _enqueue(stack, sizes.deployed_burst))
@@ -47,6 +48,7 @@ def measure(sizes: Sizes) -> dict[str, Any]:
         "p50_seconds": round(percentile(late, 50), 3),
         "p99_seconds": round(percentile(late, 99), 3),
         "highest_seconds": round(late[-1], 3),
+        "warm_up_bursts": warm_ups,
         "burst": {"jobs": sizes.deployed_burst, "seconds": round(seconds.total_seconds(), 3)},
         "logs": logs,
     }

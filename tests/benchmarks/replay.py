@@ -36,6 +36,7 @@ class Recording:
     """What a workload called: once to set up, and then per phase and task."""
 
     def __init__(self, client: DynamoDBClient, name: str, jobs: int) -> None:
+        self.jobs = jobs
         recorder = Recorder(client)
         workload = Workload(client, name, jobs)
         self.setup = recorder.take()

@@ -20,9 +20,13 @@ FOLDER = Path(__file__).parent / "results"
 LATEST = FOLDER / "latest.json"
 
 
-def keep(results: Mapping[str, Any], verdicts: Sequence[Verdict], sizes: Sizes, folder: Path = FOLDER) -> None:
+def keep(
+    results: Mapping[str, Any], verdicts: Sequence[Verdict], sizes: Sizes, *, seconds: float, folder: Path = FOLDER
+) -> None:
+    """`seconds` is how long the whole run took."""
     document = {
         **circumstances(),
+        "seconds": round(seconds, 1),
         # A bound on 1,000 jobs means nothing of a run that had 60: whoever reads the figures must see it.
         "sizes": asdict(sizes),
         "benchmarks": dict(results),

@@ -12,7 +12,6 @@ class Sizes:
     jobs_of_a_life: int = 20
     rounds: int = 5
     jobs_of_a_round: int = 200
-    cpu_jobs: int = 300
     import_rounds: int = 9
     finished: tuple[int, ...] = (0, 1_000, 10_000, 100_000)
     scheduled: int = 200
@@ -26,7 +25,6 @@ SMALL = Sizes(
     jobs_of_a_life=3,
     rounds=2,
     jobs_of_a_round=20,
-    cpu_jobs=30,
     import_rounds=2,
     finished=(0, 1_000),
     scheduled=20,

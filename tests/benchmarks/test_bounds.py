@@ -101,7 +101,7 @@ def test_one_that_breaks_does_not_keep_the_others_from_running() -> None:
 def test_a_part_of_a_run_is_shown_and_not_kept(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "keep", lambda *_: pytest.fail("only a whole run is kept"))
+    monkeypatch.setattr(command, "keep", lambda *_, **__: pytest.fail("only a whole run is kept"))
 
     _, said = run([benchmark("lateness", {"p99_seconds": 0.5})], capsys)
 

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.domain.payload import encode_payload
+from leasehold.domain.payload_form import compact
+from tests.benchmarks import celery
 from tests.benchmarks.counting_proxy import CountingProxy, operation_of
 from tests.benchmarks.engines import client_of
 from tests.benchmarks.lateness import percentile
 from tests.benchmarks.lived import Kind, Life
-from tests.benchmarks.payloads import SHAPES, SIZES, payload
+from tests.benchmarks.payloads import INCOMPRESSIBLE, SHAPES, SIZES, TYPICAL, packed_as, payload
 from tests.benchmarks.replay import Floor, Recorder, Recording
 from tests.benchmarks.storage import stored_bytes
-from tests.benchmarks.workload import PHASES, Workload
+from tests.benchmarks.workload import PHASES, Workload, telemetry_to_nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +95,15 @@ def test_a_payload_has_the_size_that_it_is_named_by_and_is_the_same_every_time(s
     )
 
 
+@pytest.mark.parametrize("size", ["1 KB", "4 KB", "16 KB"])
+def test_what_is_incompressible_is_kept_as_the_text_that_it_is(size: str) -> None:
+    text = encode_payload(payload(size, INCOMPRESSIBLE))
+    with packed_as(INCOMPRESSIBLE):
+        assert compact(text) == text
+    with packed_as(TYPICAL):
+        assert len(compact(text)) < len(text)
+
+
 @pytest.mark.dynoxide
 def test_the_floor_makes_exactly_the_calls_that_the_workload_made(dynoxide_endpoint: str) -> None:
     recording = Recording(client_of(dynoxide_endpoint), "floor-a", jobs=3)
@@ -131,6 +143,32 @@ def test_a_workload_that_was_not_polled_has_nothing_to_handle_and_says_so(dynoxi
 
 
 @pytest.mark.dynoxide
+def test_what_a_workload_logs_and_measures_goes_nowhere_time_and_again(
+    dynoxide_endpoint: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(2):
+        with telemetry_to_nowhere() as telemetry:
+            workload = Workload(client_of(dynoxide_endpoint), f"quiet-{number}", 2, telemetry)
+            for phase in PHASES:
+                workload.run(phase, threads=2)
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_of_the_rounds_beside_celery_the_median_one_counts() -> None:
+    rounds = [
+        {"seconds": seconds, "requests": {"SendMessage": requests}, "idle_requests": idle}
+        for seconds, requests, idle in ((9.0, 30, 5), (2.0, 10, 0), (5.0, 20, 0))
+    ]
+
+    figures = celery._figures(rounds, tasks=10)
+
+    assert (figures["seconds"], figures["tasks_per_second"], figures["requests_per_task"]) == (5, 2, 2)
+    assert figures["seconds_of_rounds"] == [9, 2, 5]
+    assert figures["idle_requests_per_second"] == 1
+
+
+@pytest.mark.dynoxide
 @pytest.mark.parametrize("kind", [Kind(), Kind(fails_once=True), Kind(group="sequential"), Kind(group="parallel")])
 def test_a_life_is_lived_to_its_end_and_metered_by_phase(kind: Kind, dynoxide_endpoint: str) -> None:
     client = client_of(dynoxide_endpoint)
@@ -161,6 +199,7 @@ def _renamed(recording: Recording, name: str, other: str) -> Recording:
                 return value
 
     copied = Recording.__new__(Recording)
+    copied.jobs = recording.jobs
     copied.setup = renamed(recording.setup)
     copied.phases = renamed(recording.phases)
     return copied

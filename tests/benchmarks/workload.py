@@ -1,29 +1,71 @@
-"""Plain jobs in three phases: enqueue them, poll until nothing is due, handle what was handed over."""
+"""Plain jobs in three phases: enqueue them, poll until nothing is due, handle what was handed over.
+
+What is deployed does it: the poller, and for every hand-over a worker of its own, whose handler has a pydantic model,
+with the logs and metrics of Powertools if they are given. Only time stands still between the phases, so that no lease
+and no cache depends on how fast the machine is.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold import JobType
-from leasehold.engine.execute import Execution, Executor
-from leasehold.engine.poll import Poller
-from tests.real_queue import Inbox, RealQueue
+from pydantic import BaseModel
+
+from leasehold import BaseJobHandler, JobType, Poller, Queue, Registry, Worker
+from leasehold.aws.telemetry import PowertoolsTelemetry
+from leasehold.client.operator import Operator
+from leasehold.domain.handover import Handover
+from leasehold.engine.execute import Execution
+from leasehold.engine.parts import Parts
+from leasehold.engine.telemetry import Silence
+from leasehold.store.dynamodb.creation import create_tables
+from leasehold.store.dynamodb.table import DynamoTable, TableNames
+from leasehold.store.store import Store
+from leasehold.testing import FakeClock
+from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
     from leasehold.domain.payload import Json
 
 ENQUEUE, POLL, HANDLE = PHASES = ("enqueue", "poll", "handle")
 JOB_TYPE = "send_order_receipt"
-PAYLOAD: dict[str, Json] = {"order_id": "o-20260101-000417", "note": "thank you"}
+PAYLOAD: dict[str, Json] = {"order_id": "o-20260101-000417", "note": "x" * 150}
+
+
+class Receipt(BaseModel):
+    order_id: str
+    note: str
+
+
+class SendOrderReceipt(BaseJobHandler):
+    @classmethod
+    def payload_model(cls) -> type[Receipt]:
+        return Receipt
+
+    def handle(self, payload: Receipt) -> dict[str, str]:
+        return {"sent": payload.order_id}
+
+
+@contextmanager
+def telemetry_to_nowhere() -> Iterator[PowertoolsTelemetry]:
+    """Logs and metrics are made as deployed, and written to nowhere."""
+    # Metrics are printed, as Lambda wants them.
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        # A service of its own: Powertools keeps the stream that a service was first given.
+        yield PowertoolsTelemetry(f"bench-{uuid.uuid4().hex[:8]}", stream=nowhere)
 
 
 @dataclass
@@ -33,21 +75,29 @@ class Workload:
     client: DynamoDBClient
     name: str
     jobs: int
-    payload: dict[str, Json] = field(default_factory=lambda: PAYLOAD)
+    telemetry: PowertoolsTelemetry | None = None
 
     def __post_init__(self) -> None:
-        self._deployed = RealQueue(self.client, [JobType(name=JOB_TYPE)], name=self.name)
-        self._inbox = Inbox()
-        self._poller = Poller(self._deployed.process(), self._inbox, worker_id="poller-4f1c9a27")
-        self._executor = Executor(self._deployed.process(), worker_id="handler-9d02b6e1")
+        names = TableNames(jobs=f"{self.name}-jobs", dead_letters=f"{self.name}-dead-letters")
+        create_tables(self.client, names)
+        self._clock, self._inbox = FakeClock(), Inbox()
+
+        def process() -> Parts:
+            store = Store(DynamoTable(self.client, names))
+            return Parts(store=store, clock=self._clock, telemetry=self.telemetry or Silence())
+
+        Operator(process()).publish(Registry(types={JOB_TYPE: JobType(name=JOB_TYPE)}, ended_index=True))
+        self._queue = Queue(process())
+        self._poller = Poller(process(), self._inbox, worker_id="poller-4f1c9a27")
+        self._handler = process()
 
     def tasks(self, phase: str) -> Iterator[Callable[[], object]]:
         match phase:
             case "enqueue":
-                yield from [self._enqueue] * self.jobs
+                yield from [partial(self._queue.enqueue, JOB_TYPE, PAYLOAD)] * self.jobs
             case "poll":
-                self._deployed.clock.advance(timedelta(seconds=1))
-                yield self._poller.poll
+                self._clock.advance(timedelta(seconds=1))
+                yield self._poll
             case "handle":
                 if len(self._inbox.handovers) != self.jobs:
                     raise AssertionError(f"{len(self._inbox.handovers)} of {self.jobs} jobs were handed over")
@@ -58,13 +108,22 @@ class Workload:
     def run(self, phase: str, *, threads: int = 1) -> None:
         run_all(list(self.tasks(phase)), threads=threads)
 
-    def _enqueue(self) -> None:
-        self._deployed.queue.enqueue(JOB_TYPE, self.payload)
+    def _poll(self) -> None:
+        self._poller.poll()
+        self._flush()
 
     def _handle(self, handover: Handover) -> None:
-        execution = self._executor.execute(handover, lambda _attempt: None)
+        """As a Lambda function does, which has a main thread: elsewhere a time limit would need one thread more."""
+        is_main = threading.current_thread() is threading.main_thread()
+        worker = Worker(self._handler, {JOB_TYPE: SendOrderReceipt}, worker_id="9d02b6e1", limit_time=is_main)
+        execution = worker.run(Handover.from_event(handover.to_event()))
         if execution is not Execution.COMPLETED:
             raise AssertionError(f"a job ended as {execution}: what is measured must complete")
+        self._flush()
+
+    def _flush(self) -> None:
+        if self.telemetry is not None:
+            self.telemetry.flush()
 
 
 def run_all(tasks: Sequence[Callable[[], object]], *, threads: int) -> None:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from tests.contract.world import World
 
 pytestmark = on_real_tables
+NO_ITEMS: list[Any] = [
+    {"Put": {"TableName": "orders", "Item": {"order_id": "o1"}}},
+    {"Put": {"TableName": "orders"}},
+    {"Insert": {"TableName": "orders", "Item": {"order_id": {"S": "o1"}}}},
+    {"Put": {"TableName": 7, "Item": {"order_id": {"S": "o1"}}}},
+    "Put",
+]
 
 
 class Orders:
@@ -151,3 +158,19 @@ def test_a_zombie_cannot_commit_its_own_writes_after_the_reap(world: World, orde
     assert world.work() == ["lease_lost"]
     assert not orders.has("o1")
     assert world.status(job_id) is JobStatus.FAILED
+
+
+@pytest.mark.parametrize("item", NO_ITEMS, ids=["no type", "no item", "no such action", "no name", "no mapping"])
+def test_what_could_not_even_be_sent_fails_at_once_with_the_reason_and_is_not_tried_again(
+    world: World, item: Any
+) -> None:
+    job_id = world.queue.enqueue("report").job_id
+    world.script.then(lambda context: context.transact_complete([item]))
+    began = world.clock.now()
+
+    assert world.work() == ["dead_letter"]
+
+    letter = world.operator.dead_letter(job_id)
+    assert letter.error_code == "invalid_option"
+    assert "these are no items of TransactWriteItems" in letter.failure_reason
+    assert world.clock.now() == began

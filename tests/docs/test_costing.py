@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aws_cdk.assertions import Template
 
-from docs.costing import page, prices
+from docs.costing import measured_page, page, prices
 from docs.costing.bill import MINUTES, SECONDS, Line, System
 from docs.costing.figures import ASSUMED, Assumptions, Measured
 from docs.costing.prices import Price
@@ -164,7 +164,19 @@ def test_the_metrics_that_are_assumed_are_those_of_a_job_type_that_has_seen_all_
 def test_every_assumption_that_a_bill_uses_is_said_on_the_page() -> None:
     said = set(re.findall(r"\{(\w+)", " ".join(ASSUMED.values())))
 
-    assert said | {"naive_item_bytes"} == {each.name for each in fields(Assumptions)}
+    assert said == {each.name for each in fields(Assumptions)}
+
+
+def test_a_resident_looks_at_every_lane_all_month_and_a_little_longer() -> None:
+    later = SYSTEMS["Leasehold, jobs for later"]
+    looks = line(later, "read units", 1).quantity - line(LEASEHOLD, "read units", 1).quantity
+
+    assert looks == pytest.approx(SECONDS * 65 / 60 * 2 * 4 * 0.5)
+
+
+def test_a_price_has_the_article_of_what_it_is_for() -> None:
+    assert PRICES["alarm"].written() == "$0.10 an alarm"
+    assert PRICES["metric"].written() == "$0.30 a metric"
 
 
 def test_every_price_says_where_it_was_read() -> None:
@@ -181,3 +193,30 @@ def test_every_price_is_on_some_bill() -> None:
     used = {each.price.name for system in SYSTEMS.values() for each in system.lines(1)}
 
     assert used == set(PRICES.prices)
+
+
+def test_every_improvement_stands_beside_what_it_was_before() -> None:
+    made = measured_page.parts(page_results())["improved"]
+    rows = [line.strip("| ").split(" | ") for line in made.splitlines()[2:]]
+
+    assert [(what, before) for what, before, _ in rows] == [(what, old) for what, old, _, _ in measured_page.IMPROVED]
+    for _, before, now in rows:
+        assert float(now.split()[0]) < float(before.split()[0])
+
+
+def test_how_long_the_run_took_is_said_if_it_is_known() -> None:
+    known = page_results() | {"seconds": 492.3}
+
+    assert "All of it took 8.2 minutes." in measured_page.parts(known)["circumstances"]
+
+
+def test_a_benchmark_that_failed_is_said_to_have_failed() -> None:
+    kept = page_results()
+    failed = {name: {"error": "no engine"} for name in ("cpu", "lateness", "celery", "imports")}
+
+    made = measured_page.parts(kept | {"benchmarks": kept["benchmarks"] | failed})
+
+    assert "no engine" in made["ratio"]
+    assert "no engine" in made["deployed"]
+    assert "no engine" in made["celery"]
+    assert "| 1.68 x | not measured |" in made["improved"]

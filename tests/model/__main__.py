@@ -63,7 +63,7 @@ def _check_all(folder: Path) -> int:
         return 1
     kept.save(found)
     kept.PAGE.write_text(kept.filled(kept.PAGE.read_text(), found))
-    print(f"==> nothing is broken, and every guard is needed or implied; wrote {kept.PAGE.name}, see there")
+    print(f"==> nothing is broken, and every guard is needed or implied; see {kept.PAGE.name}; next: make docs")
     return 0
 
 

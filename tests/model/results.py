@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from docs import filling
 from tests.model.redundant import REDUNDANT
 from tests.model.spin import HERE, PROPERTIES, SOURCES, Size
 
@@ -54,14 +55,7 @@ def filled(page: str, results: dict[str, Any]) -> str:
         "counterexamples": counterexamples(results),
         "redundant": redundant(results),
     }
-    for name, text in parts.items():
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE.name} has no place for {name}: put {begin} and {end} where it belongs")
-        page = f"{before}{begin}\n{text}\n{end}{after}"
-    return page
+    return filling.filled(page, parts, PAGE.name)
 
 
 def properties() -> str:

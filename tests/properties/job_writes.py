@@ -76,8 +76,8 @@ def _seen(draw: st.DrawFn, step: Transition, stored: Record) -> dict[str, object
     """Mostly what is stored; now and then what was, or never was."""
     seen: dict[str, object] = {}
     for name in sorted(_names(step.guards)):
-        if name == "now":
-            seen[name] = draw(st.sampled_from(MOMENTS), label="now")
+        if name in {"now", "until"}:
+            seen[name] = draw(st.sampled_from(MOMENTS), label=name)
         elif draw(st.integers(0, 7), label=f"knows {name}") > 0 and name in stored:
             seen[name] = stored[name]
         else:

@@ -58,7 +58,7 @@ def _many(start: int, count: int, jobs: int) -> int:
     print(f"never hit: {', '.join(missed) or 'nothing of what can be hit'}")
     is_whole = start == 0 and count >= _ENOUGH
     if is_whole:
-        print(f"all figures: {write_json(coverage, count, failed)}")
+        print(f"all figures: {write_json(coverage, count, failed)}; for the pages: make docs")
     if failed:
         print("\n" + told(simulate(failed[0])))
         print(f"broken seeds: {', '.join(map(str, failed[:20]))}; next: {replay(failed[0])}")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = timedelta(seconds=8)
 WEBHOOKS = "webhooks"
+# One for the jobs of all types that need it.
+PRESS = "press"
 _PAUSE = timedelta(seconds=10)
 _BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=_PAUSE, longest_pause=2 * _PAUSE)
 
@@ -45,6 +47,8 @@ TYPES = {
         _type("keyed", concurrency_per_key=1),
         _type("double", concurrency=2, concurrency_per_key=1),
         _type("rated", rate=Rate(1, timedelta(seconds=15))),
+        _type("paced", rate_per_key=Rate(1, timedelta(seconds=15)), resources=(PRESS,)),
+        _type("sharing", resources=(PRESS,)),
         _type("skipping", concurrency=1, on_full=OnFull.SKIP),
         _type("refusing", concurrency=1, on_full=OnFull.CANCEL_NEW),
         _type("beating", lease=timedelta(seconds=15), heartbeat=True, timeout=timedelta(seconds=25)),
@@ -59,6 +63,7 @@ def registry_of(plan: Plan) -> Registry:
         types={**types, "plain": TYPES["plain"], DELIVERY: delivery_type(WEBHOOKS)},
         shards=plan.shards,
         concurrency=plan.concurrency,
+        resources={PRESS: 1},
     )
 
 

@@ -6,11 +6,13 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from leasehold.domain.ids import JobId, key_of
 from tests.simulation.invariants.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.simulation.mirror import Record
     from tests.simulation.process import Process
     from tests.simulation.world import World
 
@@ -20,32 +22,43 @@ class Floor:
         self._world = world
         self.runs: Counter[str] = Counter()
         self._at_work: dict[str, list[str]] = {}
-        self._of_type: Counter[str] = Counter()
 
     @contextmanager
-    def running(self, job_id: str, job_type: str, process: Process) -> Iterator[None]:
+    def running(self, job_id: str, process: Process) -> Iterator[None]:
         self.runs[job_id] += 1
         at_work = self._at_work.setdefault(job_id, [])
         name = str(process.invocation)
         at_work.append(name)
-        self._of_type[job_type] += 1
-        self._look(job_id, job_type)
+        # Promised as long as clocks are near and no process outlives its time.
+        if self._world.plan.is_within_tolerance:
+            self._check_alone(job_id)
+            self._check_limits(self._record(job_id))
         try:
             yield
         finally:
             at_work.remove(name)
-            self._of_type[job_type] -= 1
+            if not at_work:
+                del self._at_work[job_id]
 
-    def _look(self, job_id: str, job_type: str) -> None:
-        """Promised as long as clocks are near and no process outlives its time; not where a beat may be missed."""
-        world = self._world
-        settings = world.types_ever.get(job_type)
-        if not world.plan.is_within_tolerance or settings is None or settings.heartbeat:
-            return
-        at_work = self._at_work[job_id]
-        if len(at_work) > 1:
-            world.watch.blame(Violation("handlers of a job never overlap", f"{job_id[-6:]}: {', '.join(at_work)}"))
-        limit = world.most_seats(job_type)
-        if limit is not None and self._of_type[job_type] > limit:
-            told = f"{self._of_type[job_type]} of {job_type} at once, {limit} allowed"
-            world.watch.blame(Violation("limits are never exceeded", told))
+    def _check_alone(self, job_id: str) -> None:
+        """Not promised where a beat may be missed."""
+        at_work, settings = self._at_work[job_id], self._world.limits.types[self._record(job_id)["job_type"]]
+        if len(at_work) > 1 and not settings.heartbeat:
+            told = f"{job_id[-6:]}: {', '.join(at_work)}"
+            self._world.watch.blame(Violation("handlers of a job never overlap", told))
+
+    def _check_limits(self, job: Record) -> None:
+        """As many handlers as a limit allows: of all, of a type, of a key, of a resource."""
+        limits, busy = self._world.limits, Counter[str]()
+        for job_id, at_work in self._at_work.items():
+            other = self._record(job_id)
+            # A handler that completed its job by a transaction of its own has given its seats back, and may go on.
+            if other["status"] != "completed":
+                busy.update(dict.fromkeys(limits.shared_by(other), len(at_work)))
+        for scope in limits.shared_by(job):
+            if busy[scope] > limits.most(scope):
+                told = f"{busy[scope]} of {scope} run at once, {limits.most(scope)} may"
+                self._world.watch.blame(Violation("limits are never exceeded", told))
+
+    def _record(self, job_id: str) -> Record:
+        return self._world.watch.mirror.jobs[key_of(JobId(job_id))]

@@ -32,7 +32,7 @@ class Functions:
     def start(self, function: str, event: dict[str, Any], delay: float) -> None:
         invoke = self._world.fleet.invoke
         if function == POLLER:
-            invoke(POLLER, "poller", lambda p, i: self._poll(p, i, event), timeout=POLLERS_TIME, delay=delay, makes=9)
+            invoke(POLLER, "poller", lambda p, i: self._poll(p, i, event), timeout=POLLERS_TIME, delay=delay)
         elif function == "reporter":
             invoke("reporter", "reporter", lambda p, _: self._report(p, event), timeout=20.0, delay=delay)
         elif function == "trigger":

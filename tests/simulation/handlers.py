@@ -51,7 +51,7 @@ class WorkHandler(BaseJobHandler):
 
     def handle(self, payload: Work, context: JobContext) -> Json:
         process = current_process()
-        with process.world.floor.running(context.job_id, context.job_type, process):
+        with process.world.floor.running(context.job_id, process):
             return _behave(payload, context, process)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
 from tests.simulation.coverage import Coverage
 from tests.simulation.report import RESULTS
 from tests.simulation.simulation import simulate
+from tests.simulation.workers import pool
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Outcome
@@ -34,9 +34,9 @@ def simulate_some(start: int, count: int) -> tuple[Coverage, list[int], float]:
 def simulate_many(start: int, count: int, jobs: int) -> tuple[Coverage, list[int], float]:
     coverage, failed, longest, done = Coverage(), [], 0.0, 0
     began = time.monotonic()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with pool(jobs) as workers:
         chunks = [
-            pool.submit(simulate_some, first, min(_CHUNK, start + count - first))
+            workers.submit(simulate_some, first, min(_CHUNK, start + count - first))
             for first in range(start, start + count, _CHUNK)
         ]
         for chunk in as_completed(chunks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ class Mirror:
         self.letters: dict[str, Record] = {}
         self.others: dict[str, Record] = {}
         self.jobs: dict[Key, Record] = {}
+        # How often each item has changed.
+        self.changes: Counter[Key] = Counter()
         # What has not come to rest: jobs that have not ended or owe something, and groups that have not ended.
         self.restless: set[Key] = set()
 
@@ -54,6 +57,7 @@ class Mirror:
         key = ((new or old)["PK"]["S"], (new or old)["SK"]["S"])
         before = self.items.get(key)
         self._put(self.items, key, after)
+        self.changes[key] += 1
         if is_job(key):
             self._put(self.jobs, key, after)
             has_ended = after is None or after["status"] in ENDED

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ConnectionClosedError
 
+from tests.simulation.calls import Call, asked_of, refused_of
 from tests.simulation.dynamodb.refusal import Refusal
 from tests.simulation.faults import KILLS, Fault, possible_at
 from tests.simulation.kernel import Killed
@@ -81,6 +82,8 @@ class Network:
             self._refuse(fault, operation, request, task, invocation)
         if fault in {Fault.ECHO, Fault.KILL_ECHO}:
             self._send_late(task, invocation, operation, request)
+        if fault is Fault.CONFLICT:
+            return self._apply_but_one(task, invocation, operation, request)
         answer = self.apply(task, invocation, operation, request)
         if fault in KILLS:
             process.die()
@@ -99,11 +102,13 @@ class Network:
                 raise Refusal("ProvisionedThroughputExceededException", "injected")
             case Fault.SERVER_ERROR:
                 raise Refusal("InternalServerError", "injected")
+            case Fault.CONFLICT if operation == "BatchExecuteStatement":
+                return  # each of its statements has an answer of its own
             case Fault.CONFLICT:
                 self._conflict(operation, request)
             case Fault.LOST_RESPONSE:
                 with suppress(Refusal):
-                    self.apply(task, invocation, operation, request)
+                    self.apply(task, invocation, operation, request, suffix="~unheard")
                 raise ConnectionClosedError(endpoint_url=_ADDRESS)
             case _:
                 raise ConnectionClosedError(endpoint_url=_ADDRESS)
@@ -113,8 +118,21 @@ class Network:
             others = len(request["TransactItems"]) - 1
             reasons = [{"Code": "TransactionConflict"}, *({"Code": "None"} for _ in range(others))]
             raise Refusal("TransactionCanceledException", "injected", CancellationReasons=reasons)
-        if operation != "BatchExecuteStatement":
-            raise Refusal("TransactionConflictException", "injected")
+        raise Refusal("TransactionConflictException", "injected")
+
+    def _apply_but_one(
+        self, task: Task, invocation: Invocation, operation: str, request: dict[str, Any]
+    ) -> dict[str, Any]:
+        """One statement of a batch meets a conflict, the others go through."""
+        statements = list(request["Statements"])
+        unlucky = self._chance.randrange(len(statements))
+        del statements[unlucky]
+        responses = []
+        if statements:
+            others = {**request, "Statements": statements}
+            responses = list(self.apply(task, invocation, operation, others)["Responses"])
+        responses.insert(unlucky, {"Error": {"Code": "TransactionConflict", "Message": "injected"}})
+        return {"Responses": responses}
 
     def _send_late(self, task: Task, invocation: Invocation, operation: str, request: dict[str, Any]) -> None:
         """A call that arrives when its process is dead, or has gone on."""
@@ -129,19 +147,40 @@ class Network:
         self, task: Task, invocation: Invocation, operation: str, request: dict[str, Any], *, suffix: str = ""
     ) -> dict[str, Any]:
         """What DynamoDB makes of it; looked at before anybody else goes on."""
-        outcome, units = "ok", self._database.units.write_units
+        before = self._database.units.write_units
         try:
             answer = self._database.call(operation, request)
         except Refusal as refusal:
-            outcome = refusal.code.removesuffix("Exception")
+            self._look(f"{task.name}{suffix}", invocation, operation, request, before, refusal=refusal)
             raise
-        finally:
-            cost = self._database.units.write_units - units
-            seen = self._watch.after_call(invocation, operation, cost, asked=len(request.get("Statements", ())))
-            self._trace.note(f"{task.name}{suffix}", f"{operation} {described(operation, request)}: {outcome} {seen}")
+        self._look(f"{task.name}{suffix}", invocation, operation, request, before, answer=answer)
         if operation in {"GetItem", "BatchGetItem"}:
             _remember(answer, invocation)
         return answer
+
+    def _look(
+        self,
+        who: str,
+        invocation: Invocation,
+        operation: str,
+        request: dict[str, Any],
+        units_before: float,
+        *,
+        answer: dict[str, Any] | None = None,
+        refusal: Refusal | None = None,
+    ) -> None:
+        asked = asked_of(operation, request, self._database)
+        call = Call(
+            operation=operation,
+            units=self._database.units.write_units - units_before,
+            asked=asked,
+            refused=refused_of(asked, answer or {}, refusal),
+            # A suffix says that the answer goes nowhere.
+            is_heard="~" not in who,
+        )
+        seen = self._watch.after_call(invocation, call)
+        outcome = refusal.code.removesuffix("Exception") if refusal else "ok"
+        self._trace.note(who, f"{operation} {described(operation, request)}: {outcome} {seen}")
 
 
 def _remember(answer: dict[str, Any], invocation: Invocation) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.engine.purge import purge
 from tests.simulation.deployments import redeployed
+from tests.simulation.invariants.ending import OWN_REASON
 from tests.simulation.network import DEPLOYMENT
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class OperatorAtWork:
         act, makes = CHORES[chore]
         self._world.coverage.deeds[chore] += 1
         self._world.reasons += 1
-        reason = f"reason {self._world.reasons}"
+        reason = f"{OWN_REASON}{self._world.reasons}"
 
         def body(process: Process, _: object) -> None:
             if act(self, process, reason) is not False:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ def write_json(coverage: Coverage, seeds: int, failures: list[int]) -> Path:
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "coverage.json"
     document = {
+        "commit": _commit(),
         "seeds": seeds,
         "failures": failures,
         "calls": dict(sorted(coverage.calls.items())),
@@ -48,6 +50,16 @@ def write_json(coverage: Coverage, seeds: int, failures: list[int]) -> Path:
     }
     path.write_text(json.dumps(document, indent=1) + "\n")
     return path
+
+
+def _commit() -> str:
+    """Which code the figures are about; a copy without its history has them too."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def _short(operation: str) -> str:

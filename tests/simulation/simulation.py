@@ -63,7 +63,6 @@ class Simulation:
 
     def begin(self) -> None:
         world, chance = self.world, self.world.chance
-        world.expect(world.registry)
         self._do(DEPLOYMENT, lambda process: world.deploy(world.registry, process))
         world.kernel.run(lambda: not world.fleet.running, deadline=10.0)
         producers = [Producer(world) for _ in range(world.plan.producers)]
@@ -144,7 +143,7 @@ class Simulation:
             process.operator.resume(reason="healed")
             final = registry_of(world.plan)
             shards = max(final.shards, world.registry.shards)
-            world.deploy(type(final)(types=final.types, shards=shards, concurrency=final.concurrency), process)
+            world.deploy(replace(final, shards=shards), process)
             for job_type in final.types:
                 process.operator.unpause(job_type, reason="healed")
             for schedule in process.queue.schedules.list():

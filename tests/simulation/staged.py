@@ -51,7 +51,6 @@ class Staged(Simulation):
 
     def begin(self) -> None:
         world, before = self.world, self._stage.before
-        world.expect(world.registry)
         self._do(DEPLOYMENT, lambda process: world.deploy(world.registry, process))
         world.kernel.run(lambda: not world.fleet.running, deadline=_AT)
         if before is not None:

@@ -16,7 +16,6 @@ class Streams:
         self._wakes: list[Any] = []
         self._letters: list[Any] = []
         self._sequence = 0
-        self.is_quiet = True
 
     def note(self, table: str, old: Any, new: Any) -> None:
         """A change was made. Filters let through what the deployed ones let through."""

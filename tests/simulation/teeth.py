@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from tests.simulation.crafted import is_missed
@@ -18,6 +16,7 @@ from tests.simulation.implied import IMPLIED
 from tests.simulation.scenes import SCENES, TOGETHER
 from tests.simulation.simulation import simulate
 from tests.simulation.staged import Stage, Staged, busy, edited, paused, rescheduled
+from tests.simulation.workers import pool
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Outcome
@@ -87,8 +86,8 @@ def main() -> int:
         print(f"no scene and no reason for: {', '.join(map(str, unexplained()))}; see tests/simulation/scenes.py")
         return 1
     toothless = 0
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        for found in pool.map(bite, to_bite()):
+    with pool(2) as workers:
+        for found in workers.map(bite, to_bite()):
             names = f"{found.guards[0].transition}: {' + '.join(guard.name for guard in found.guards)}"
             told = found.caught or "NOT CAUGHT"
             print(f"{names:<64} {told if found.is_sound else f'UNSOUND {told}'} ({found.where})", flush=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from tests.simulation.kernel import Kernel
 
@@ -24,10 +23,6 @@ class Trace:
     @property
     def digest(self) -> str:
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
-
-    def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([*self.lines, ""]))
 
 
 def keys_of(operation: str, request: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.invariants.budget import Spending, check_cost
 from tests.simulation.invariants.dedup import DedupKeys
+from tests.simulation.invariants.insistence import Insistence
 from tests.simulation.invariants.letters import check_letter
 from tests.simulation.invariants.origins import check_insertion
 from tests.simulation.invariants.patience import check_patience
+from tests.simulation.invariants.rates import Rates
 from tests.simulation.invariants.seats import Seats
 from tests.simulation.invariants.sight import check_sight
 from tests.simulation.invariants.slots import check_slots
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.store.dynamodb.table import TableNames
+    from tests.simulation.calls import Call
     from tests.simulation.coverage import Coverage
     from tests.simulation.dynamodb.database import Change
     from tests.simulation.invocation import Invocation
+    from tests.simulation.limits import Limits
     from tests.simulation.mirror import Key, Record
 
 # Everything is looked at as a whole now and then: each change has been looked at by itself.
@@ -32,12 +36,17 @@ _WHOLE_EVERY = 60
 
 
 class Watch:
-    def __init__(self, names: TableNames, coverage: Coverage, on_record: Callable[[str, Any, Any], None]) -> None:
+    def __init__(
+        self, names: TableNames, limits: Limits, coverage: Coverage, on_record: Callable[[str, Any, Any], None]
+    ) -> None:
         self.mirror = Mirror(names)
+        self._jobs_table = names.jobs
         self.violation: Violation | None = None
         self.dedups = DedupKeys(self.mirror)
-        self.seats = Seats(self.mirror)
+        self.seats = Seats(self.mirror, limits)
+        self.rates = Rates(limits)
         self.spending = Spending()
+        self.insistence = Insistence(self.mirror)
         self._coverage = coverage
         self._on_record = on_record
         self._changes: list[Change] = []
@@ -57,24 +66,33 @@ class Watch:
                 return self.mirror.status_of((key["PK"]["S"], key["SK"]["S"])) or "absent"
         return "-"
 
-    def after_call(self, writer: Invocation, operation: str, units: float, *, asked: int) -> str:
+    def after_call(self, writer: Invocation, call: Call) -> str:
         """Look at what the call changed, and what it cost; what became of jobs, for the trace."""
         changes, self._changes = self._changes, []
-        if not changes:
+        if not call.asked:
             return ""
         seen: list[str] = []
         try:
             keys = self._look(changes, writer, seen)
-            check_cost(operation, changes, units)
-            self.spending.note(keys, changes, units, asked=asked)
-            self._writes += 1
-            if self._writes % _WHOLE_EVERY == 0:
-                self.check_whole()
+            check_cost(call, changes)
+            self._note_refused(call, writer)
+            if changes:
+                self.spending.note(keys, changes, call, writer)
+                self._writes += 1
+                if self._writes % _WHOLE_EVERY == 0:
+                    self.check_whole()
         except Violation as violation:
             self.blame(violation)
         for change in changes:
             self._on_record(change.table, change.old, change.new)
         return " ".join(seen)
+
+    def _note_refused(self, call: Call, writer: Invocation) -> None:
+        for table, key in call.refused:
+            if table == self._jobs_table and is_job(key):
+                self.spending.note_refused(key, call.asked[table, key], writer)
+                if call.is_heard:
+                    self.insistence.note_refused(key, writer)
 
     def check_whole(self) -> None:
         """What no single change shows."""
@@ -120,6 +138,7 @@ class Watch:
             touched.dead[new["job_id"]] = None
         elif new["status"] == "in_progress" != old["status"]:
             check_patience(old, writer.process.world)
+            self.rates.check_claim(new)
         if (ref := self.dedups.note(key, new)) is not None:
             touched.refs[ref] = None
         touched.seats.update(dict.fromkeys(self.seats.note(key, old, new)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from tests.simulation.floor import Floor
 from tests.simulation.functions import Functions
 from tests.simulation.handlers import WorkHandler
 from tests.simulation.kernel import Kernel, current_process
+from tests.simulation.limits import Limits
 from tests.simulation.network import Network
 from tests.simulation.streams import Streams
 from tests.simulation.trace import Trace
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from leasehold.domain.control import Registry
     from leasehold.domain.failure_report import FailureReport
-    from leasehold.domain.job_type import JobType
     from leasehold.engine.enqueue import Enqueued
     from leasehold.runtime.handler import BaseJobHandler
     from tests.simulation.plan import Plan
@@ -63,15 +62,15 @@ class World:
         self.reporter = _Reporter(self)
         self.handlers = _HANDLERS
         self.registry = registry_of(plan)
-        self.types_ever: dict[str, JobType] = dict(self.registry.types)
-        self._seats_ever: Counter[str] = Counter()
+        self.limits = Limits()
+        self.limits.expect(self.registry)
         # What was promised: jobs that were acknowledged, and what operators were told is done, by its reason.
         self.acknowledged: dict[str, None] = {}
         self.done: dict[str, str] = {}
         self.reasons = 0
         self.database = Database(lambda: self.kernel.now)
         self.streams = Streams(self)
-        self.watch = Watch(NAMES, self.coverage, self.streams.note)
+        self.watch = Watch(NAMES, self.limits, self.coverage, self.streams.note)
         self.database.on_change = self.watch.on_change
         self.network = Network(self, Random(f"network {seed}"))
         self.database.index_lag = self._lag
@@ -101,22 +100,13 @@ class World:
 
     def deploy(self, registry: Registry, process: Process) -> None:
         """Publish what is deployed, and start new containers."""
-        self.expect(registry)
+        self.limits.expect(registry)
         process.operator.publish(registry)
         self.registry = registry
         self.fleet.redeploy()
 
-    def expect(self, registry: Registry) -> None:
-        """Whoever reads the registry, before or after, keeps to one of the limits that ever were."""
-        self.types_ever.update(registry.types)
-        for name, each in registry.types.items():
-            self._seats_ever[name] = max(self._seats_ever[name], each.concurrency or 0)
-
-    def most_seats(self, job_type: str) -> int | None:
-        return self._seats_ever[job_type] or None
-
     def timeout_of(self, job_type: str) -> timedelta:
-        return self.types_ever[job_type].timeout
+        return self.limits.types[job_type].timeout
 
     def acknowledge(self, result: Enqueued) -> None:
         self.acknowledged[result.job_id] = None

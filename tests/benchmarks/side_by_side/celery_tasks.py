@@ -1,7 +1,7 @@
 """A Celery application on SQS, run by the Python of .venv-celery: it knows nothing of Leasehold.
 
-python celery_tasks.py send COUNT     send so many tasks and say when the first one was sent
-celery -A celery_tasks worker         work on them
+python celery_tasks.py           send as many tasks as each line of its input says, and say when the first one was sent
+celery -A celery_tasks worker    work on them
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def send(count: int) -> None:
     began = time.time()
     for _ in range(count):
         send_order_receipt.delay(order_id="o-20260101-000417", note="thank you")
-    print(began)
+    print(began, flush=True)
 
 
 if __name__ == "__main__":
-    send(int(sys.argv[2]))
+    for line in sys.stdin:
+        send(int(line))

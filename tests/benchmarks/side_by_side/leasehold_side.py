@@ -1,6 +1,6 @@
 """Leasehold's side of the comparison with Celery, as two programs of its own.
 
-python -m tests.benchmarks.side_by_side.leasehold_side send COUNT    enqueue so many jobs, say when it began
+python -m tests.benchmarks.side_by_side.leasehold_side send          enqueue as many jobs as each line of its input says
 python -m tests.benchmarks.side_by_side.leasehold_side work THREADS  poll and handle until it is told to end
 """
 
@@ -59,12 +59,14 @@ def prepare(endpoint: str) -> None:
     Operator(queue.parts).publish(Registry(types={_TYPE: JobType(name=_TYPE)}, ended_index=True))
 
 
-def send(count: int) -> None:
+def send() -> None:
+    """And print when it began."""
     queue = open_queue()
-    began = time.time()
-    for _ in range(count):
-        queue.enqueue(_TYPE, {"order_id": "o-20260101-000417", "note": "thank you"})
-    print(began)
+    for line in sys.stdin:
+        began = time.time()
+        for _ in range(int(line)):
+            queue.enqueue(_TYPE, {"order_id": "o-20260101-000417", "note": "thank you"})
+        print(began, flush=True)
 
 
 def work(threads: int) -> None:
@@ -88,4 +90,7 @@ class _ToThreads:
 
 
 if __name__ == "__main__":
-    {"send": send, "work": work}[sys.argv[1]](int(sys.argv[2]))
+    if sys.argv[1] == "send":
+        send()
+    else:
+        work(int(sys.argv[2]))

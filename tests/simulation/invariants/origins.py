@@ -1,29 +1,47 @@
-"""No job appears that nobody asked for: each new one is one of those that its writer was to make."""
+"""No job appears that nobody asked for.
+
+A job of a slot, of a group's end or of a run's end is known by what it belongs to, whoever writes it. Each other one is
+one of those that its writer was to make.
+"""
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.domain.instants import from_text
+from leasehold.domain.recurrence import slots_after
 from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook_delivery import delivery_id
+from leasehold.store.group_records import group_of
+from leasehold.store.records import job_of
+from leasehold.store.schedule_records import schedule_of
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:
+    from leasehold.domain.job import Job
     from tests.simulation.invocation import Invocation
     from tests.simulation.mirror import Mirror
+
+_UNASKED = "nothing appears that nobody enqueued"
 
 
 def check_insertion(job: dict[str, Any], writer: Invocation, mirror: Mirror) -> None:
     name = f"{job['job_type']} {job['job_id'][-6:]} by {writer}"
     if "schedule" in job:
         _check_slot(job, name, mirror)
-        return
-    if job["job_type"] == DELIVERY and "retry_of" not in job:
-        hold(writer.role in {"handler", "poller", "operator", "sdk"}, "only ends are told of", name)
-        return
-    if '"group":{' in str(job["payload"]) and "group_id" not in job and "retry_of" not in job:
-        return  # a callback: its group knows how many there are
-    writer.made += 1
-    hold(writer.made <= writer.makes, "nothing appears that nobody enqueued", f"{name}: {writer.made} jobs")
+    elif job["job_type"] == DELIVERY and "retry_of" not in job:
+        _check_delivery(job, name, mirror)
+    elif is_callback(job) and "retry_of" not in job:
+        _check_callback(job, name, mirror)
+    else:
+        writer.made += 1
+        hold(writer.made <= writer.makes, _UNASKED, f"{name}: {writer.made} jobs")
+
+
+def is_callback(job: dict[str, Any]) -> bool:
+    return '"group":{' in str(job["payload"]) and "group_id" not in job
 
 
 def _check_slot(job: dict[str, Any], name: str, mirror: Mirror) -> None:
@@ -31,3 +49,28 @@ def _check_slot(job: dict[str, Any], name: str, mirror: Mirror) -> None:
     same = [each for each in mirror.jobs.values() if (each.get("schedule"), each["scheduled_for"]) == slot]
     by_hand = [each for each in same if each.get("created_by", "system") != job.get("created_by", "system")]
     hold(len(same) - len(by_hand) == 1, "one job per schedule slot", f"{name}: {slot} has {len(same)}")
+    schedule = mirror.items.get(("schedule", slot[0]))
+    hold(schedule is not None, _UNASKED, f"{name}: there is no schedule {slot[0]}")
+    assert schedule is not None
+    at, recurrence = from_text(slot[1]), schedule_of(schedule).recurrence
+    is_slot = next(slots_after(recurrence, at - timedelta(milliseconds=1))) == at
+    hold(is_slot and slot[1] <= schedule["cursor"], _UNASKED, f"{name}: {slot} is no slot that has come")
+
+
+def _check_delivery(job: dict[str, Any], name: str, mirror: Mirror) -> None:
+    """It tells of an end of a job that wants to be told of."""
+    told = (job_of(each) for each in mirror.jobs.values() if "webhook" in each)
+    hold(any(job["job_id"] in _deliveries_of(each) for each in told), _UNASKED, f"{name} tells of nothing")
+
+
+def _deliveries_of(job: Job) -> set[str]:
+    ids = {str(delivery_id(job.job_id, run, run.ended_at)) for run in job.runs}
+    return ids if job.completed_at is None else {*ids, str(delivery_id(job.job_id, None, job.completed_at))}
+
+
+def _check_callback(job: dict[str, Any], name: str, mirror: Mirror) -> None:
+    """It is the one that the end of its group makes."""
+    group_id = json.loads(job["payload"])["group"].get("group_id")
+    group = mirror.items.get((f"group#{group_id}", "group"))
+    is_made_by_it = group is not None and group_of(group).callback_job_id == job["job_id"]
+    hold(is_made_by_it, _UNASKED, f"{name} is no callback of {group_id}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 # Until then late calls arrive, what was stopped is started again, and work that was left lying is done.
-_SETTLING = 300.0
+_SETTLING = 125.0
 _TWO_TICKS = timedelta(seconds=125)
 _CALLS = 100
 

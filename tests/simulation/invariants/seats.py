@@ -8,7 +8,10 @@ from leasehold.domain.limits import Places
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:
+    from tests.simulation.limits import Limits
     from tests.simulation.mirror import Mirror
+
+_SCOPE_ITSELF = "-"
 
 
 def seats_of(job: dict[str, Any]) -> list[tuple[tuple[str, str], str]]:
@@ -20,8 +23,9 @@ def seats_of(job: dict[str, Any]) -> list[tuple[tuple[str, str], str]]:
 
 
 class Seats:
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: Mirror, limits: Limits) -> None:
         self._mirror = mirror
+        self._limits = limits
         # Which running job took each seat.
         self._takers: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -40,11 +44,14 @@ class Seats:
         return [seat for seat, _ in after]
 
     def check(self, seat: tuple[str, str]) -> None:
-        """A seat that a running job has is there, and says so."""
+        """It is one of those that its limit has; and if a running job has it, it is there, and says so."""
+        record = self._mirror.items.get(seat)
+        if record is not None and seat[1] != _SCOPE_ITSELF:
+            most = self._limits.most(seat[0].removeprefix("seat#"))
+            hold(int(seat[1]) < most, "limits are never exceeded", f"{seat} was taken, there are {most}")
         key = self._takers.get(seat)
         if key is None:
             return
         takers = dict(seats_of(self._mirror.items[key]))
-        record = self._mirror.items.get(seat)
         is_kept = record is not None and record["taken_by"] == takers.get(seat)
         hold(is_kept, "who runs keeps its seat", f"{seat} of {key} is {record}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store.dynamodb.connection import patience
+from leasehold.store.dynamodb.connection import table_config
 
 if TYPE_CHECKING:
     from botocore.config import Config
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def connect() -> DynamoDBClient:
     """A DynamoDB client with the patience that suits the tables."""
-    client: DynamoDBClient = open_client("dynamodb", patience())
+    client: DynamoDBClient = open_client("dynamodb", table_config())
     return client
 
 

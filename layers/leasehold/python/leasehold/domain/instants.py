@@ -10,6 +10,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 
 _MILLISECOND = timedelta(milliseconds=1)
+# Without the offset, which is always that of UTC.
+_WIDTH = len("2026-11-15T09:30:00.000")
 
 
 def instant(value: datetime, *, what: str = "the time") -> datetime:
@@ -40,7 +42,7 @@ def to_text(value: datetime) -> str:
     >>> to_text(datetime(2026, 11, 15, 9, 30, tzinfo=UTC))
     '2026-11-15T09:30:00.000Z'
     """
-    return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}Z"
+    return f"{value.isoformat(timespec='milliseconds')[:_WIDTH]}Z"
 
 
 def from_text(text: str) -> datetime:

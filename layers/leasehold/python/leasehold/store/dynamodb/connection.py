@@ -1,4 +1,4 @@
-"""How Leasehold opens a DynamoDB client: retries and timeouts that suit short conditional writes."""
+"""How Leasehold opens a DynamoDB client: retries and timeouts that suit short conditional writes, and no more."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def connect(*, endpoint_url: str | None = None, region_name: str | None = None, 
     import boto3
     from botocore.config import Config
 
-    config = patience().merge(overrides.pop("config", Config()))
+    config = table_config().merge(overrides.pop("config", Config()))
     return boto3.client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides)
 
 
-def patience() -> Config:
-    """How often a call is tried, and how long each try may take."""
+def table_config() -> Config:
+    """How often a call is tried, how long each try may take, and that its parameters are not checked once more."""
     from botocore.config import Config
 
     return Config(
@@ -28,4 +28,7 @@ def patience() -> Config:
         read_timeout=5,
         max_pool_connections=16,
         tcp_keepalive=True,
+        # A tenth of a call's CPU. Requests are made by this library, of values that were checked before; what callers
+        # bring along is checked in foreign.py.
+        parameter_validation=False,
     )
