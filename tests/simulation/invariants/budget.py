@@ -64,8 +64,8 @@ class Spending:
         Where nothing goes wrong, those who do that are not refused once. A rival who comes too late pays for itself.
         """
         is_plain = self._changes[key] == _PLAIN_CHANGES and self._largest[key] == 1
-        # Without a run it was skipped, and held before that: as many changes, but others.
-        if job["status"] != "completed" or not job.get("runs") or not is_plain:
+        # Never started, it was held and then skipped: as many changes, but others.
+        if job["status"] != "completed" or not job.get("attempts") or not is_plain:
             return
         units = float(self._units[key])
         # A batch of claims does not know who must start by a certain time: then one refusal comes before the claim.
