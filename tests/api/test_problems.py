@@ -22,6 +22,7 @@ ELSEWHERE = {
     errors.InvalidJobPayloadError,
     # Who looks at a job is told in its payload's place.
     errors.PayloadMissingError,
+    errors.PayloadUnreadableError,
     errors.PayloadNotReadError,
     # These are told in the direct run, which was accepted before.
     errors.DirectRunError,
