@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from docs.generate_reliability import PAGE, SIMULATED, page
+from tests.simulation.faults import Fault
+
+RERUN = "run `make simulate`, which writes it, then `make docs`"
+
+
+@pytest.fixture
+def run() -> dict[str, Any]:
+    """The run of the simulation that is kept."""
+    found: dict[str, Any] = json.loads(SIMULATED.read_text())
+    return found
 
 
 def test_the_page_is_what_the_last_runs_make_of_it() -> None:
-    assert PAGE.read_text() == page(), "run .venv/bin/python docs/generate_reliability.py"
+    assert PAGE.read_text() == page(), "run `make docs`"
 
 
-def test_the_kept_run_of_the_simulation_is_one_without_a_broken_seed() -> None:
-    run = json.loads(SIMULATED.read_text())
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_has_a_row(fault: Fault) -> None:
+    assert f"\n| {fault.replace('_', ' ')} |" in PAGE.read_text()
 
-    assert run["seeds"] >= 2_000, "run `make simulate`, which writes it"
+
+def test_the_kept_run_of_the_simulation_was_a_full_one_without_a_broken_seed(run: dict[str, Any]) -> None:
+    assert run["seeds"] >= 20_000, RERUN
     assert run["failures"] == []
+
+
+def test_the_kept_run_met_every_fault_and_every_cell_that_can_be_met(run: dict[str, Any]) -> None:
+    assert run["missed"] == [], RERUN
+    assert {cell.split(" / ")[0] for cell in run["cells"]} == set(Fault), RERUN
