@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, catalogue: Sequence[Benchmark] 
     print(f"\n{table(verdicts)}" if verdicts else "\nno bound is set for this one")
     if options.only is None and not options.small:
         keep(results, verdicts, WHOLE, seconds=seconds)
-        print(f"\nwrote {FOLDER}; now run `.venv/bin/python docs/generate_cost.py`, and commit both")
+        print(f"\nwrote {FOLDER}; next: make docs, and commit both")
     else:
         print(json.dumps(results, indent=2, sort_keys=True))
         print("\nshown, not kept: only a whole run (`make bench`) writes results")
