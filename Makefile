@@ -50,11 +50,12 @@ TIMED := tests/e2e/test_punctuality.py tests/e2e/test_dying.py
 
 test: setup browser spin  ## All that CI runs: style, types, layers and every test
 	@echo "==> running the tests on the deployed stacks beside all others: their answers come at the end"
-	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts.
+	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts. Not by the variable of
+	@# make's own name, else `make -n test` would run all of this.
 	@set -m; log=$$(mktemp); \
 	$(PYTEST) $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
 	trap '{ kill -INT $$deployed && wait $$deployed; } 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
-	$(MAKE) --no-print-directory lint types layers; \
+	make --no-print-directory lint types layers; \
 	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
 	wait $$deployed || result=$$?; cat $$log; exit $$result
 	@echo "==> running what measures time on the deployed stacks, alone"
