@@ -97,3 +97,13 @@ def test_a_job_is_kept_until_its_window_is_over(world: World) -> None:
     expires_at = world.job(job_id).expires_at
     assert expires_at is not None
     assert expires_at >= window_until.timestamp()
+
+
+def test_without_a_window_the_key_of_a_job_that_was_cancelled_before_its_time_is_free(world: World) -> None:
+    first = enqueue(world, run_at=world.clock.now() + timedelta(days=3)).job_id
+    world.queue.cancel(first, reason="changed plans")
+
+    again = enqueue(world)
+
+    assert again.created
+    assert again.job_id != first

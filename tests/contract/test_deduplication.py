@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold import Day, JobStatus, NonRetryableError
+from leasehold import Day, JobStatus, NonRetryableError, Within
 from leasehold.domain.dedup import DedupRef
 from leasehold.domain.errors import DuplicateJobError
 from leasehold.store import keys
@@ -167,3 +167,31 @@ def test_a_redrive_takes_its_key_back_also_when_the_record_is_gone(world: World)
     redriven = world.operator.redrive(dead, reason="fixed").job_id
 
     assert world.queue.enqueue("once", dedup_key="u1").job_id == redriven
+
+
+def test_a_dead_job_is_redriven_once_the_job_that_took_its_key_has_ended(world: World) -> None:
+    dead = enqueue(world).job_id
+    world.script.then(NonRetryableError("broken"))
+    world.work()
+    enqueue(world)
+    assert world.work() == ["completed"]
+
+    redriven = world.operator.redrive(dead, reason="fixed").job_id
+
+    assert enqueue(world).job_id == redriven
+    assert world.work() == ["completed"]
+
+
+def test_a_dead_job_is_not_redriven_while_the_window_of_another_job_holds_its_key(world: World) -> None:
+    dead = enqueue(world).job_id
+    world.script.then(NonRetryableError("broken"))
+    world.work()
+    other = enqueue(world, Within(timedelta(hours=1))).job_id
+    assert world.work() == ["completed"]
+
+    with pytest.raises(DuplicateJobError) as refused:
+        world.operator.redrive(dead, reason="fixed")
+    world.clock.advance(timedelta(hours=1))
+
+    assert refused.value.existing == other
+    assert world.operator.redrive(dead, reason="fixed").created

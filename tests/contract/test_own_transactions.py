@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import JobStatus
+from leasehold import JobStatus, Within
 from leasehold.domain.errors import JobNotFoundError, SystemHaltedError, TransactionRefusedError, UnknownJobTypeError
 from tests.contract.engines import on_real_tables
 
@@ -90,6 +91,40 @@ def test_no_order_is_made_if_the_dedup_key_is_taken(world: World, client: Dynamo
         client.transact_write_items(TransactItems=[orders.put("o1"), *job.items])  # type: ignore[list-item]
 
     assert not orders.has("o1")
+
+
+def test_a_dedup_key_is_free_for_a_transaction_again_once_its_job_has_ended(
+    world: World, client: DynamoDBClient, orders: Orders
+) -> None:
+    first = world.queue.transact_items("report", dedup_key="o1")
+    client.transact_write_items(TransactItems=[orders.put("o1"), *first.items])  # type: ignore[list-item]
+    assert world.work() == ["completed"]
+
+    second = world.queue.transact_items("report", dedup_key="o1")
+    rival = world.queue.transact_items("report", dedup_key="o1")
+    client.transact_write_items(TransactItems=[orders.put("o2"), *second.items])  # type: ignore[list-item]
+
+    assert world.queue.enqueue("report", dedup_key="o1").job_id == second.job_id
+    with pytest.raises(client.exceptions.TransactionCanceledException):
+        client.transact_write_items(TransactItems=[orders.put("o3"), *rival.items])  # type: ignore[list-item]
+    assert not orders.has("o3")
+
+
+def test_a_dedup_key_stays_taken_for_a_transaction_until_its_window_is_over(
+    world: World, client: DynamoDBClient, orders: Orders
+) -> None:
+    world.queue.enqueue("report", dedup_key="o1", dedup_window=Within(timedelta(hours=1)))
+    assert world.work() == ["completed"]
+
+    early = world.queue.transact_items("report", dedup_key="o1")
+    with pytest.raises(client.exceptions.TransactionCanceledException):
+        client.transact_write_items(TransactItems=[orders.put("o1"), *early.items])  # type: ignore[list-item]
+    world.clock.advance(timedelta(hours=1))
+    late = world.queue.transact_items("report", dedup_key="o1")
+    client.transact_write_items(TransactItems=[orders.put("o1"), *late.items])  # type: ignore[list-item]
+
+    assert world.work() == ["completed"]
+    assert world.status(late.job_id) is JobStatus.COMPLETED
 
 
 def test_a_job_for_a_transaction_is_refused_like_any_other(world: World, orders: Orders) -> None:

@@ -13,15 +13,12 @@ from leasehold.domain.errors import InvalidOptionError, LeaseholdError
 from leasehold.domain.job import SYSTEM
 from leasehold.domain.lean import dataclass
 from leasehold.engine import operate
-from leasehold.engine.draft import JobRequest, draft
-from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_many
-from leasehold.engine.lay_out import lay_out
+from leasehold.engine.draft import JobRequest
+from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_changes, enqueue_many
 from leasehold.engine.move import move
 from leasehold.engine.parts import Parts
 from leasehold.engine.retry import retry
 from leasehold.engine.run_now import run_now
-from leasehold.store.dedups import insertions
-from leasehold.store.jobs import insertion
 from leasehold.store.store import Store
 
 if TYPE_CHECKING:
@@ -253,6 +250,7 @@ class Queue:
         """A job as items to put into your own DynamoDB transaction: both happen, or neither.
 
         Takes the options of `enqueue` except `on_duplicate`: if the dedup key is taken, your transaction is cancelled.
+        Ask for the items right before you use them: a key that is free now may be taken by then.
 
         >>> job = queue.transact_items("send_receipt", {"order": "o1"})                    # doctest: +SKIP
         >>> client.transact_write_items(TransactItems=[put_order, *job.items])             # doctest: +SKIP
@@ -262,13 +260,8 @@ class Queue:
         table = self._parts.store.table
         if not isinstance(table, DynamoTable):
             raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
-        self._parts.deployment.refuse_if_halted()
-        drafted = draft(request_of(NewJob(job=job, payload=payload, **options)), self._parts)
-        layout = lay_out(drafted.job, self._parts)
-        changes = insertions(layout.job, drafted.record) if drafted.record else [insertion(layout.job)]
-        if layout.item is not None:
-            changes.append(layout.item)
-        return TransactEnqueue(job_id=drafted.job.job_id, items=table.transact_items(changes))
+        job_id, changes = enqueue_changes(request_of(NewJob(job=job, payload=payload, **options)), self._parts)
+        return TransactEnqueue(job_id=job_id, items=table.transact_items(changes))
 
     def get(self, job_id: str) -> Job:
         """The job as it is now; JobNotFoundError if there is none."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.domain.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
-from leasehold.domain.instants import instant, later
+from leasehold.domain.instants import EPOCH, instant, later
 from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class DedupRecord:
 def dedup_record(job_type: str, key: str, window: DedupWindow, scheduled_for: datetime, job_id: JobId) -> DedupRecord:
     match window:
         case UntilEnded():
-            name, until = NO_WINDOW, scheduled_for
+            name, until = NO_WINDOW, EPOCH
         case Within(duration):
             name, until = NO_WINDOW, later(scheduled_for, duration, what="the end of the dedup window")
         case Day(timezone):

@@ -14,7 +14,7 @@ from leasehold.engine.draft import draft
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
 from leasehold.engine.telemetry import Event
-from leasehold.store.dedups import PointerMoved
+from leasehold.store.dedups import PointerMoved, insertions, repointed
 from leasehold.store.jobs import insertion
 from leasehold.store.table import ConditionFailed
 from leasehold.store.tokens import request_token
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
     from leasehold.store.payloads import Layout
+    from leasehold.store.table import Change
 
 _TRIES = 5
 _BULK = 25
@@ -80,6 +81,24 @@ def enqueue_many(
         if progress is not None:
             progress(len(results), len(requests))
     return results
+
+
+def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Change]]:
+    """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
+    parts.deployment.refuse_if_halted()
+    drafted = draft(request, parts)
+    layout = lay_out(drafted.job, parts)
+    changes: list[Change] = [insertion(layout.job)]
+    if drafted.record is not None:
+        holder = parts.store.dedups.get(drafted.record.ref)
+        if holder is not None and is_free(holder, parts.store.jobs.get(holder.job_id), parts):
+            changes.append(repointed(drafted.record, holder))
+        else:
+            # Also where somebody holds the key: it is the caller's transaction that is to say so.
+            changes = insertions(layout.job, drafted.record)
+    if layout.item is not None:
+        changes.append(layout.item)
+    return drafted.job.job_id, changes
 
 
 def write(
@@ -137,7 +156,7 @@ def _write_deduplicated(
             if holder is None or holder.job_id == job.job_id:
                 return Enqueued(job_id=job.job_id, created=True)
             existing = parts.store.jobs.get(holder.job_id)
-            if _is_free(holder, existing, parts) or holder.job_id == successor_of:
+            if is_free(holder, existing, parts) or holder.job_id == successor_of:
                 parts.store.dedups.take_over(_with_payload(layout, parts), record, holder, also)
                 return Enqueued(job_id=job.job_id, created=True)
             match on_duplicate:
@@ -177,7 +196,7 @@ def _with_payload(layout: Layout, parts: Parts) -> Job:
     return layout.job
 
 
-def _is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
+def is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
     """A key is held until its job has ended and its window is over."""
     return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
 

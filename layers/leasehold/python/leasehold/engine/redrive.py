@@ -16,6 +16,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import RESOLVE, Write
 from leasehold.engine.deeds import check_deed, deed_of, insist
 from leasehold.engine.draft import Draft, JobRequest, draft
+from leasehold.engine.enqueue import is_free
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.look import with_payload_of
 from leasehold.engine.operate import refuse_forgotten, successor
@@ -182,12 +183,12 @@ def _revival(
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = parts.store.dedups.get(again.record.ref)
-        if holder is not None and holder.job_id != letter.id:
-            raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)
-        if holder is not None:
+        if holder is None:
+            changes = insertions(again.job, again.record)
+        elif holder.job_id == letter.id or is_free(holder, parts.store.jobs.get(holder.job_id), parts):
             changes.append(repointed(again.record, holder))
         else:
-            changes = insertions(again.job, again.record)
+            raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)
     return again, changes
 
 
