@@ -56,7 +56,7 @@ def api_statements(
         on_keys(
             "ActOnGroups", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS
         ),
-        on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem"], SCHEDULE_PARTITIONS),
+        on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
         on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         on_keys("Switch", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         on_keys("CloseCircuits", jobs, ["GetItem", "DeleteItem"], CIRCUIT_PARTITIONS),

@@ -125,7 +125,7 @@ def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.schedules`: EventBridge is told by the poller, not by it."""
     return [
-        _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem"], SCHEDULE_PARTITIONS),
+        _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
         _move_heads(jobs),
         _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold.engine.direct_requests import perform
+from leasehold.engine.next_slot import NOTICED_AFTER
 from tests.api.world import OPERATOR, Api, in_memory
 
 if TYPE_CHECKING:
@@ -53,6 +54,16 @@ def test_one_that_takes_longer_is_accepted_and_looked_at_later(test: LeaseholdTe
     assert test.clock.now() - asked_at == timedelta(seconds=25)
     perform(answer.body["run_id"], test.parts, worker_id="runner")
     assert api.send(f"GET {place}").body["state"] == "completed"
+
+
+def test_it_started_when_its_turn_had_come_and_not_when_its_waiting_began(test: LeaseholdTest) -> None:
+    api = Api(test.parts)
+    asked_at = test.clock.now()
+
+    # A type without a limit: its turn comes when every poller knows of it.
+    answer = api.send("POST /api/direct-runs", {**ERRAND, "job_type": "report", "timeout": 20})
+
+    assert datetime.fromisoformat(answer.body["started_at"]) - asked_at == NOTICED_AFTER
 
 
 def test_it_leaves_one_audit_record_and_forgets_its_payload(test: LeaseholdTest) -> None:

@@ -192,6 +192,7 @@ def test_letters_in_a_list_come_without_their_payloads(world: World) -> None:
 def test_a_schedule_lives_its_life(world: World) -> None:
     made = world.act("POST /api/schedules", {**REASON, "name": "nights", "template": "nightly", "cron": "0 3 * * *"})
     assert (made.status, made.body["job_type"]) == (201, "report")
+    assert made.body["next_runs"] == world.shown("GET /api/schedules/nights")["next_runs"] != []
     assert (
         world.act("POST /api/schedules", {**REASON, "name": "nights", "template": "nightly", "every": 60}).status == 409
     )

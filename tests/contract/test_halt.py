@@ -12,6 +12,7 @@ from leasehold.domain.errors import SystemHaltedError
 from leasehold.engine.deployment import CACHE_FOR
 from leasehold.engine.parts import Parts
 from leasehold.engine.telemetry import HEARTBEAT, Event
+from leasehold.store import keys
 from leasehold.testing import SeededChance
 
 if TYPE_CHECKING:
@@ -137,3 +138,16 @@ def test_another_process_notices_a_halt_within_the_time_of_its_cache(world: Worl
     assert timedelta(seconds=5) >= CACHE_FOR
     with pytest.raises(SystemHaltedError):
         other.enqueue("report")
+
+
+def test_each_resume_asks_the_stream_for_a_poller(world: World) -> None:
+    seen = []
+    for _ in range(2):
+        world.operator.halt(reason="bad deploy")
+        world.clock.advance(timedelta(seconds=1))
+        world.operator.resume()
+        seen.append(world.table.get(keys.control(keys.RESUMED)))
+
+    assert [each is not None and each["wake"] for each in seen] == [True, True]
+    # The stream shows what has changed: two resumes leave two different records.
+    assert seen[0] != seen[1]

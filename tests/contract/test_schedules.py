@@ -308,6 +308,19 @@ def test_a_run_by_hand_is_one_a_minute_and_outside_of_the_plan(world: World) -> 
     assert len(all_jobs(world)) == 2
 
 
+def test_a_run_by_hand_says_when_the_schedule_was_last_triggered_and_moves_no_slot(world: World) -> None:
+    made = world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.advance(timedelta(minutes=5))
+
+    world.queue.schedules.trigger("hourly")
+
+    seen = world.queue.schedules.get("hourly")
+    assert (seen.last_triggered_at, seen.cursor) == (world.clock.now(), made.cursor)
+    # A change that is made of what was read before keeps it too.
+    world.queue.schedules.pause("hourly", reason="a test")
+    assert world.queue.schedules.get("hourly").last_triggered_at == seen.last_triggered_at
+
+
 def test_a_halt_refuses_runs_by_hand_and_backfills(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
     world.operator.halt(reason="bad deploy")

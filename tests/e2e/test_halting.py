@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +44,20 @@ def test_a_halt_lets_running_jobs_finish_starts_no_new_ones_and_a_resume_brings_
         assert operator.resume()
         queue.parts.deployment.forget()
 
-    # The next wake finds it, as the next tick would.
-    queue.enqueue("daily_summary", {"user_id": "bob"})
     assert local_stack.wait(waiting).status is JobStatus.COMPLETED
+
+
+def test_a_resume_starts_what_is_due_at_once_and_not_with_the_next_tick(local_stack: LocalStack):
+    queue, operator = local_stack.queue, local_stack.operator
+    with local_stack.without_tick():
+        waiting = queue.enqueue("daily_summary", {"user_id": "ada"}, run_in=timedelta(seconds=3)).job_id
+        assert operator.halt(reason="end-to-end test")
+        try:
+            due_at = queue.get(waiting).scheduled_for
+            eventually(lambda: datetime.now(UTC) > due_at)
+            assert queue.get(waiting).status is JobStatus.PENDING
+        finally:
+            assert operator.resume()
+            queue.parts.deployment.forget()
+
+        assert local_stack.wait(waiting).status is JobStatus.COMPLETED

@@ -50,6 +50,14 @@ def test_one_letter_is_redriven_without_a_question(shell: Shell, dead: list[str]
     assert shell.records(f"dead-letter#{dead[0]}") == ["redrive"]
 
 
+def test_the_redrive_of_a_dead_letter_is_listed_among_what_was_done_to_its_job(shell: Shell, dead: list[str]):
+    shell.ok("dead-letters", "redrive", dead[0], *REASON)
+
+    (listed,) = shell.json("audit", "list", "--target", dead[0])["items"]
+
+    assert (listed["action"], listed["target"]) == ("redrive", f"dead-letter#{dead[0]}")
+
+
 def test_a_second_redrive_of_the_same_letter_tells_the_same_job_and_leaves_no_record(shell: Shell, dead: list[str]):
     first = shell.ok("dead-letters", "redrive", dead[0], *REASON)
 

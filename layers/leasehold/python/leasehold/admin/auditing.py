@@ -19,6 +19,7 @@ from leasehold.admin.pages import (
 )
 from leasehold.admin.walking import walk
 from leasehold.engine.audit_root import broken_roots
+from leasehold.engine.deeds import dead_letter_target
 from leasehold.engine.verify import verify, verify_all
 from leasehold.store import keys
 from leasehold.store.audits import ALL, audit_record_of
@@ -45,6 +46,8 @@ class Auditor:
         self, target: str | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
     ) -> Page[AuditRecord]:
         """The newest first: of one target (`job#<id>`, `schedule#<name>`, `control#halt`, …), or of all.
+
+        With a job's own come those of its dead letter.
 
         All records are listed from the ended index; without it, ask for one target.
         """
@@ -81,4 +84,8 @@ class Auditor:
 def _leg_of(target: str | None) -> Walk:
     if target is None:
         return Walk(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
-    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=(keys.audit_partition(target),))
+    # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
+    job_id = target.removeprefix("job#") if target.startswith("job#") else None
+    targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
+    partitions = tuple(keys.audit_partition(each) for each in targets)
+    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=partitions)

@@ -106,7 +106,7 @@ class Reader:
         """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
         return list_named(
             keys.SCHEDULE,
-            lambda record: self._schedule_view(schedule_of(record), 1),
+            lambda record: self.view_of_schedule(schedule_of(record), next_runs=1),
             self._parts,
             limit=limit,
             cursor=cursor,
@@ -115,7 +115,7 @@ class Reader:
     def schedule(self, name: str, *, next_runs: int = 5) -> ScheduleView:
         if isinstance(next_runs, bool) or next_runs not in range(MAX_NEXT_RUNS + 1):
             raise InvalidOptionError(next_runs, f"next_runs is 0 to {MAX_NEXT_RUNS}", "Ask for fewer.")
-        return self._schedule_view(schedules_engine.find(name, self._parts), next_runs)
+        return self.view_of_schedule(schedules_engine.find(name, self._parts), next_runs=next_runs)
 
     def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
         return list_named(keys.TEMPLATE, template_of, self._parts, limit=limit, cursor=cursor)
@@ -146,8 +146,9 @@ class Reader:
             kept = self._figures[name] = (now, make(self._parts))
         return cast("Figures", kept[1])
 
-    def _schedule_view(self, schedule: Schedule, count: int) -> ScheduleView:
+    def view_of_schedule(self, schedule: Schedule, *, next_runs: int = 5) -> ScheduleView:
+        """One that was read, or made, just now: with its coming slots."""
         if not schedule.is_active:
             return ScheduleView(schedule)
         start = max(schedule.cursor, self._parts.clock.now())
-        return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), count)))
+        return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), next_runs)))

@@ -20,7 +20,7 @@ def is_stream_event(event: Mapping[str, Any]) -> bool:
 
 
 def hints_of(event: Mapping[str, Any]) -> list[DueJob]:
-    """The jobs of a stream event. A scope among the records is no job: the poll that follows finds it."""
+    """The jobs of a stream event. A scope or a resume among the records is no job: the poll that follows finds it."""
     hints = []
     for record in event.get("Records", ()):
         image = record.get("dynamodb", {}).get("NewImage")

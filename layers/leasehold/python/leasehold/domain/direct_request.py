@@ -32,7 +32,10 @@ class DirectState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectRequest:
-    """until: when it is over for certain. taken_by: the one invocation that does it. payload_text: gone at its end."""
+    """until: when it is over for certain. taken_by: the one invocation that does it. payload_text: gone at its end.
+
+    started_at: when its turn had come and the handler was called; noted at its end.
+    """
 
     run_id: str
     job_type: str

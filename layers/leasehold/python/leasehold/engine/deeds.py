@@ -53,6 +53,10 @@ def job_target(job_id: JobId) -> str:
     return f"job#{job_id}"
 
 
+def dead_letter_target(job_id: str) -> str:
+    return f"dead-letter#{job_id}"
+
+
 def deed_on_job(job_id: JobId, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
     """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
     actor = parts.identity.actor()

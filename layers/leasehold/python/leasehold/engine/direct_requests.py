@@ -114,7 +114,6 @@ def perform(run_id: str, parts: Parts, *, worker_id: str) -> DirectRequest | Non
         found,
         state=DirectState.RUNNING,
         taken_by=make_nonce(parts.chance, worker_id),
-        started_at=now,
         until=over_by(now + found.timeout, job_type) + CLOCK_TOLERANCE,
     )
     if not parts.store.direct_requests.take(taken):
@@ -125,9 +124,18 @@ def perform(run_id: str, parts: Parts, *, worker_id: str) -> DirectRequest | Non
 
 
 def _done(request: DirectRequest, parts: Parts) -> DirectRequest:
+    def started() -> None:
+        nonlocal request
+        request = replace(request, started_at=parts.clock.now())
+
     try:
         result = run_now(
-            request.job_type, request.payload_text or "", parts, timeout=request.timeout, run_id=request.run_id
+            request.job_type,
+            request.payload_text or "",
+            parts,
+            timeout=request.timeout,
+            run_id=request.run_id,
+            on_turn=started,
         )
         text = encode_result(result)
     except DirectRunError as error:

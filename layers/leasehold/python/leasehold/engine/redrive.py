@@ -14,7 +14,7 @@ from leasehold.domain.errors import (
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import RESOLVE, Write
-from leasehold.engine.deeds import check_deed, deed_of, insist
+from leasehold.engine.deeds import check_deed, dead_letter_target, deed_of, insist
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.enqueue import is_free
 from leasehold.engine.lay_out import laid_out
@@ -203,7 +203,7 @@ def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:
 def _deed(letter: DeadLetter, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
     actor = parts.identity.actor()
     check_deed("dead letter", actor, reason)
-    return deed_of(f"dead-letter#{letter.id}", action, details, parts, by=actor, reason=reason)
+    return deed_of(dead_letter_target(letter.id), action, details, parts, by=actor, reason=reason)
 
 
 def _resolution(letter: DeadLetter, deed: Deed, parts: Parts) -> ResolvedBy:

@@ -13,6 +13,8 @@ from leasehold.domain.payload import decode
 from leasehold.engine.next_slot import NOTICED_AFTER, NextSlot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.domain.direct_run import DirectAnswer
     from leasehold.domain.job_type import JobType
     from leasehold.domain.payload import Json
@@ -30,8 +32,12 @@ def run_now(
     timeout: timedelta,
     trace: str | None = None,
     run_id: str | None = None,
+    on_turn: Callable[[], None] = lambda: None,
 ) -> Json:
-    """Reserve the type's next slot, wait until nothing of it runs, call the handler, and give the slot back."""
+    """Reserve the type's next slot, wait until nothing of it runs, call the handler, and give the slot back.
+
+    on_turn: called when the waiting is over, right before the handler is called.
+    """
     deployed = checked_type(job_type, parts, timeout=timeout)
     run_id = run_id or make_run_id(parts)
     slot = NextSlot(deployed, run_id, parts, timeout=timeout)
@@ -39,6 +45,7 @@ def run_now(
         slot.reserve()
         slot.clear()
         _refuse_if_stopped(deployed.name, parts)
+        on_turn()
     except BaseException:
         slot.give_back()
         raise

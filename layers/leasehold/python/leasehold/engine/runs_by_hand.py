@@ -14,9 +14,10 @@ from leasehold.engine.lay_out import laid_out
 from leasehold.engine.schedules import find
 from leasehold.engine.slot_job import id_of_slot, job_of_slot, look_up_template, tell
 from leasehold.store.jobs import insertion
+from leasehold.store.schedules import triggered_by_hand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Schedule
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
-    from leasehold.store.table import Record
+    from leasehold.store.table import Change, Record
 
 MAX_BACKFILL = 10_000
 MAX_NEXT_RUNS = 1_000
@@ -38,7 +39,8 @@ def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
     schedule, slot = find(name, parts), parts.clock.now().replace(second=0, microsecond=0)
     look_up_template(schedule, parts)
     job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=parts.identity.actor())
-    _make(job, _deed(schedule, "trigger", {"job_id": job.job_id}, parts, reason), parts)
+    deed = _deed(schedule, "trigger", {"job_id": job.job_id}, parts, reason)
+    _make(job, deed, parts, also=[triggered_by_hand(schedule, deed.at)])
     return job.job_id
 
 
@@ -96,7 +98,7 @@ def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason
     return deed_of(f"schedule#{schedule.name}", action, details, parts, by=actor, reason=reason)
 
 
-def _make(job: Job, deed: Deed, parts: Parts) -> bool:
+def _make(job: Job, deed: Deed, parts: Parts, *, also: Sequence[Change] = ()) -> bool:
     """Make a job with the record of who wanted it; False, and no record, where the slot has its job already."""
 
     def attempt() -> bool | None:
@@ -104,7 +106,7 @@ def _make(job: Job, deed: Deed, parts: Parts) -> bool:
             return False
         stored = laid_out(job, parts)
         audit = parts.store.audits.audit(deed)
-        return parts.store.audits.commit([insertion(stored)], audit, token=token_of(deed)) or None
+        return parts.store.audits.commit([insertion(stored), *also], audit, token=token_of(deed)) or None
 
     is_new = insist(deed.target, attempt)
     if is_new:

@@ -41,12 +41,13 @@ def halt(parts: Parts, *, reason: str) -> bool:
 
 
 def resume(parts: Parts, *, reason: str) -> bool:
-    """Lift the halt; False if there was none."""
+    """Lift the halt and start what is due at once; False if there was none."""
+    deed = _deed("control#halt", "resume", parts, reason)
 
     def changes(now: Switches) -> list[Change] | None:
-        return [resumed(now.halt)] if now.halt else None
+        return resumed(now.halt, _switch(deed)) if now.halt else None
 
-    return _switched(_deed("control#halt", "resume", parts, reason), changes, parts)
+    return _switched(deed, changes, parts)
 
 
 def pause(job_type: str, parts: Parts, *, reason: str) -> bool:

@@ -28,12 +28,10 @@ class DirectRequests:
     def take(self, request: DirectRequest) -> bool:
         """Begin it, unless another invocation has: asynchronous events may come twice."""
         assert request.taken_by is not None
-        assert request.started_at is not None
         assert request.until is not None
         sets: dict[str, Attribute] = {
             "state": str(DirectState.RUNNING),
             "taken_by": request.taken_by,
-            "started_at": to_text(request.started_at),
             "until": to_text(request.until),
         }
         return self._write(request, Equals("state", str(DirectState.ACCEPTED)), sets)
@@ -41,7 +39,12 @@ class DirectRequests:
     def end(self, request: DirectRequest) -> bool:
         """Say how it went; False where that is said already, or is not this invocation's to say."""
         assert request.ended_at is not None
-        told = {"result": request.result_text, "error": request.error, "error_code": request.error_code}
+        told = {
+            "started_at": to_text(request.started_at) if request.started_at else None,
+            "result": request.result_text,
+            "error": request.error,
+            "error_code": request.error_code,
+        }
         sets: dict[str, Attribute] = {
             "state": str(request.state),
             "ended_at": to_text(request.ended_at),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.conditions import Equals, Missing
+from leasehold.domain.conditions import Equals, Exists, Missing
 from leasehold.domain.due import SERVICE_LANE, Due, position_at
 from leasehold.domain.instants import to_text
 from leasehold.store import keys
@@ -59,7 +59,7 @@ class Schedules:
         put = Put(
             key=keys.schedule(new.name),
             record={**schedule_record(new), **due, "audit_head": audit.head},
-            conditions=_as_read(old) if old else None,
+            conditions=(*_as_read(old), _last_triggered(old)) if old else None,
         )
         return self._audits.commit([put], audit, token=token)
 
@@ -119,6 +119,18 @@ class Schedules:
 
 def _due(name: str, at: datetime, now: datetime) -> Record:
     return {"due_lane": SERVICE_LANE, "due_key": Due(at, position_at(now), name).key}
+
+
+def triggered_by_hand(schedule: Schedule, now: datetime) -> Update:
+    """Note a run outside of the plan, which leaves the slots as they are; not where the schedule is gone."""
+    sets: Record = {"last_triggered_at": to_text(now)}
+    return Update(key=keys.schedule(schedule.name), conditions=(Exists("PK"),), sets=sets)
+
+
+def _last_triggered(schedule: Schedule) -> Condition:
+    """A whole schedule is written again: what was noted since it was read must not be lost."""
+    at = schedule.last_triggered_at
+    return Missing("last_triggered_at") if at is None else Equals("last_triggered_at", to_text(at))
 
 
 def _as_read(schedule: Schedule) -> tuple[Condition, ...]:

@@ -135,9 +135,10 @@ def halted(switch: Switch) -> Put:
     return Put(key=keys.control(keys.HALT), record=_switch_record(switch))
 
 
-def resumed(seen: Switch) -> Delete:
-    """Lift the halt that was seen."""
-    return Delete(key=keys.control(keys.HALT), conditions=(Equals("at", to_text(seen.at)),))
+def resumed(seen: Switch, lifted: Switch) -> list[Change]:
+    """Lift the halt that was seen, and have the stream start a poller for all that fell due meanwhile."""
+    lift = Delete(key=keys.control(keys.HALT), conditions=(Equals("at", to_text(seen.at)),))
+    return [lift, Put(key=keys.control(keys.RESUMED), record={**_switch_record(lifted), "wake": True}, conditions=())]
 
 
 def paused(job_type: str, switch: Switch) -> Put:

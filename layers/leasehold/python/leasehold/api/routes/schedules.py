@@ -14,11 +14,12 @@ from leasehold.api.queries import Paging, ScheduleQuery
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import instant
 from leasehold.domain.recurrence import slots_between
-from leasehold.domain.resource_documents import schedule_document
 
 if TYPE_CHECKING:
     from leasehold.api.bodies import SchedulePlan
     from leasehold.api.operations import Call
+    from leasehold.domain.resource_documents import Document
+    from leasehold.domain.schedule import Schedule
 
 # Each is a transaction, and the gateway waits for 30 s.
 MAX_SLOTS = 200
@@ -36,7 +37,7 @@ def create(call: Call) -> Answer:
     job = options.pop("job")
     payload = options.pop("payload")
     made = call.act.schedules.create(body.name, job, payload, **options, enabled=body.enabled, reason=body.reason)
-    return Answer(status=201, document=schedule_document(made))
+    return Answer(status=201, document=_shown(made, call))
 
 
 def show(call: Call) -> Answer:
@@ -47,7 +48,7 @@ def show(call: Call) -> Answer:
 def update(call: Call) -> Answer:
     body = asked_for(ScheduleBody, call.body)
     changed = call.act.schedules.update(call.path["name"], **_options(body), enabled=body.enabled, reason=body.reason)
-    return answered(schedule_document(changed))
+    return answered(_shown(changed, call))
 
 
 def delete(call: Call) -> Answer:
@@ -57,12 +58,12 @@ def delete(call: Call) -> Answer:
 
 def pause(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(schedule_document(call.act.schedules.pause(call.path["name"], reason=reason)))
+    return answered(_shown(call.act.schedules.pause(call.path["name"], reason=reason), call))
 
 
 def resume(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(schedule_document(call.act.schedules.resume(call.path["name"], reason=reason)))
+    return answered(_shown(call.act.schedules.resume(call.path["name"], reason=reason), call))
 
 
 def trigger(call: Call) -> Answer:
@@ -78,6 +79,10 @@ def backfill(call: Call) -> Answer:
     if sum(1 for _ in slots) > MAX_SLOTS:
         raise InvalidOptionError((body.start, body.end), f"these are more than {MAX_SLOTS} slots", "Backfill in parts.")
     return answered({"job_ids": list(call.act.schedules.backfill(name, body.start, body.end, reason=body.reason))})
+
+
+def _shown(schedule: Schedule, call: Call) -> Document:
+    return schedule_view_document(call.read.view_of_schedule(schedule))
 
 
 def _options(body: SchedulePlan) -> dict[str, Any]:
