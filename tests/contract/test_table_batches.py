@@ -83,6 +83,14 @@ def test_a_transaction_that_is_repeated_with_its_token_takes_effect_once(table: 
     assert table.get(key("one")) == {"PK": "things", "SK": "one", "count": 1}
 
 
+def test_a_token_that_comes_back_with_other_changes_is_another_transaction(table: Table) -> None:
+    """Who was overtaken and asks for something else must not be told that the token is taken."""
+    for wanted in ("one", "two"):
+        table.transact([insert(wanted)], token="the same")
+
+    assert [record["SK"] for record in table.query(JOBS, "things", limit=9).records] == ["one", "two"]
+
+
 @without_moto
 def test_many_inserts_are_answered_one_by_one_and_never_replace(table: Table) -> None:
     table.write(Put(key=key("07"), record={"name": "first"}))

@@ -9,7 +9,7 @@ from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Mis
 from leasehold.store.table import Delete, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
@@ -21,7 +21,7 @@ class Reference:
 
     def __init__(self) -> None:
         self.records: dict[Key, Record] = {}
-        self.done: dict[str, Sequence[Change]] = {}
+        self.done: set[tuple[str, str]] = set()
 
     def allows(self, change: Change) -> bool:
         conditions = change.guards if isinstance(change, Put) else change.conditions

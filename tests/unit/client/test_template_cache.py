@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -91,7 +92,7 @@ def test_a_template_that_is_changed_all_the_time_is_not_changed_by_us():
     queue, table, clock = queue_with_template()
     other = Queue(Parts(store=Store(table), clock=clock))
     table.writes.clear()
-    get, priorities = queue.parts.store.templates.get, iter(range(100))
+    get, priorities = queue.parts.store.templates.get, itertools.count()
 
     def get_late(name):
         found = get(name)
@@ -99,10 +100,9 @@ def test_a_template_that_is_changed_all_the_time_is_not_changed_by_us():
         return found
 
     queue.parts.store.templates.get = get_late  # type: ignore[method-assign]
-    with pytest.raises(StoreUnavailableError, match="template 'nightly' was changed 5 times"):
+    with pytest.raises(StoreUnavailableError, match="template 'nightly' was changed by others all the time"):
         queue.templates.update("nightly", max_attempts=2)
 
-    assert len(table.writes) == 10
     assert other.templates.get("nightly").max_attempts is None
 
 

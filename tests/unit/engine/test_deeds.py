@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
-from leasehold.engine.deeds import check_deed, insist
+from leasehold.engine.deeds import check_deed, retried
 from leasehold.store.definition import JOBS
 from leasehold.testing import FakeClock
 from tests.unit.worlds import SpyTable, spied_queue
@@ -40,12 +40,15 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change, monk
     assert [record["action"] for record in records] == (["create"] if change == "create" else ["create", change])
 
 
-def test_who_always_comes_too_late_is_told_so_after_five_tries():
-    tries = []
+def test_who_always_comes_too_late_is_told_so_after_ten_seconds():
+    queue, _ = spied_queue(clock=(clock := FakeClock()))
+    began_at, tries = clock.now(), []
 
-    with pytest.raises(StoreUnavailableError, match="template 'x' was changed 5 times"):
-        insist("template 'x'", lambda: tries.append(1))
-    assert len(tries) == 5
+    with pytest.raises(StoreUnavailableError, match="template 'x' was changed by others all the time, for 10 s"):
+        retried("template 'x'", lambda: tries.append(1), queue.parts)
+
+    assert timedelta(seconds=10) <= clock.now() - began_at < timedelta(seconds=11)
+    assert 5 < len(tries) < 100
 
 
 @pytest.mark.parametrize(

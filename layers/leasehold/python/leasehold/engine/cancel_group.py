@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.errors import GroupEndedError, GroupNotFoundError, StoreUnavailableError
+from leasehold.domain.errors import GroupEndedError, GroupNotFoundError
 from leasehold.domain.group import Group, GroupState, MemberEnd, parse_group_id
 from leasehold.engine.count_ends import Step, tell_change
-from leasehold.engine.deeds import deed_of, token_of
+from leasehold.engine.deeds import contended, deed_of, token_of, tries
 from leasehold.engine.operate import refuse_without_reason
 from leasehold.engine.ports import make_stamp
 from leasehold.store.group_records import change_of
@@ -16,8 +16,6 @@ from leasehold.store.groups import callback_used
 
 if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
-
-_TRIES = 5
 
 
 def find_group(group_id: object, parts: Parts) -> Group:
@@ -30,7 +28,7 @@ def find_group(group_id: object, parts: Parts) -> Group:
 def cancel_group(group_id: object, reason: str, parts: Parts) -> Group:
     """Have the members that wait cancelled, and those that run asked to stop."""
     refuse_without_reason(reason)
-    for _ in range(_TRIES):
+    for _ in tries(parts):
         group = find_group(group_id, parts)
         match group.state:
             case GroupState.CREATING:
@@ -45,7 +43,7 @@ def cancel_group(group_id: object, reason: str, parts: Parts) -> Group:
                 assert_never(group.state)
         if _commit_with_record(group, step, reason, parts):
             return step.group
-    raise StoreUnavailableError(f"group {group_id!r} changed {_TRIES} times while this was tried; try again")
+    raise contended(f"group {group_id!r}")
 
 
 def broken_off(group: Group, reason: str, parts: Parts) -> Step:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
@@ -14,14 +16,18 @@ from leasehold.store.jobs import TransitionRefused, transition
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from leasehold.domain.ids import JobId
     from leasehold.domain.lifecycle import Write
     from leasehold.engine.parts import Parts
     from leasehold.store.table import Attribute, Record
 
-_TRIES = 5
+# How long a change is tried while others change the same thing. The API answers within 29 s.
+PATIENCE = timedelta(seconds=10)
+_FEWEST_TRIES = 5
+_FIRST_PAUSE = timedelta(milliseconds=10)
+_LONGEST_PAUSE = timedelta(milliseconds=400)
 _MAX_NAME_BYTES = 256
 # A larger payload stands in its record as a hash: written out, and escaped twice, it could outgrow a DynamoDB item.
 _MAX_PAYLOAD_BYTES = 32 * 1024
@@ -75,13 +81,28 @@ def token_of(deed: Deed) -> str:
     return request_token(deed.target, deed.deed_id)
 
 
-def insist[Thing](what: str, attempt: Callable[[], Thing | None]) -> Thing:
+def retried[Thing](what: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
     """Read, decide and write, until the write meets what was read; an attempt that came too late answers None."""
-    for _ in range(_TRIES):
+    for _ in tries(parts):
         done = attempt()
         if done is not None:
             return done
-    raise StoreUnavailableError(f"{what} was changed {_TRIES} times during one change of it; try again")
+    raise contended(what)
+
+
+def tries(parts: Parts) -> Iterator[int]:
+    """Attempts at a change that others may be making too, with random pauses: without, three of them starve one."""
+    give_up_at = parts.clock.now() + PATIENCE
+    for number in itertools.count(1):
+        yield number
+        if number >= _FEWEST_TRIES and parts.clock.now() >= give_up_at:
+            return
+        parts.clock.sleep(min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE) * (0.1 + 0.9 * parts.chance.share()))
+
+
+def contended(what: str) -> StoreUnavailableError:
+    seconds = f"{PATIENCE.total_seconds():g}"
+    return StoreUnavailableError(f"{what} was changed by others all the time, for {seconds} s; try again")
 
 
 def _bounded(changed: Record) -> Record:

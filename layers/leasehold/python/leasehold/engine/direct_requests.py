@@ -20,7 +20,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import encode_result
 from leasehold.domain.run import MAX_ERROR_BYTES
 from leasehold.domain.text import shortened
-from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.run_now import checked_type, run_now
 from leasehold.store.direct_requests import acceptance
@@ -81,7 +81,7 @@ def accept(order: DirectOrder, parts: Parts) -> DirectRequest:
         is_kept = parts.store.audits.commit([acceptance(request)], audit, token=token_of(deed))
         return request if is_kept else None
 
-    return insist(f"direct run {order.run_id}", attempt)
+    return retried(f"direct run {order.run_id}", attempt, parts)
 
 
 def find_direct(run_id: str, parts: Parts) -> DirectRequest:

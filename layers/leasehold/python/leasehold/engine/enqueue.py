@@ -10,6 +10,7 @@ from leasehold.domain.errors import DuplicateJobError, LeaseholdError, StoreErro
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, Write
 from leasehold.domain.position import numbered
+from leasehold.engine.deeds import contended, token_of, tries
 from leasehold.engine.draft import draft
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
@@ -17,7 +18,6 @@ from leasehold.engine.telemetry import Event
 from leasehold.store.dedups import PointerMoved, insertions, repointed
 from leasehold.store.jobs import insertion
 from leasehold.store.table import ConditionFailed
-from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -130,11 +130,10 @@ def write(
 
 def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
     job = laid_out(job, parts)
-    for number in range(_TRIES):
-        audit = parts.store.audits.audit(deed)
-        if parts.store.audits.commit([insertion(job)], audit, token=request_token(deed.deed_id, str(number))):
+    for _ in tries(parts):
+        if parts.store.audits.commit([insertion(job)], parts.store.audits.audit(deed), token=token_of(deed)):
             return Enqueued(job_id=job.job_id, created=True)
-    raise StoreUnavailableError(f"{deed.target} changed {_TRIES} times during one enqueue; try again")
+    raise contended(deed.target)
 
 
 def _write_deduplicated(

@@ -9,9 +9,9 @@ from leasehold.domain.errors import InvalidOptionError, NoCommonOrderError, NoPl
 from leasehold.domain.ids import parse_job_id, shard_of
 from leasehold.domain.lifecycle import RESCHEDULE, Write
 from leasehold.domain.position import between
-from leasehold.engine.deeds import advance_with_record, deed_on_job
+from leasehold.engine.deeds import advance_with_record, contended, deed_on_job, tries
 from leasehold.engine.draft import needs_wake
-from leasehold.engine.operate import TRIES, contended, find, look_at, refuse_before_its_turn
+from leasehold.engine.operate import find, look_at, refuse_before_its_turn
 from leasehold.engine.ports import make_stamp
 from leasehold.store.jobs import TransitionRefused
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def move(job_id: object, parts: Parts, *, before: object = None, after: object = None, reason: str = "moved") -> Job:
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
-    for _ in range(TRIES):
+    for _ in tries(parts):
         job, anchor = _waiting(find(wanted, parts), "move"), _waiting(find(other, parts), "move a job next to")
         due = _place(anchor, job, parts, is_before=after is None)
         side = {"before": other} if after is None else {"after": other}
@@ -34,7 +34,7 @@ def move(job_id: object, parts: Parts, *, before: object = None, after: object =
         except TransitionRefused:
             continue
         return look_at(wanted, parts)
-    raise contended(wanted)
+    raise contended(f"job {wanted}")
 
 
 def _parse(job_id: object, before: object, after: object) -> tuple[JobId, JobId]:

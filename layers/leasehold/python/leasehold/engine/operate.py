@@ -11,7 +11,6 @@ from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of
 from leasehold.domain.errors import (
     InvalidOptionError,
     JobNotFoundError,
-    StoreUnavailableError,
     WaitTimeoutError,
     WrongStateError,
 )
@@ -22,7 +21,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
 from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
-from leasehold.engine.deeds import advance_with_record, deed_on_job
+from leasehold.engine.deeds import advance_with_record, contended, deed_on_job, tries
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import lay_out
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
 
-TRIES = 5
 _WAIT_FIRST = timedelta(milliseconds=50)
 _WAIT_LONGEST = timedelta(seconds=2)
 
@@ -69,7 +67,7 @@ def look_at(job_id: object, parts: Parts) -> Job:
 def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
     refuse_without_reason(reason)
-    for _ in range(TRIES):
+    for _ in tries(parts):
         job = find(job_id, parts)
         if job.has_ended:
             raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
@@ -84,7 +82,7 @@ def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
             continue  # it started or ended in between: look again
         parts.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
         return Cancelled(job_id=job.job_id, job_ended=False)
-    raise contended(job_id)
+    raise contended(f"job {job_id}")
 
 
 def refuse_without_reason(reason: object) -> None:
@@ -242,7 +240,7 @@ def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
 
 
 def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts, reason: str) -> Job:
-    for _ in range(TRIES):
+    for _ in tries(parts):
         job = find(job_id, parts)
         if not job.status.is_waiting:
             raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
@@ -254,14 +252,10 @@ def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write
         except TransitionRefused:
             continue
         return look_at(job_id, parts)
-    raise contended(job_id)
+    raise contended(f"job {job_id}")
 
 
 def _told(write: Write) -> dict[str, str]:
     """When it is to run from now on, where that is what was changed."""
     due = write.values.get("due_key")
     return {"due_at": to_text(due.at)} if isinstance(due, Due) else {}
-
-
-def contended(job_id: object) -> StoreUnavailableError:
-    return StoreUnavailableError(f"job {job_id} changed {TRIES} times while this was tried; try again")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import WrongStateError
 from leasehold.domain.lifecycle import PURGE, Write
 from leasehold.domain.payload import PURGED
-from leasehold.engine.deeds import deed_on_job, insist, token_of
+from leasehold.engine.deeds import deed_on_job, retried, token_of
 from leasehold.engine.operate import find
 from leasehold.store.jobs import transition
 from leasehold.store.payloads import deletion
@@ -39,7 +39,7 @@ def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
         is_done = parts.store.audits.commit(changes, audit, token=token_of(deed))
         return find(job.job_id, parts) if is_done else None
 
-    return insist(f"job {job_id}", attempt)
+    return retried(f"job {job_id}", attempt, parts)
 
 
 def _without_payloads(job: Job, parts: Parts) -> list[Change]:

@@ -14,7 +14,7 @@ from leasehold.domain.errors import (
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import RESOLVE, Write
-from leasehold.engine.deeds import check_deed, dead_letter_target, deed_of, insist
+from leasehold.engine.deeds import check_deed, dead_letter_target, deed_of, retried
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.enqueue import is_free
 from leasehold.engine.lay_out import laid_out
@@ -88,7 +88,7 @@ def redrive(
         )
         return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id, created=True)
 
-    return insist(f"dead letter {dead_letter_id}", attempt)
+    return retried(f"dead letter {dead_letter_id}", attempt, parts)
 
 
 def redrive_many(
@@ -132,7 +132,7 @@ def discard(dead_letter_id: object, parts: Parts, *, reason: str) -> DeadLetter:
         _let_job_expire(letter, parts)
         return find_letter(letter.id, parts)
 
-    resolved = insist(f"dead letter {dead_letter_id}", attempt)
+    resolved = retried(f"dead letter {dead_letter_id}", attempt, parts)
     job = parts.store.jobs.get(resolved.id)
     if job is not None:
         retire_dedup_record(job, job.expires_at, parts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.instants import instant, to_text
 from leasehold.domain.recurrence import slots_after, slots_between
-from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.schedules import find
 from leasehold.engine.slot_job import id_of_slot, job_of_slot, look_up_template, tell
@@ -108,7 +108,7 @@ def _make(job: Job, deed: Deed, parts: Parts, *, also: Sequence[Change] = ()) ->
         audit = parts.store.audits.audit(deed)
         return parts.store.audits.commit([insertion(stored), *also], audit, token=token_of(deed)) or None
 
-    is_new = insist(deed.target, attempt)
+    is_new = retried(deed.target, attempt, parts)
     if is_new:
         tell(job, parts)
     return is_new

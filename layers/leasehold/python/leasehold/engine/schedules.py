@@ -12,7 +12,7 @@ from leasehold.domain.errors import ScheduleDeployedError, ScheduleExistsError, 
 from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.schedule import Origin, parse_schedule_name
 from leasehold.domain.template import merged
-from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.fill import job_type_from
 from leasehold.engine.plan import planned, replanned
 from leasehold.store.schedule_records import definition_record
@@ -140,7 +140,7 @@ def _change(
         due_at, token = _due_at(changed, deed.at), token_of(deed)
         return changed if parts.store.schedules.commit(old, changed, deed, due_at=due_at, token=token) else None
 
-    return insist(f"schedule {name!r}", attempt)
+    return retried(f"schedule {name!r}", attempt, parts)
 
 
 def _remove(name: str, parts: Parts, *, by: str, reason: str) -> None:
@@ -151,7 +151,7 @@ def _remove(name: str, parts: Parts, *, by: str, reason: str) -> None:
         deed = _deed(old, "delete", parts, by=by, reason=reason)
         return parts.store.schedules.delete(old, deed, token=token_of(deed)) or None
 
-    insist(f"schedule {name!r}", attempt)
+    retried(f"schedule {name!r}", attempt, parts)
 
 
 def _made(wanted: Schedule, old: Schedule | None, now: datetime, by: str) -> Schedule:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.breaker import CIRCUIT_BREAKER
 from leasehold.domain.control import Switch
 from leasehold.domain.job_type import parse_job_type
-from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.probe import tell_closed
 from leasehold.store.circuits import closing
 from leasehold.store.switchboard import halted, paused, resumed, unpaused
@@ -101,7 +101,7 @@ def _switched(deed: Deed, changes: Callable[[Switches], list[Change] | None], pa
         return parts.store.audits.commit(wanted, parts.store.audits.audit(deed), token=token_of(deed)) or None
 
     try:
-        return insist(deed.target, attempt)
+        return retried(deed.target, attempt, parts)
     finally:
         parts.deployment.forget()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import TemplateExistsError, TemplateInUseError
 from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.template import parse_template_name
-from leasehold.engine.deeds import check_deed, deed_of, insist, token_of
+from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.preset import changed, template_from
 from leasehold.engine.schedules import all_schedules
 from leasehold.store.template_records import preset_record
@@ -69,7 +69,7 @@ def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
         deed = _deed(old, "delete", parts, by=by, reason=reason)
         return parts.store.templates.delete(old, deed, token=token_of(deed)) or None
 
-    _insist(name, attempt, parts)
+    _retried(name, attempt, parts)
 
 
 def _change(
@@ -85,12 +85,12 @@ def _change(
         deed = _deed(template, action, parts, by=by, reason=reason)
         return parts.store.templates.commit(old, template, deed, token=token_of(deed))
 
-    return _insist(name, attempt, parts)
+    return _retried(name, attempt, parts)
 
 
-def _insist[Thing](name: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
+def _retried[Thing](name: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
     try:
-        return insist(f"template {name!r}", attempt)
+        return retried(f"template {name!r}", attempt, parts)
     finally:
         # Also if it failed: whether the last try was written is then not known.
         parts.templates.forget(name)

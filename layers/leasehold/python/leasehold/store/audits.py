@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # The lane of the ended index that lists all records by date.
 ALL = "audit"
+# As fine as a date is written.
+_ONE_STEP = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +100,17 @@ class Audits:
         return cast("str", record["head"]) if record else ""
 
     def audit(self, deed: Deed) -> Audit:
-        """What to write with the deed. It holds only as long as nobody else does something to the target."""
-        previous = self.head(deed.target)
-        record, head = audited(deed, previous)
+        """What to write with the deed. It holds only as long as nobody else does something to the target.
+
+        Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
+        dates grow along a chain.
+        """
         key = keys.audit_head(deed.target)
+        found = self._table.get(key)
+        previous = cast("str", found["head"]) if found else ""
+        if found is not None:
+            deed = replace(deed, at=max(deed.at, from_text(cast("str", found["at"])) + _ONE_STEP))
+        record, head = audited(deed, previous)
         move = Update(
             key=key,
             conditions=(Equals("head", previous),) if previous else (key.is_absent,),

@@ -155,4 +155,4 @@ class Table(Protocol):
         """
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
-        """Make all changes or none. The same token within ten minutes makes them once."""
+        """Make all changes or none. The same token with the same changes within ten minutes makes them once."""

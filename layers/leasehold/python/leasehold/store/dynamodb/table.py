@@ -17,6 +17,7 @@ from leasehold.store.dynamodb.foreign import check_foreign
 from leasehold.store.dynamodb.items import from_item, to_item
 from leasehold.store.plain import check_plain
 from leasehold.store.table import ConditionFailed, Delete, Page, Put, StatementRefused, TransactionCancelled, Update
+from leasehold.store.tokens import content_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,10 +153,8 @@ class DynamoTable:
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
             check_foreign(self._client, foreign)
-        request = {
-            "TransactItems": [*self.transact_items(changes), *foreign],
-            "ClientRequestToken": token,
-        }
+        items = [*self.transact_items(changes), *foreign]
+        request = {"TransactItems": items, "ClientRequestToken": content_token(token, items)}
         self._call("transact_write_items", request, own=len(changes))
 
     def transact_items(self, changes: Sequence[Change]) -> list[Request]:
