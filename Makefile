@@ -34,7 +34,7 @@ CELERY_READY := .venv-celery/.ready
 NODE_READY := node_modules/.ready
 
 .PHONY: help setup browser lint types layers test test-deep test-fast format docs demo policies screenshots requirements \
-	clean bench spin model properties simulate simulate-teeth
+	clean bench spin model properties simulate simulate-teeth limits
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -100,6 +100,11 @@ simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n)
 
 simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in turn: the simulation must notice
 	@$(BIN)/python -m tests.simulation.teeth
+
+# CASES names some of them, and then leaves the page as it is.
+CASES ?=
+limits: $(PYTHON_READY)  ## Measure what waiting for limits costs, in virtual time, for docs/limits.md (CASES="a b" for some)
+	@$(BIN)/python -m tests.limits $(CASES)
 
 test-deep: setup browser spin  ## What make test leaves out because it takes long: every fault at every call of every feature
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(ARGS)

@@ -147,6 +147,11 @@ def current_process() -> Process:
     return running.task.process
 
 
+def in_task() -> bool:
+    """Whether simulated code runs now, and not what sets it up."""
+    return isinstance(getcurrent(), _TaskGreenlet)
+
+
 class _TaskGreenlet(greenlet):  # type: ignore[misc]
     def __init__(self, task: Task, kernel: Kernel) -> None:
         super().__init__(run=self._run_task, parent=kernel.hub)

@@ -1,0 +1,102 @@
+"""One container in virtual time: its caches, and a table that takes time. All that we use of the library is here."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from leasehold.aws.polling import Polling, Wake
+from leasehold.client.operator import Operator
+from leasehold.client.queue import Queue
+from leasehold.domain.instants import instant
+from leasehold.engine.parts import Parts
+from leasehold.engine.poll import Poller
+from leasehold.engine.reside import ResidenceSettings
+from leasehold.runtime.worker import Worker
+from leasehold.store.store import Store
+from tests.limits.table import LatentTable
+from tests.simulation.kernel import SECOND, in_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime, timedelta
+
+    from leasehold.domain.handover import Handover
+    from leasehold.engine.ports import Dispatcher
+    from leasehold.runtime.handler import BaseJobHandler
+    from tests.limits.table import SharedTable
+    from tests.simulation.kernel import Kernel, Task
+
+
+@dataclass(eq=False)
+class Process:
+    """dies_after_end: right after the end of its job is written, before it gave back any seat or woke anybody."""
+
+    name: str
+    role: str
+    kernel: Kernel
+    shared: SharedTable
+    tasks: dict[Task, None] = field(default_factory=dict)
+    dies_after_end: bool = False
+    parts: Parts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._chance = Random(self.name)
+        self.parts = Parts(store=Store(LatentTable(self.shared, self)), clock=self, chance=self)
+
+    @property
+    def is_in_task(self) -> bool:
+        return in_task()
+
+    @property
+    def queue(self) -> Queue:
+        return Queue(self.parts)
+
+    @property
+    def operator(self) -> Operator:
+        return Operator(self.parts)
+
+    def poll(self, dispatcher: Dispatcher) -> None:
+        """As a program does it that has a poller of its own."""
+        Poller(self.parts, dispatcher, worker_id=self.name).poll()
+
+    def answer(
+        self,
+        wake: Wake,
+        dispatcher: Dispatcher,
+        *,
+        start_resident: Callable[[bytes], None],
+        time_left: timedelta,
+    ) -> None:
+        """As the deployed function does it."""
+        polling = Polling(
+            self.parts,
+            dispatcher,
+            worker_id=self.name,
+            time_left=time_left,
+            start_resident=start_resident,
+            residence=ResidenceSettings(),
+        )
+        polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
+        polling.answer(wake)
+
+    def run(self, handover: Handover, handlers: Mapping[str, type[BaseJobHandler]]) -> None:
+        worker = Worker(self.parts, handlers, worker_id=self.name, limit_time=False, keep_alive=lambda _: nullcontext())
+        worker.run(handover)
+
+    def now(self) -> datetime:
+        return instant(self.kernel.now)
+
+    def sleep(self, duration: timedelta) -> None:
+        if self.is_in_task:
+            self.kernel.sleep(duration.total_seconds())
+        else:
+            self.kernel.micros += int(duration.total_seconds() * SECOND)
+
+    def bits(self, count: int) -> int:
+        return self._chance.getrandbits(count)
+
+    def share(self) -> float:
+        return self._chance.random()
