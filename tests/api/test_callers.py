@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,6 +59,8 @@ def test_the_highest_role_counts() -> None:
         ("[viewers, others]", Role.VIEWER),
         (["viewers", "admins"], Role.ADMIN),
         ("administrators", None),
+        ("junior admins", None),
+        ("viewers,admins", None),
         ("", None),
         (None, None),
         (7, None),
@@ -101,3 +106,32 @@ def test_settings_survive_the_environment() -> None:
 def test_settings_that_would_let_in_the_wrong_ones_are_refused(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidOptionError, match=problem):
         Access(**settings)
+
+
+def bearer(**claims: object) -> dict[str, str]:
+    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return {"authorization": f"Bearer e30.{body}.c2ln"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "role"),
+    [(["junior admins"], None), (["junior", "admins"], Role.ADMIN), ("[junior admins]", None)],
+    ids=str,
+)
+def test_a_group_whose_name_has_a_blank_is_told_from_two_groups_by_the_token(groups: Any, role: Role | None) -> None:
+    request = event(token(groups="[junior admins]")) | {"headers": bearer(groups=groups)}
+
+    assert caller_of(request, BY_TOKEN).role is role
+
+
+def test_a_token_that_says_something_else_than_the_gateway_is_not_believed() -> None:
+    request = event(token(groups="[viewers]")) | {"headers": bearer(groups=["admins"])}
+
+    assert caller_of(request, BY_TOKEN).role is Role.VIEWER
+
+
+def test_scopes_are_written_with_blanks_in_between() -> None:
+    assert BY_TOKEN.jwt is not None
+    access = replace(BY_TOKEN, jwt=replace(BY_TOKEN.jwt, role_claim="scope"))
+
+    assert caller_of(event(token(scope="openid operators")), access).role is Role.OPERATOR

@@ -83,3 +83,16 @@ def test_what_an_error_knows_is_told_to_programs() -> None:
     assert problem.status == 409
     assert problem.document["schedules"] == ("a", "b")
     assert '"schedules":["a","b"]' in problem.body
+
+
+@pytest.mark.parametrize(
+    "kind", [errors.StoreError, errors.StoreUnavailableError, errors.DispatchError, errors.MirrorError]
+)
+def test_what_aws_says_of_a_failure_stays_in_the_log(kind: type[LeaseholdError]) -> None:
+    said = "User: arn:aws:sts::111122223333:assumed-role/api is not authorized to perform: dynamodb:Query"
+
+    problem = problem_of(kind(said), request_id="r-1")
+
+    assert problem.status == 503
+    assert "arn:" not in problem.body
+    assert "r-1" in problem.body

@@ -292,3 +292,25 @@ def test_deliveries_wait_in_the_lanes_of_the_first_shard_however_many_there_are(
     assert len(world.told) == 6
     (delivery,) = world.queue.webhooks.deliveries(made[0])
     assert world.job(delivery.delivery_id).key.pk == "job#4095"
+
+
+@pytest.mark.parametrize("step", [RuntimeError("no user ada@example.com"), Skip("knows ada@example.com already")])
+def test_a_receiver_and_the_log_are_not_told_values_of_the_payload(world: World, step: BaseException) -> None:
+    world.queue.enqueue("report", {"n": 1, "to": {"ada@example.com": "x" * 600}}, webhook=URL)
+    world.script.then(step)
+    world.work()
+
+    ((_, run),) = told(world)
+
+    assert "[payload.to]" in (run.get("error") or run["reason"])
+    assert "ada@example.com" not in str([each.fields for each in world.recorder.events])
+
+
+def test_a_dead_letter_is_alerted_without_values_of_the_payload(world: World) -> None:
+    world.queue.enqueue("report", {"n": 1, "email": "ada@example.com"})
+    world.script.then(NonRetryableError("no user ada@example.com"))
+    assert world.work() == ["dead_letter"]
+
+    (alert,) = world.recorder.of(Event.JOB_DEAD_LETTERED)
+    assert "no user [payload.email]" in str(alert["failure_reason"])
+    assert "ada@example.com" not in str([each.fields for each in world.recorder.events])

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from leasehold.cli.operating.columns import job_columns
+from leasehold.cli.operating.columns import AUDIT, GROUPS, LETTERS, RUNS, SCHEDULES, TEMPLATES, TIMELINE, job_columns
 from leasehold.cli.terminal.cells import cell, clean
+from leasehold.cli.terminal.details import show_fields
 from leasehold.cli.terminal.output import Output
 from leasehold.cli.terminal.tables import Column, show_table
 from leasehold.cli.times import length_of, moment, past_moment
 from leasehold.domain.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.domain.resource_documents import Document
 
 NARROW = ["job", "type", "status"]
@@ -148,3 +151,37 @@ def test_whoever_interrupts_bulk_work_is_told_how_far_it_came(capsys: pytest.Cap
         work()
 
     assert capsys.readouterr().err == "Interrupted while redriving: 3 done. Run it again to go on.\n"
+
+
+# As long as a time, with a T and a Z where a time has them.
+ESCAPES = "\x1b]0;owned\x07T\x1b[2J\x1b[1;1H..Z"
+
+
+def test_a_text_that_is_built_like_a_time_is_cleaned_like_any_other() -> None:
+    assert (len(ESCAPES), ESCAPES[10], ESCAPES[-1]) == (len("2026-11-15T09:30:00.000Z"), "T", "Z")
+
+    assert cell(ESCAPES) == clean(ESCAPES)
+    assert "\x1b" not in cell(ESCAPES)
+
+
+@pytest.mark.parametrize("columns", [job_columns(NOW), LETTERS, SCHEDULES, TEMPLATES, GROUPS, AUDIT, RUNS, TIMELINE])
+def test_no_cell_of_any_listing_speaks_to_the_terminal(columns: Sequence[Column]) -> None:
+    names = [
+        *("job_id", "job_type", "status", "ended_at", "attempts", "max_attempts", "error", "held_by", "dedup_key"),
+        *("name", "cron", "timezone", "paused", "is_active", "origin", "mirror_error", "state", "mode", "at", "by"),
+        *("action", "target", "reason", "description", "version", "event", "detail", "worker", "error_code"),
+        *("failed_at", "started_at", "created_at", "last_triggered_at", "group_id", "attempt", "completed", ESCAPES),
+    ]
+    hostile: Document = {**dict.fromkeys(names, ESCAPES), "next_runs": [ESCAPES], "total": 2, "left": 1}
+
+    for column in columns:
+        assert "\x1b" not in column.text(hostile), column.title
+
+
+def test_neither_a_hint_nor_the_fields_of_a_thing_speak_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    output = StringIO()
+
+    Output(as_json=False).hint(f"{ESCAPES}: no such job")
+    show_fields({ESCAPES: ESCAPES}, Console(file=output, force_terminal=False))
+
+    assert "\x1b" not in capsys.readouterr().err + output.getvalue()

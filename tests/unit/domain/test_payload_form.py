@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import lzma
 import sys
+import tracemalloc
+import zlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ from leasehold.domain.errors import PayloadNotReadError, PayloadUnreadableError
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.payload import encode_payload
+from leasehold.domain.payload import MAX_PAYLOAD_BYTES, encode_payload
 from leasehold.domain.payload_form import (
     MAX_INLINE_BYTES,
     apart,
@@ -33,6 +36,8 @@ from leasehold.store.records import job_of, job_record
 from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.domain.payload_form import Form
     from leasehold.store.table import Record
 
@@ -52,6 +57,11 @@ values = st.recursive(
 )
 # Short and long, repetitive and not.
 payload_texts = st.tuples(values, st.integers(1, 200)).map(lambda pair: encode_payload([pair[0]] * pair[1]))
+
+
+def _tightly(raw: bytes) -> bytes:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 64 * 1024, "pb": 0}]
+    return b"L" + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=filters)
 
 
 def job_with(form: Form) -> Job:
@@ -153,3 +163,32 @@ def test_a_python_without_lzma_packs_less_tightly_and_says_what_it_cannot_read(m
 def test_damaged_bytes_are_named_so(form: Form) -> None:
     with pytest.raises(PayloadUnreadableError, match="enqueue the job anew"):
         text_in(form)
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, _tightly], ids=["zlib", "lzma"])
+def test_a_few_bytes_that_unpack_to_hundreds_of_megabytes_take_no_memory(pack: Callable[[bytes], bytes]) -> None:
+    bomb = pack(b"0" * 370_000_000)
+    assert len(bomb) < 400_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(PayloadUnreadableError, match="more than 204800 bytes"):
+            text_in(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 50_000_000
+
+
+def test_a_payload_of_the_largest_size_still_comes_back() -> None:
+    text = encode_payload("0" * (MAX_PAYLOAD_BYTES - 2))
+
+    assert text_in(compact(text)) == text
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, _tightly], ids=["zlib", "lzma"])
+def test_half_a_payload_is_unreadable(pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(b"".join(b"%d," % n for n in range(9_000)))
+
+    with pytest.raises(PayloadUnreadableError, match="ends in the middle"):
+        text_in(packed[: len(packed) // 2])

@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pytest
+from pydantic import BaseModel, ValidationError
+
 from leasehold.domain.failure_report import allowed_fields
 from leasehold.domain.redaction import redacted
 
@@ -81,3 +84,41 @@ def test_only_named_fields_of_an_object_are_allowed() -> None:
     assert allowed_fields({"order": 7, "email": EMAIL}, ("order", "missing")) == {"order": 7}
     assert allowed_fields([EMAIL], ("order",)) == {}
     assert allowed_fields({"order": 7}, ()) == {}
+
+
+def test_keys_inside_of_a_payload_are_values_too() -> None:
+    payload: Json = {"balances": {EMAIL: {"ssn 123-45-6789": 1}}, "grace@example.com": 7}
+
+    assert redacted(f"KeyError: '{EMAIL}'", payload) == "KeyError: '[payload.balances]'"
+    assert redacted("no ssn 123-45-6789 of grace@example.com", payload) == "no [payload.balances] of [payload]"
+
+
+def test_a_key_that_is_a_name_is_not_taken_out_of_longer_names() -> None:
+    payload: Json = {"user": {"name": "x"}, "name": "y"}
+
+    assert redacted("NameError: no name of a surname", payload) == "NameError: no [payload.user] of a surname"
+
+
+def test_what_pydantic_quotes_of_its_input_is_left_out() -> None:
+    class Order(BaseModel):
+        card: int
+        note: str
+
+    payload: Json = {"card": "4111-1111-1111-1111 until 12/29, on file since 2019, held by Ada", "note": "gift"}
+    with pytest.raises(ValidationError) as refused:
+        Order.model_validate(payload)
+
+    text = redacted(str(refused.value), payload)
+
+    assert "input_value=[payload], input_type=str" in text
+    assert "4111" not in text
+    assert "Ada" not in text
+
+
+@pytest.mark.parametrize("dots", ["...", "…"])
+def test_a_value_that_was_cut_in_its_middle_is_not_told_by_its_ends(dots: str) -> None:
+    card = "4111-1111-1111-1111 until 12/29"
+
+    text = redacted(f"refused {{'card': '{card[:10]}{dots}{card[-12:]}'}}", {"card": card})
+
+    assert text == f"refused {{'card': '[payload.card]{dots}[payload.card]'}}"

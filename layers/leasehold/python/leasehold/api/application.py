@@ -115,14 +115,14 @@ class Application:
 
     def _safely(self, act: Callable[[Event], Answer]) -> Response[str]:
         event = self.resolver.current_event.raw_event
+        request_id = str(event.get("requestContext", {}).get("requestId", "-"))
         try:
             answer = act(event)
         except LeaseholdError as error:
-            answer = problem_of(error)
+            answer = problem_of(error, request_id=request_id)
             if answer.status >= 500:
-                _LOGGER.exception("the API could not answer: %s", error.code)
+                _LOGGER.exception("the API could not answer request %s: %s", request_id, error.code)
         except Exception:
-            request_id = str(event.get("requestContext", {}).get("requestId", "-"))
             _LOGGER.exception("the API failed on request %s", request_id)
             answer = internal_problem(request_id)
         return Response(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # As long as a name in an audit record may be.
 _MAX_NAME_BYTES = 256
+# What OAuth itself writes with blanks in between.
+_SPACED = frozenset({"scope", "scp"})
 _ASSUMED = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 
 
@@ -34,7 +38,7 @@ def caller_of(event: Mapping[str, Any], access: Access) -> Caller:
     authorizer = _mapping(_mapping(event.get("requestContext")).get("authorizer"))
     if access.jwt is None:
         return _by_arn(_mapping(authorizer.get("iam")), access)
-    return _by_token(_mapping(_mapping(authorizer.get("jwt")).get("claims")), access, access.jwt)
+    return _by_token(_mapping(_mapping(authorizer.get("jwt")).get("claims")), access, access.jwt, _token_of(event))
 
 
 def _by_arn(iam: Mapping[str, Any], access: Access) -> Caller:
@@ -44,7 +48,7 @@ def _by_arn(iam: Mapping[str, Any], access: Access) -> Caller:
     return Caller(KnownIdentity(arn), _highest(access, lambda patterns: _is_one_of(arn, patterns)))
 
 
-def _by_token(claims: Mapping[str, Any], access: Access, jwt: Jwt) -> Caller:
+def _by_token(claims: Mapping[str, Any], access: Access, jwt: Jwt, token: Mapping[str, Any]) -> Caller:
     subject = claims.get("sub")
     name = f"jwt:{subject}"
     if not isinstance(subject, str) or not subject or not fits(name, _MAX_NAME_BYTES) or not name.isprintable():
@@ -55,7 +59,7 @@ def _by_token(claims: Mapping[str, Any], access: Access, jwt: Jwt) -> Caller:
     # Cognito's access tokens say client_id instead of aud.
     if not set(_values(claims.get("aud") or claims.get("client_id"))) & set(jwt.audience):
         raise NotAuthenticatedError("the token is for another audience")
-    held = set(_values(claims.get(jwt.role_claim)))
+    held = set(_held(claims.get(jwt.role_claim), jwt.role_claim, token))
     return Caller(KnownIdentity(name), _highest(access, lambda names: not held.isdisjoint(names)))
 
 
@@ -82,13 +86,37 @@ def _is_like(text: str, pattern: str) -> bool:
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
+def _held(claim: object, name: str, token: Mapping[str, Any]) -> list[str]:
+    """What the caller holds. A text is one value, whatever is in it: `junior admin` is no admin."""
+    if name in _SPACED and isinstance(claim, str):
+        return claim.split()
+    exact = token.get(name)
+    # The gateway writes `["junior admin"]` and `["junior", "admin"]` the same. The token that it has checked tells them
+    # apart, and is believed as far as it says what the gateway says.
+    if isinstance(exact, list) and claim == f"[{' '.join(map(str, exact))}]":
+        return [str(each) for each in exact]
+    return [exact] if isinstance(exact, str) and exact == claim else _values(claim)
+
+
 def _values(claim: object) -> list[str]:
-    """A claim of several values, as the gateway writes it: a list becomes the text `[a b]`."""
+    """A claim of one value or of several, as the gateway writes it: a list becomes the text `[a b]`."""
     if isinstance(claim, list):
         return [str(each) for each in claim]
-    if not isinstance(claim, str):
+    if not isinstance(claim, str) or not claim:
         return []
-    return claim.removeprefix("[").removesuffix("]").replace(",", " ").split()
+    if claim.startswith("[") and claim.endswith("]"):
+        return claim[1:-1].replace(",", " ").split()
+    return [claim]
+
+
+def _token_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The claims of the bearer token; nothing if there is none that can be read."""
+    headers = {str(name).lower(): value for name, value in _mapping(event.get("headers")).items()}
+    body = str(headers.get("authorization", "")).partition(" ")[2].split(".")
+    try:
+        return _mapping(json.loads(base64.urlsafe_b64decode(f"{body[1]}===")))
+    except (IndexError, ValueError, RecursionError):
+        return {}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -57,8 +57,8 @@ def status_of(error: LeaseholdError) -> int:
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 
 
-def problem_of(error: LeaseholdError, *, status: int | None = None) -> Answer:
-    code = status or status_of(error)
+def problem_of(error: LeaseholdError, *, request_id: str = "-") -> Answer:
+    code = status_of(error)
     known = {name: getattr(error, name, None) for name in _DETAILS}
     extra: dict[str, object] = {name: value for name, value in known.items() if isinstance(value, str | int | tuple)}
     if isinstance(error, api.InvalidRequestError):
@@ -66,7 +66,14 @@ def problem_of(error: LeaseholdError, *, status: int | None = None) -> Answer:
     headers = {"Retry-After": _RETRY_AFTER_SECONDS[code]} if code in _RETRY_AFTER_SECONDS else {}
     if isinstance(error, api.MethodNotAllowedError):
         headers["Allow"] = ", ".join(error.allowed)
-    return _problem(code, error.code, str(error), headers, **extra)
+    return _problem(code, error.code, _detail(error, code, request_id), headers, **extra)
+
+
+def _detail(error: LeaseholdError, status: int, request_id: str) -> str:
+    """What AWS says of a failure names accounts, roles and tables: that is for the log."""
+    if status < 500 or isinstance(error, errors.RefusedError):
+        return str(error)
+    return f"something that this needs did not answer as it should; the log of the API has it under {request_id}"
 
 
 def internal_problem(request_id: str) -> Answer:

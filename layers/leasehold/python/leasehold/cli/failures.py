@@ -74,7 +74,7 @@ def tell(code: str, message: str, exit_code: int, *, next_step: str | None = Non
         return
     print(clean(f"{code}: {message}"), file=sys.stderr)
     if hint:
-        print(f"next: {hint}", file=sys.stderr)
+        print(clean(f"next: {hint}"), file=sys.stderr)
 
 
 def code_of(error: Exception) -> str:

@@ -73,6 +73,7 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
 ) -> None:
     """Print what the functions logged."""
+    from leasehold.cli.terminal.cells import clean
     from leasehold.local.aws.inspection import log_lines
 
     with _told_errors():
@@ -85,7 +86,7 @@ def logs(
                 if key not in seen:
                     seen.add(key)
                     after = max(after, line.at_millis)
-                    print(f"{line.function}  {line.text}", flush=follow)
+                    print(f"{line.function}  {clean(line.text)}", flush=follow)
             if not follow:
                 return
             time.sleep(_LOOK_EVERY_SECONDS)

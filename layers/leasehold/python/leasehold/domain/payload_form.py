@@ -10,6 +10,7 @@ import hashlib
 import zlib
 
 from leasehold.domain.errors import PayloadUnreadableError
+from leasehold.domain.payload import MAX_PAYLOAD_BYTES
 
 # Text, compressed text, or the name of an item.
 type Form = str | bytes
@@ -78,7 +79,7 @@ def text_in(form: Form) -> str:
     if isinstance(form, str):
         return form
     try:
-        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else zlib.decompress(form)).decode()
+        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else _unpacked(form)).decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise PayloadUnreadableError(str(error)) from error
 
@@ -100,14 +101,30 @@ def _packed_tightly(raw: bytes) -> bytes:
     return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
 
 
+def _unpacked(packed: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    raw = stream.decompress(packed, MAX_PAYLOAD_BYTES + 1)
+    return _whole(raw, is_whole=stream.eof)
+
+
+def _whole(raw: bytes, *, is_whole: bool) -> bytes:
+    """What was unpacked, if it can be a payload: a few bytes can stand for more than this machine has room for."""
+    if len(raw) > MAX_PAYLOAD_BYTES:
+        raise PayloadUnreadableError(f"it unpacks to more than {MAX_PAYLOAD_BYTES} bytes, the most that a payload has")
+    if not is_whole:
+        raise PayloadUnreadableError("it ends in the middle")
+    return raw
+
+
 def _unpacked_tightly(packed: bytes) -> bytes:
     try:
         import lzma
     except ImportError as error:
         raise PayloadUnreadableError("this Python was built without lzma; use one that has it") from error
     try:
-        return lzma.decompress(packed.removeprefix(_TIGHT), format=lzma.FORMAT_RAW, filters=_filters())
-    except lzma.LZMAError as error:
+        stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_filters())
+        return _whole(stream.decompress(packed.removeprefix(_TIGHT), MAX_PAYLOAD_BYTES + 1), is_whole=stream.eof)
+    except (lzma.LZMAError, EOFError) as error:
         raise PayloadUnreadableError(str(error)) from error
 
 

@@ -18,7 +18,10 @@ _HIDING_IPV4 = (
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 # The metadata services of clouds that do not use link-local addresses for them, and the wire server of one that does.
 _METADATA = frozenset({ip_address("100.100.100.200"), ip_address("168.63.129.16"), ip_address("192.0.0.192")})
-_NOT_PUBLIC = (ip_network("192.88.99.0/24"),)  # the anycast relays of 6to4
+_NOT_PUBLIC = (
+    ip_network("192.88.99.0/24"),  # the anycast relays of 6to4
+    ip_network("3fff::/20"),  # documentation (RFC 9637), which the standard library's tables do not know yet
+)
 _LOOKS_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 

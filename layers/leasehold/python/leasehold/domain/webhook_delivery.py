@@ -13,6 +13,7 @@ from leasehold.domain.job import Job
 from leasehold.domain.job_type import JobType
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.payload import encode_payload
+from leasehold.domain.redaction import without_payload
 from leasehold.domain.retry import Delays
 from leasehold.domain.run_document import run_document
 from leasehold.domain.webhook import DELIVERY
@@ -55,7 +56,11 @@ def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: 
     that no text of a job's can keep it from being written.
     """
     made_id = delivery_id(job.job_id, run, ended_at)
-    told = {"type": str(event), "timestamp": to_text(ended_at), "data": run_document(job, run)}
+    data = run_document(job, run)
+    for name in ("error", "reason"):
+        if isinstance(text := data.get(name), str):
+            data[name] = without_payload(text, job)
+    told = {"type": str(event), "timestamp": to_text(ended_at), "data": data}
     body = json.dumps(told, separators=(",", ":"))
     return Job(
         job_id=made_id,

@@ -11,6 +11,7 @@ from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryable
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lifecycle import START, Write
 from leasehold.domain.payload import encode_result
+from leasehold.domain.redaction import without_payload
 from leasehold.domain.run import MAX_CODE_BYTES
 from leasehold.domain.signals import Cancel, GiveUp, Skip, Snooze
 from leasehold.domain.text import shortened
@@ -177,7 +178,8 @@ class Executor:
                 return Execution.SNOOZED
             case Skip(reason=reason):
                 attempt.complete(None, skipped=reason)
-                self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=reason)
+                said = without_payload(reason, attempt.job)
+                self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
                 return Execution.SKIPPED
             case Cancel(reason=reason):
                 attempt.abort(reason)
@@ -199,17 +201,18 @@ class Executor:
             # A job that ends here is counted once, as the dead letter that it is.
             "failed" if how == "failed" else None,
             error_code=failure.code,
-            error=failure.error[-1000:],
+            error=without_payload(failure.error, attempt.job)[-1000:],
             will_retry=how == "failed",
         )
         if how == "failed":
             report_failure(attempt.job, failure, self._parts)
             return Execution.FAILED
-        tell_dead(self._parts, attempt.job.job_id, attempt.job.job_type, attempt.job.attempts, failure)
+        tell_dead(self._parts, attempt.job, failure)
         return Execution.DEAD_LETTERED
 
     def _cancelled(self, attempt: Attempt, reason: str | None = None) -> Execution:
-        self._tell_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=reason or attempt.job.cancel_reason)
+        said = reason and without_payload(reason, attempt.job)
+        self._tell_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=said or attempt.job.cancel_reason)
         return Execution.CANCELLED
 
     def _tell_started(self, job: Job) -> None:

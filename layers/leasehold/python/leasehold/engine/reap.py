@@ -119,7 +119,7 @@ def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
     _end_run(job, REAP_DEAD, values, parts, letter=letter)
     if runs:
         _tell(job, failure, parts, will_retry=False)
-    tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
+    tell_dead(parts, job, failure)
 
 
 def _end_run(

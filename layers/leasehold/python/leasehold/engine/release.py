@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.domain.lifecycle import DEAD_LETTER, RELEASE, Write
+from leasehold.domain.redaction import without_payload
 from leasehold.engine.end_run import RunEnd
 from leasehold.engine.endings import (
     Failure,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.handover import Handover
+    from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
 
 
@@ -48,7 +50,7 @@ def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | 
             letter = dead_letter_of(parts.store.payloads.shown(job), failure, now, job.runs)
             token = request_token(handover.token, DEAD_LETTER.name)
             RunEnd(job, write, parts, token=token, letter=letter).commit()
-            tell_dead(parts, job.job_id, job.job_type, job.attempts, failure)
+            tell_dead(parts, job, failure)
         else:
             values = handed_back_values(job, now, parts.chance) if until is None else waiting_values(job, until, now)
             parts.store.jobs.advance(Write(job_id=job.job_id, transition=RELEASE, seen=seen, values=values))
@@ -61,16 +63,16 @@ def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | 
     return True
 
 
-def tell_dead(parts: Parts, job_id: str, job_type: str, attempts: int, failure: Failure) -> None:
+def tell_dead(parts: Parts, job: Job, failure: Failure) -> None:
     """The alert that an operator must see: one line, one count, whoever buried the job."""
     parts.telemetry.event(
         Event.JOB_DEAD_LETTERED,
-        job_id=job_id,
-        job_type=job_type,
-        attempt=attempts,
-        attempt_count=attempts,
-        failure_reason=failure.error[-500:],
+        job_id=job.job_id,
+        job_type=job.job_type,
+        attempt=job.attempts,
+        attempt_count=job.attempts,
+        failure_reason=without_payload(failure.error, job)[-500:],
         error_code=failure.code,
         will_retry=False,
     )
-    parts.telemetry.measure(COMPLETED, 1, job_type=job_type, status="dead_letter")
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="dead_letter")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import NotDeployedError
 from leasehold.domain.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.domain.lean import dataclass
-from leasehold.domain.redaction import redacted
+from leasehold.domain.redaction import redacted, without_payload
 from leasehold.engine.measure import measure_dead_letters
 from leasehold.engine.telemetry import Event
 
@@ -106,7 +106,7 @@ def _alert(letter: DeadLetter, parts: Parts) -> None:
         Event.DEAD_LETTER_ALERT,
         job_id=letter.original_job_id,
         job_type=letter.job_type,
-        failure_reason=letter.failure_reason[-500:],
+        failure_reason=without_payload(letter.failure_reason, letter)[-500:],
         attempt_count=letter.attempts,
         error_code=letter.error_code,
     )

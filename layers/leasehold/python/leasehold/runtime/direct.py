@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.direct_run import DirectAnswer
 from leasehold.domain.instants import to_text
-from leasehold.domain.payload import encode_result
+from leasehold.domain.payload import decode, encode_result
+from leasehold.domain.redaction import redacted
 from leasehold.domain.run import MAX_ERROR_BYTES
 from leasehold.domain.signals import Cancel, Skip, Snooze
 from leasehold.domain.text import shortened
@@ -42,7 +43,7 @@ def run_directly(
         job_type=run.job_type,
         trace=run.trace,
         duration_ms=round((parts.clock.now() - now).total_seconds() * 1000),
-        error=None if answer.error is None else answer.error[-1000:],
+        error=None if answer.error is None else redacted(answer.error, decode(run.payload_text))[-1000:],
         error_code=answer.error_code,
     )
     return answer

@@ -13,7 +13,7 @@ from leasehold.admin.documents import (
     page_document,
 )
 from leasehold.admin.filters import JobFilter
-from leasehold.cli.terminal.cells import NOTHING, ago, cell
+from leasehold.cli.terminal.cells import NOTHING, ago, cell, clean
 from leasehold.cli.terminal.tables import Column
 from leasehold.domain.documents import job_summary
 from leasehold.domain.instants import to_text
@@ -74,7 +74,7 @@ def headlines(document: Document, now: datetime) -> list[tuple[str, str]]:
         lines.append((f"dead letters: {counted(letters)}, the oldest {ago(oldest, now)}", "red"))
     else:
         lines.append(("dead letters: none", ""))
-    return lines
+    return [(clean(line), style) for line, style in lines]
 
 
 def rows_by_type(document: Document, now: datetime) -> list[Document]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timedelta
 
 NOTHING = "-"
-_ISO_LENGTH = len("2026-11-15T09:30:00.000Z")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 def clean(text: str) -> str:
@@ -38,7 +39,11 @@ def cell(value: object) -> str:
 
 
 def is_time(text: str) -> bool:
-    return len(text) == _ISO_LENGTH and text[10] == "T" and text[-1] == "Z"
+    """
+    >>> is_time("2026-11-15T09:30:00.000Z"), is_time("looks-like-Tone-but-notZ")
+    (True, False)
+    """
+    return _TIME.fullmatch(text) is not None
 
 
 def short_time(text: str) -> str:
@@ -51,9 +56,8 @@ def short_time(text: str) -> str:
 
 def ago(text: object, now: datetime) -> str:
     """How long ago a time of a document was."""
-    if not isinstance(text, str):
-        return NOTHING
-    return f"{length(max(now - datetime.fromisoformat(text), timedelta(0)))} ago"
+    moment = _moment(text)
+    return cell(text) if moment is None else f"{length(max(now - moment, timedelta(0)))} ago"
 
 
 def relative(text: object, now: datetime) -> str:
@@ -61,9 +65,13 @@ def relative(text: object, now: datetime) -> str:
     >>> relative("2026-11-15T09:30:00.000Z", datetime.fromisoformat("2026-11-15T07:30:00Z"))
     'in 2h'
     """
-    if isinstance(text, str) and datetime.fromisoformat(text) > now:
-        return f"in {length(datetime.fromisoformat(text) - now)}"
-    return ago(text, now)
+    moment = _moment(text)
+    return f"in {length(moment - now)}" if moment is not None and moment > now else ago(text, now)
+
+
+def _moment(text: object) -> datetime | None:
+    """A time of a document; what only looks like one is shown as it is."""
+    return datetime.fromisoformat(text) if isinstance(text, str) and is_time(text) else None
 
 
 def length(duration: timedelta) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def show_fields(document: Document, console: Console, *, without: Sequence[str] = ()) -> None:
     from rich.text import Text
 
-    shown = {name: cell(value) for name, value in document.items() if name not in without}
+    shown = {clean(name): cell(value) for name, value in document.items() if name not in without}
     width = max(map(len, shown), default=0)
     for name, value in shown.items():
         line = Text(f"{name:<{width}}  ", style="bold").append(Text(value, style=STATUS_STYLES.get(value, "not bold")))
@@ -41,4 +41,4 @@ def show_heading(title: str, console: Console) -> None:
     from rich.text import Text
 
     console.print()
-    console.print(Text(title, style="bold"))
+    console.print(Text(clean(title), style="bold"))

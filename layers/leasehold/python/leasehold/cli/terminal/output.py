@@ -40,8 +40,10 @@ class Output:
 
     def hint(self, text: str) -> None:
         """What helps people and is not the answer."""
+        from leasehold.cli.terminal.cells import clean
+
         if not self.as_json:
-            print(text, file=sys.stderr)
+            print(clean(text), file=sys.stderr)
 
     def done(self, document: Document, text: str) -> None:
         """The answer of an action."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.cli.terminal.cells import cell
+from leasehold.cli.terminal.cells import cell, clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,8 @@ class Column:
     stretches: bool = False
 
     def text(self, document: Document) -> str:
-        return cell(document.get(self.value)) if isinstance(self.value, str) else self.value(document)
+        # Whoever makes a cell from a document may have taken its text as it is.
+        return cell(document.get(self.value)) if isinstance(self.value, str) else clean(self.value(document))
 
 
 def show_table(columns: Sequence[Column], documents: Sequence[Document], console: Console) -> None:
