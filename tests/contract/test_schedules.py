@@ -20,9 +20,9 @@ from leasehold.domain.errors import (
     UnknownJobTypeError,
 )
 from leasehold.domain.ids import scheduled_for_of
-from leasehold.domain.recurrence import Every
+from leasehold.domain.recurrence import Cron, Every, InTheGap
 from leasehold.domain.schedule import Origin, Schedule
-from leasehold.engine.schedules import deploy
+from leasehold.engine.schedules import deploy, find
 from leasehold.engine.trigger import trigger
 from leasehold.store.definition import JOBS
 from tests.contract.world import TYPES
@@ -422,3 +422,24 @@ def test_a_second_schedule_of_one_name_is_refused(world: World) -> None:
         world.queue.schedules.create("hourly", "report", every=HOUR)
     with pytest.raises(ScheduleNotFoundError, match="daily"):
         world.queue.schedules.update("daily", every=HOUR)
+
+
+NEVER = Cron("30 2 * 3 7L", "Europe/Berlin", InTheGap.SKIP)
+
+
+def test_a_schedule_that_never_comes_due_is_not_made(world: World) -> None:
+    with pytest.raises(InvalidOptionError, match="never comes due"):
+        world.queue.schedules.create("lost", "report", cron=NEVER.line, timezone=NEVER.timezone, in_the_gap="skip")
+
+    assert world.queue.schedules.list() == []
+
+
+def test_one_that_is_there_already_is_looked_at_once_and_never_again(world: World) -> None:
+    deploy([Schedule(name="lost", job_type="report", payload_text="{}", recurrence=NEVER)], world.parts)
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.parts.store.schedules.look_again(find("lost", world.parts), world.clock.now(), world.clock.now())
+
+    assert world.poll().failed == 0
+    assert find("lost", world.parts).due_key is None
+    world.clock.advance(HOUR)
+    assert world.poll().triggered == 1

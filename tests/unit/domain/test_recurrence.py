@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated, latest_slot, slots_after, slots_between
+from leasehold.domain.recurrence import (
+    Cron,
+    Every,
+    InTheGap,
+    WhenRepeated,
+    check_slots,
+    latest_slot,
+    slots_after,
+    slots_between,
+)
 
 
 def texts(recurrence: Cron | Every, after: str, count: int) -> list[str]:
@@ -143,3 +153,21 @@ def test_a_zone_that_does_not_exist_is_refused(zone):
 def test_a_rate_is_whole_minutes(interval):
     with pytest.raises(InvalidOptionError, match="whole minutes"):
         Every(interval)
+
+
+@pytest.mark.parametrize("line", ["30 2 * 3 7L", "* 2 * 3 7L"])
+def test_a_line_that_names_only_moments_in_a_gap_is_refused_and_not_searched_for_thousands_of_years(line):
+    never = Cron(line, "Europe/Berlin", InTheGap.SKIP)
+    began = process_time()
+
+    with pytest.raises(InvalidOptionError, match="never comes due in Europe/Berlin"):
+        check_slots(never)
+    assert latest_slot(never, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)) is None
+
+    assert process_time() - began < 2
+
+
+def test_a_slot_that_comes_every_40_years_is_found():
+    leap_sunday = Cron("0 0 * 2 7#5")
+
+    assert next(slots_after(leap_sunday, datetime(2088, 3, 1, tzinfo=UTC))).year == 2128

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # A Monday at midnight: rates count from here, so that hours, days and weeks begin where people expect them to.
 ANCHOR = datetime(1970, 1, 5, tzinfo=UTC)
 _DAY = timedelta(days=1)
+# The rarest that people mean, a 29th of February on a Sunday, comes every 40 years at most.
+HORIZON = timedelta(days=50 * 366)
 
 
 class InTheGap(StrEnum):
@@ -85,8 +87,19 @@ def _check(line: object, timezone: str) -> None:
 type Recurrence = Every | Cron
 
 
+@lru_cache(maxsize=256)
+def check_slots(recurrence: Recurrence) -> None:
+    """Refuse what never comes due: a cron line can name only moments that a clock change leaves out."""
+    if isinstance(recurrence, Cron) and next(slots_after(recurrence, datetime(2026, 1, 1, tzinfo=UTC)), None) is None:
+        raise InvalidOptionError(
+            recurrence.line,
+            f"this never comes due in {recurrence.timezone}: all of it is left out at clock changes",
+            "Use another hour, or run at the end of the gap, and the first time of what comes twice.",
+        )
+
+
 def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
-    """The planned moments that come after a moment, in order, without end.
+    """The planned moments that come after a moment, in order; without end, or until none comes within 50 years.
 
     >>> nine = Cron("0 9 * * 1-5", "Europe/Berlin")
     >>> next(slots_after(nine, datetime(2026, 11, 13, 12, tzinfo=UTC))).isoformat()
@@ -131,6 +144,8 @@ def _cron_slots(cron: Cron, after: datetime) -> Iterator[datetime]:
     # Second readings of a repeated hour wait here until the first readings have caught up with them.
     waiting: list[datetime] = []
     for local in CronSim(cron.line, _local_start(after, zone)):
+        if local - last.replace(tzinfo=None) > HORIZON:
+            return
         moments = _moments(local, zone, cron)
         for moment in moments:
             heappush(waiting, moment)

@@ -96,9 +96,9 @@ class Schedule:
         """What a deployment or an update decides."""
         return tuple(getattr(self, each.name) for each in fields(self)[:_DEFINED])
 
-    def next_slot(self) -> datetime:
-        """The first slot that has not been decided yet."""
-        return next(slots_after(self.recurrence, self.cursor))
+    def next_slot(self) -> datetime | None:
+        """The first slot that has not been decided yet; None if none comes."""
+        return next(slots_after(self.recurrence, self.cursor), None)
 
 
 _DEFINED = [each.name for each in fields(Schedule)].index("cursor")

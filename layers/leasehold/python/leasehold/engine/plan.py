@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.lean import dataclass
-from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
+from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated, check_slots
 from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap, parse_schedule_name, parse_window
 from leasehold.engine.draft import parse_priority
 
@@ -89,12 +89,14 @@ def _recurrence(plan: Plan, old: Recurrence | None) -> Recurrence:
             None, "a schedule has a rate or a cron line", 'Pass every=timedelta(minutes=30), or cron="0 9 * * 1-5".'
         )
     was = before or Cron(line)
-    return Cron(
+    cron = Cron(
         line,
         was.timezone if plan.timezone is None else plan.timezone,
         _parse(InTheGap, "in_the_gap", plan.in_the_gap, was.in_the_gap),
         _parse(WhenRepeated, "when_repeated", plan.when_repeated, was.when_repeated),
     )
+    check_slots(cron)
+    return cron
 
 
 def _interval(value: object) -> timedelta:

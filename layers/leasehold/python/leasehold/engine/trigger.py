@@ -76,7 +76,8 @@ def _current(name: str, parts: Parts) -> Schedule | None:
 def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> tuple[list[JobId], bool]:
     """Decide about as many slots as fit into one transaction; the jobs made, and whether that was all."""
     now = parts.clock.now()
-    if schedule.next_slot() > now:
+    slot = schedule.next_slot()
+    if slot is None or slot > now:
         if schedule.due_key is None or Due.parse(schedule.due_key).at <= now:
             # It was due for EventBridge's sake only.
             parts.store.schedules.look_again(schedule, _due_at(schedule, schedule.cursor, parts), now)
@@ -99,15 +100,16 @@ def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> 
     parts.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)
     for job in jobs:
         tell(job, parts)
-    return [job.job_id for job in jobs], due_at > now or schedule.overlap is Overlap.QUEUE
+    return [job.job_id for job in jobs], due_at is None or due_at > now or schedule.overlap is Overlap.QUEUE
 
 
-def _due_at(schedule: Schedule, cursor: datetime, parts: Parts) -> datetime:
+def _due_at(schedule: Schedule, cursor: datetime, parts: Parts) -> datetime | None:
     """When the schedule needs a poll again: at its next slot, or sooner if EventBridge is to be told again."""
-    following = next(slots_after(schedule.recurrence, cursor))
+    following = next(slots_after(schedule.recurrence, cursor), None)
     if schedule.is_mirrored or not parts.mirror.is_on:
         return following
-    return min(following, parts.clock.now() + TELL_AGAIN_AFTER)
+    told_again_at = parts.clock.now() + TELL_AGAIN_AFTER
+    return told_again_at if following is None else min(following, told_again_at)
 
 
 def _decision(schedule: Schedule, now: datetime, parts: Parts) -> Decision | None:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from leasehold.domain.errors import InvalidInputError
 from leasehold.domain.lean import dataclass
 from leasehold.domain.payload import encode_payload
-from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated
+from leasehold.domain.recurrence import Cron, Every, InTheGap, WhenRepeated, check_slots
 from leasehold.domain.schedule import Missed, Overlap, Schedule, default_overlap
 from leasehold.domain.template import parse_template_name
 from leasehold.settings.section import Unfit
@@ -95,6 +95,11 @@ def read_schedule(schedule: Section) -> JobSchedule:
         template=schedule.read("template", _template, None),
         enabled=schedule.read("enabled", flag, True),
     )
+    if read.cron is not None:
+        try:
+            check_slots(Cron(read.cron, read.timezone, read.in_the_gap, read.when_repeated))
+        except InvalidInputError as error:
+            schedule.note("cron", error.reason, error.fix)
     schedule.close("[schedule]")
     return read
 

@@ -73,13 +73,21 @@ class Schedules:
         return self._try(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)))
 
     def advance(
-        self, seen: Schedule, jobs: Sequence[Job], cursor: datetime, now: datetime, *, due_at: datetime, token: str
+        self,
+        seen: Schedule,
+        jobs: Sequence[Job],
+        cursor: datetime,
+        now: datetime,
+        *,
+        due_at: datetime | None,
+        token: str,
     ) -> None:
         """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
-        sets: Record = {"cursor": to_text(cursor), **_due(seen.name, due_at, now)}
+        sets: Record = {"cursor": to_text(cursor), **({} if due_at is None else _due(seen.name, due_at, now))}
+        removes = frozenset({"wake"}) | (_DUE if due_at is None else frozenset())
         if jobs:
             sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
-        move = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=frozenset({"wake"}))
+        move = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         if not jobs:
             if not self._try(move):
                 raise ScheduleChanged
