@@ -48,6 +48,11 @@ ACCESS_LOG = {
 }
 
 
+# What stops everything must get through however many others call: these routes have a throttle of their own.
+_SWITCHES = ("/api/control/halt", "/api/control/resume")
+_SWITCH_RATE, _SWITCH_BURST = 5, 10
+
+
 class Api(Construct):
     """`environment` is without Sentry's: what goes wrong stands in the log, and callers are told."""
 
@@ -118,12 +123,18 @@ class Api(Construct):
             description=f"Leasehold {stage.name}: jobs, dead letters, schedules, control",
             create_default_stage=False,
         )
+        authorizer = _authorizer(settings)
+        integration = integrations.HttpLambdaIntegration("Function", self.function, timeout=TIMEOUT)
         self.api.add_routes(
-            path="/api/{proxy+}",
-            methods=[gateway.HttpMethod.ANY],
-            authorizer=_authorizer(settings),
-            integration=integrations.HttpLambdaIntegration("Function", self.function, timeout=TIMEOUT),
+            path="/api/{proxy+}", methods=[gateway.HttpMethod.ANY], authorizer=authorizer, integration=integration
         )
+        switches = [
+            route
+            for path in _SWITCHES
+            for route in self.api.add_routes(
+                path=path, methods=[gateway.HttpMethod.POST], authorizer=authorizer, integration=integration
+            )
+        ]
         access_log = logs.LogGroup(
             self,
             "AccessLog",
@@ -145,6 +156,9 @@ class Api(Construct):
         made.access_log_settings = gateway.CfnStage.AccessLogSettingsProperty(
             destination_arn=access_log.log_group_arn, format=json.dumps(ACCESS_LOG)
         )
+        throttle = {"ThrottlingRateLimit": _SWITCH_RATE, "ThrottlingBurstLimit": _SWITCH_BURST}
+        made.route_settings = {f"POST {path}": throttle for path in _SWITCHES}
+        deployed.node.add_dependency(*switches)
         CfnOutput(self, "Endpoint", value=self.api.api_endpoint)
 
 

@@ -50,10 +50,9 @@ class UvBundling:
         if self._copies:
             not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
             shutil.copytree(self._folder, output_dir, ignore=not_code, dirs_exist_ok=True)
-        # Where hashes are listed, everything is: a package that nobody listed must not slip in.
-        checks = ["--require-hashes", "--no-deps"] if "--hash=" in self._requirements else []
+        # What is listed is all there is, each by its hash: nothing that nobody looked at must slip in.
         command = [
-            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", *checks),
+            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", "--require-hashes", "--no-deps"),
             *("--python-version", "3.13", "--python-platform", _PLATFORMS[self._architecture]),
             *("--target", os.path.join(output_dir, self._into)),
             *("--requirement", "-"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
 from leasehold.domain.group import group_scope
@@ -219,12 +220,14 @@ def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
 
 
 def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
-    """What working with records under a customer key needs."""
+    """What working with records under a customer key needs: the tables and queues use it, nobody by himself."""
+    services = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in ("dynamodb", "sqs")]
     return [
         iam.PolicyStatement(
             sid="UseKey",
             actions=["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"],
             resources=[key.key_arn],
+            conditions={"StringEquals": {"kms:ViaService": services}},
         )
     ]
 

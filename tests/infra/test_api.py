@@ -57,6 +57,10 @@ def only(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return dict(found)
 
 
+def routes_of(template: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in template["Resources"].values() if each["Type"].endswith("V2::Route")]
+
+
 def function(template: Mapping[str, Any], name: str) -> dict[str, Any]:
     (found,) = [
         each["Properties"]
@@ -76,16 +80,17 @@ def test_there_is_no_api_unless_a_stage_asks_for_it() -> None:
 def test_every_request_is_signed_unless_the_stage_says_otherwise(
     signed: tuple[dict[str, Any], dict[str, Any]],
 ) -> None:
-    route = only(signed[1], "AWS::ApiGatewayV2::Route")
+    routes = routes_of(signed[1])
 
-    assert (route["RouteKey"], route["AuthorizationType"]) == ("ANY /api/{proxy+}", "AWS_IAM")
+    assert "ANY /api/{proxy+}" in {each["RouteKey"] for each in routes}
+    assert {each["AuthorizationType"] for each in routes} == {"AWS_IAM"}
 
 
 def test_tokens_are_checked_by_the_gateway_where_the_stage_says_so() -> None:
     _, queue = templates_of(ApiSettings(access=BY_TOKEN))
 
-    route, authorizer = (only(queue, f"AWS::ApiGatewayV2::{kind}") for kind in ("Route", "Authorizer"))
-    assert (route["AuthorizationType"], authorizer["AuthorizerType"]) == ("JWT", "JWT")
+    authorizer = only(queue, "AWS::ApiGatewayV2::Authorizer")
+    assert {each["AuthorizationType"] for each in routes_of(queue)} == {authorizer["AuthorizerType"]} == {"JWT"}
     assert authorizer["JwtConfiguration"] == {
         "Issuer": "https://issuer.example.com/pool",
         "Audience": ["console", "cli"],
@@ -103,6 +108,18 @@ def test_the_gateway_throttles_and_logs_who_called_but_not_what_they_sent(
     assert (limits["ThrottlingRateLimit"], limits["ThrottlingBurstLimit"]) == (7, 9)
     assert json.loads(stage["AccessLogSettings"]["Format"]) == ACCESS_LOG
     assert not {"query", "body", "queryString"} & {name for each in ACCESS_LOG.values() for name in each.split(".")}
+
+
+def test_who_halts_the_system_is_not_kept_out_by_all_the_others(
+    signed: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    stage = only(signed[1], "AWS::ApiGatewayV2::Stage")
+    routes = routes_of(signed[1])
+
+    for route in ("POST /api/control/halt", "POST /api/control/resume"):
+        assert stage["RouteSettings"][route] == {"ThrottlingRateLimit": 5, "ThrottlingBurstLimit": 10}
+    assert {each["RouteKey"] for each in routes} == {"ANY /api/{proxy+}", *stage["RouteSettings"]}
+    assert {each["AuthorizationType"] for each in routes} == {"AWS_IAM"}
 
 
 def test_nobody_else_is_let_in_by_cors(signed: tuple[dict[str, Any], dict[str, Any]]) -> None:

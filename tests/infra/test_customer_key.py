@@ -57,6 +57,17 @@ def test_who_works_with_records_may_use_the_key(made: Made) -> None:
         assert all('"UseKey"' in json.dumps(each) for each in policies.values())
 
 
+def test_the_key_is_used_by_tables_and_queues_on_their_behalf_and_by_nobody_himself(made: Made) -> None:
+    _, queue, theirs = made
+    for template in (queue, theirs):
+        for policy in template.find_resources("AWS::IAM::Policy").values():
+            statements = policy["Properties"]["PolicyDocument"]["Statement"]
+            for statement in statements:
+                if "kms:" in json.dumps(statement["Action"]):
+                    via = json.dumps(statement["Condition"]["StringEquals"]["kms:ViaService"])
+                    assert ("dynamodb." in via, "sqs." in via) == (True, True)
+
+
 def test_without_a_customer_key_nobody_needs_one() -> None:
     data, queue = (Template.from_stack(each) for each in stacks_of(Stage(name="plain")))
 

@@ -38,7 +38,7 @@ def test_every_key_is_understood():
         priority = "critical"
         max_attempts = 3
         reported_fields = ["user_id"]
-        requirements = ["httpx==0.28.1"]
+        requirements = ["httpx==0.28.1 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000"]
         log_retention_days = 90
         reserved_concurrency = 2
 
@@ -117,7 +117,7 @@ def test_every_key_is_understood():
                 reason="a report's key holds its date",
             ),
         ),
-        requirements=("httpx==0.28.1",),
+        requirements=(f"httpx==0.28.1 --hash=sha256:{'0' * 64}",),
         schedule=JobSchedule(
             cron="0 9 * * mon-fri", timezone="Europe/Berlin", payload={"tables": ["users"]}, enabled=False
         ),

@@ -34,7 +34,7 @@ LOG_RETENTION_DAYS = (
 
 _DEFAULT = JobType(name="default")
 _PRIORITIES = {priority.name.lower(): priority for priority in Priority}
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=sha256:[0-9a-f]{64})*", re.ASCII)
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=sha256:[0-9a-f]{64})+", re.ASCII)
 
 _timeout = duration("a Lambda function runs", timedelta(seconds=1), timedelta(seconds=900))
 _event_age = duration("Lambda keeps an event for", timedelta(seconds=60), timedelta(hours=6))
@@ -49,7 +49,7 @@ class JobFolder:
     path: the folder, relative to the project, e.g. functions/jobs/backup.
     environment: variables of the function, besides Leasehold's own.
     permissions: what its role may do besides its own job.
-    requirements: pinned packages that the dependency layer lacks.
+    requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need.
     log_retention_days: of the function's logs; None takes the stage's.
     reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
     """
@@ -151,7 +151,8 @@ def _requirement(value: object) -> str:
     requirement = text(value)
     if not _REQUIREMENT.fullmatch(requirement):
         raise Unfit(
-            "a requirement is pinned, so that every deployment gets the same",
-            'Write name==version, e.g. "httpx==0.28.1".',
+            "a requirement is pinned and has its hashes, so that every deployment gets the same",
+            'Write "name==version --hash=sha256:…", also for what it needs itself, '
+            "as uv pip compile --generate-hashes does.",
         )
     return requirement
