@@ -212,7 +212,9 @@ def test_a_backfill_of_too_many_slots_is_refused_before_any_is_made(world: World
     before = len(world.test.jobs())
 
     refused = world.act("POST /api/schedules/hourly/backfill", {**REASON, **span})
-    made = world.done("POST /api/schedules/hourly/backfill", start=span["start"], end="2026-01-01T03:30:00Z")
+    made = world.done(
+        "POST /api/schedules/hourly/backfill", start=span["start"], end="2026-01-01T03:30:00Z", beyond_retention=True
+    )
 
     assert (refused.status, refused.code) == (400, "invalid_option")
     assert len(made["job_ids"]) == len(world.test.jobs()) - before > 0

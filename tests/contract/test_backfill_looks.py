@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.domain.errors import InvalidOptionError, ScheduleNotFoundError
+from leasehold.store import keys
+from leasehold.store.table import Delete
 
 if TYPE_CHECKING:
     from tests.contract.world import World
@@ -56,3 +58,22 @@ def test_a_look_at_too_many_slots_or_at_no_schedule_is_refused(world: World, hou
         world.queue.schedules.missing_runs("none", slot(1), slot(2))
     with pytest.raises(InvalidOptionError, match="Backfill in parts"):
         world.queue.schedules.missing_runs(hourly, START - timedelta(days=500), slot(1))
+
+
+def test_a_slot_whose_job_was_removed_by_retention_is_not_run_again_unless_that_is_wanted(
+    world: World, hourly: str
+) -> None:
+    schedules = world.queue.schedules
+    (job_id,) = schedules.backfill(hourly, slot(1), slot(1))
+    assert world.work() == ["completed"]
+    world.clock.advance(timedelta(days=7))
+    world.table.write(Delete(key=keys.job(job_id), conditions=()))  # as the table's time to live does
+
+    for act in (schedules.backfill, schedules.missing_runs):
+        with pytest.raises(InvalidOptionError, match=r"kept for 7 days: .* not known any more"):
+            act(hourly, slot(1), slot(9))
+
+    recent = START + timedelta(days=7)
+    assert len(schedules.backfill(hourly, recent, recent)) == 1
+    assert schedules.missing_runs(hourly, slot(1), slot(1), beyond_retention=True) == [slot(1)]
+    assert schedules.backfill(hourly, slot(1), slot(1), beyond_retention=True) == [job_id]

@@ -60,6 +60,14 @@ def test_a_job_that_is_held_for_a_year_keeps_its_payload_and_runs_in_the_end(wor
     assert world.work() == ["completed"]
 
 
+def test_a_tick_that_is_off_for_a_year_loses_no_payload_of_a_live_job(world: World) -> None:
+    job_id = world.queue.enqueue("report", large()).job_id
+    world.clock.advance(timedelta(days=400))
+    assert days_left(world, job_id) >= 0
+
+    assert world.work() == ["completed"]
+
+
 def test_a_halt_keeps_no_payload_from_being_kept(world: World) -> None:
     job_id = world.queue.enqueue("report", large()).job_id
     world.operator.halt(reason="a bad deploy")

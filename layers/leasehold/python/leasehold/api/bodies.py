@@ -120,10 +120,14 @@ class ScheduleBody(SchedulePlan):
 
 
 class BackfillBody(ReasonBody):
-    """From `start` to `end`; at most 200 slots at once."""
+    """From `start` to `end`; at most 200 slots at once.
+
+    Slots older than the type's retention are refused, unless `beyond_retention` says that they may be run twice.
+    """
 
     start: Moment
     end: Moment
+    beyond_retention: bool = False
 
 
 class TemplatePreset(Body):

@@ -158,14 +158,19 @@ class Schedules:
         end: datetime,
         *,
         reason: str = "backfilled",
+        beyond_retention: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> _JobIds:
         """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made.
 
+        Slots that are older than the type's retention are refused, since nobody knows whether they were run;
+        `beyond_retention=True` makes their jobs, even if that is for the second time.
         `progress` is called with how many slots were looked at and how many there are.
         """
-        return runs_by_hand.backfill(name, start, end, self._parts, reason=reason, progress=progress)
+        return runs_by_hand.backfill(
+            name, start, end, self._parts, reason=reason, beyond_retention=beyond_retention, progress=progress
+        )
 
-    def missing_runs(self, name: str, start: datetime, end: datetime) -> _Moments:
+    def missing_runs(self, name: str, start: datetime, end: datetime, *, beyond_retention: bool = False) -> _Moments:
         """The past slots that have no job: what `backfill` would make."""
-        return runs_by_hand.slots_without_jobs(name, start, end, self._parts)
+        return runs_by_hand.slots_without_jobs(name, start, end, self._parts, beyond_retention=beyond_retention)

@@ -57,7 +57,7 @@ def keep_payloads(parts: Parts, *, worker_id: str, should_stop: Callable[[], str
             return None
         kept = _go_on(place, parts, is_over=lambda: parts.clock.now() >= now + _A_VISIT or should_stop() is not None)
     except StoreError as error:
-        # The next tick tries again, and there is more than a month for it.
+        # The next tick tries again, and there is more than a year for it.
         parts.telemetry.event(Event.TIDY_FAILED, what="payloads", error=str(error))
         return None
     parts.next_payload_round = now + EVERY if kept.is_done else None

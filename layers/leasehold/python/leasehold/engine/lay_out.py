@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 # How much longer than its job's retention a payload lives from the job's time on. A job that is still not over by then
-# has had its payload renewed, which keep_payloads.py does once a week: for five weeks it may fail to.
-SLACK = timedelta(days=45)
+# has had its payload renewed, which keep_payloads.py does once a week: for a year it may fail to. Storage is cheap.
+SLACK = timedelta(days=400)
 
 
 def lay_out(job: Job, parts: Parts) -> Layout:

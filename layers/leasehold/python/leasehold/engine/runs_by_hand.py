@@ -51,15 +51,18 @@ def backfill(
     parts: Parts,
     *,
     reason: str,
+    beyond_retention: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[JobId]:
     """Make the jobs of slots from `start` to `end` that have none, up to now; a slot that was run is not run again.
 
-    They are made at once, whatever the schedule says about overlaps: the job type's concurrency paces them.
+    Of slots that are older than the type's retention nobody knows any more whether they were: they are refused, unless
+    `beyond_retention` says that they may be run twice. All are made at once, whatever the schedule says about overlaps:
+    the job type's concurrency paces them.
     """
     parts.deployment.refuse_if_halted()
     schedule = find(name, parts)
-    slots = _past_slots(schedule, start, end, parts)
+    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
     look_up_template(schedule, parts)
     made = []
     for number, slot in enumerate(slots, start=1):
@@ -73,23 +76,45 @@ def backfill(
     return made
 
 
-def slots_without_jobs(name: str, start: datetime, end: datetime, parts: Parts) -> list[datetime]:
+def slots_without_jobs(
+    name: str, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool = False
+) -> list[datetime]:
     """The dry run of a backfill: the slots whose jobs it would make."""
     schedule = find(name, parts)
+    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
     missing: list[datetime] = []
-    for some in batched(_past_slots(schedule, start, end, parts), _READ_AT_ONCE, strict=False):
+    for some in batched(slots, _READ_AT_ONCE, strict=False):
         made = parts.store.jobs.get_many([id_of_slot(schedule, slot) for slot in some])
         missing += [slot for slot in some if id_of_slot(schedule, slot) not in made]
     return missing
 
 
-def _past_slots(schedule: Schedule, start: datetime, end: datetime, parts: Parts) -> list[datetime]:
+def _past_slots(
+    schedule: Schedule, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool
+) -> list[datetime]:
     first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
     after = first - timedelta(milliseconds=1)
     slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
     if len(slots) > MAX_BACKFILL:
         raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    if slots and not beyond_retention:
+        _refuse_if_forgotten(schedule, slots[0], parts)
     return slots
+
+
+def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, parts: Parts) -> None:
+    """A job that ended stays for its retention: only so long does its absence say that there was none."""
+    retention = parts.deployment.settings_of(schedule.job_type).retention
+    kept_for = min(retention.completed, retention.cancelled, retention.dead_letter)
+    known_since = parts.clock.now() - kept_for
+    if oldest < known_since:
+        raise InvalidOptionError(
+            to_text(oldest),
+            f"ended jobs of {schedule.job_type} are kept for {kept_for.total_seconds() / 86_400:g} days: whether a "
+            "slot before that was run is not known any more",
+            f"Start at {to_text(known_since)}, or say that slots may be run twice: beyond_retention=True, "
+            "--beyond-retention.",
+        )
 
 
 def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason: str) -> Deed:

@@ -78,7 +78,10 @@ def backfill(call: Call) -> Answer:
     slots = islice(slots_between(recurrence, first, last), MAX_SLOTS + 1)
     if sum(1 for _ in slots) > MAX_SLOTS:
         raise InvalidOptionError((body.start, body.end), f"these are more than {MAX_SLOTS} slots", "Backfill in parts.")
-    return answered({"job_ids": list(call.act.schedules.backfill(name, body.start, body.end, reason=body.reason))})
+    made = call.act.schedules.backfill(
+        name, body.start, body.end, reason=body.reason, beyond_retention=body.beyond_retention
+    )
+    return answered({"job_ids": list(made)})
 
 
 def _shown(schedule: Schedule, call: Call) -> Document:

@@ -34,6 +34,10 @@ def backfill(
     reason: ReasonUnlessDry = None,
     from_: Annotated[str, typer.Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
     to: Annotated[str | None, typer.Option(help="The last slot; now by default.")] = None,
+    beyond_retention: Annotated[
+        bool,
+        typer.Option("--beyond-retention", help="Also slots so old that nobody knows whether they were run before."),
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
@@ -48,7 +52,7 @@ def backfill(
     end = past_moment(to, now, what="--to") or now
     assert start is not None
     schedules = session.admin.act.schedules
-    missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end)]
+    missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end, beyond_retention=beyond_retention)]
     if dry_run or not missing:
         document = {"name": name, "dry_run": dry_run, "missing": len(missing), "slots": missing}
         session.out.done(document, _told(missing) if missing else "Every slot has its job.")
@@ -57,7 +61,7 @@ def backfill(
         session.out.hint(_told(missing))
     session.confirm(f"Make {len(missing):,} jobs of {name}?", yes=yes)
     with session.out.progress("backfilling") as progress:
-        made = schedules.backfill(name, start, end, reason=why, progress=progress)
+        made = schedules.backfill(name, start, end, reason=why, beyond_retention=beyond_retention, progress=progress)
     session.out.done({"name": name, "made": len(made), "job_ids": list(made)}, f"Made {len(made):,} jobs.")
 
 
