@@ -11,10 +11,14 @@ import pytest
 from leasehold.api import documents
 from leasehold.api.table import OPERATIONS
 from leasehold.domain.instants import to_text
-from tests.api.world import ADMIN, Answered, Api, Things, filled, furnished, in_memory
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run_document import external_status
+from tests.api.world import ADMIN, Answered, Api, ErrandHandler, Things, filled, furnished, in_memory
 
 if TYPE_CHECKING:
+    from leasehold import JobContext
     from leasehold.testing import LeaseholdTest
+    from tests.api.world import Errand
 
 REASON = {"reason": "a test"}
 # What each action is sent; what is not in here needs a reason only.
@@ -79,13 +83,13 @@ def test_every_route_answers_as_described(operation: Any, world: World) -> None:
 
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method != "GET"], ids=lambda each: each.name)
-def test_every_action_needs_a_reason_but_that_of_creating_a_job(operation: Any, world: World) -> None:
+def test_every_action_needs_a_reason_but_those_that_make_a_job(operation: Any, world: World) -> None:
     answer = world.api.send(
         f"{operation.method} {filled(operation.path, world.things)}", BODIES.get(operation.route, {})
     )
 
-    if operation.name == "create_job":
-        assert answer.status == 201
+    if operation.name in {"create_job", "retry_job", "retry_run"}:
+        assert answer.status in operation.answers or answer.code == "wrong_state"
     else:
         assert (answer.status, answer.code) == (400, "invalid_request")
         assert "body.reason" in {each["field"] for each in answer.body["fields"]}
@@ -152,6 +156,72 @@ def test_a_failed_run_is_retried_as_a_new_job_and_another_is_not(world: World) -
     assert (job.retry_of, job.priority) == (world.things.dead, 2)
     assert (refused.status, refused.code) == (409, "wrong_state")
     assert missing.status == 404
+
+
+def test_a_retry_needs_neither_a_body_nor_a_reason(world: World) -> None:
+    by_run = world.act(f"POST /api/job-runs/{world.things.dead}.1/retry")
+    by_job = world.act(f"POST /api/jobs/{world.things.completed}/retry")
+
+    assert (by_run.status, by_job.status) == (201, 201)
+    (record,) = world.shown("GET /api/audit", f"target=job%23{world.things.completed}")["items"]
+    assert (record["action"], record["reason"]) == ("retry", "retried")
+
+
+def test_a_job_is_made_of_a_template_id_as_of_a_template(world: World) -> None:
+    made = world.act("POST /api/jobs", {"template_id": "nightly", "priority": 2})
+    torn = world.act("POST /api/jobs", {"template_id": "nightly", "template": "weekly"})
+
+    job = world.test.queue.get(made.body["job_id"])
+    assert (made.status, job.template, job.priority) == (201, "nightly", 2)
+    assert (torn.status, torn.code) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("state", ["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"])
+def test_jobs_are_listed_by_the_states_of_the_requirements(state: str, world: World) -> None:
+    meant = [status for status in JobStatus if external_status(status) == state]
+
+    listed = world.shown("GET /api/jobs", f"status={state}")["items"]
+
+    by_status = world.shown("GET /api/jobs", "&".join(f"status={each}" for each in meant))["items"]
+    assert listed == by_status
+    assert {each["state"] for each in listed} <= {state}
+
+
+def test_a_run_is_there_from_its_start_and_is_not_retried_before_its_end(world: World) -> None:
+    seen: list[Any] = []
+    job_id = world.test.queue.enqueue("report", {"do": "watch"}).job_id
+
+    class Watched(ErrandHandler):
+        def handle(self, payload: Errand, context: JobContext) -> dict[str, str]:
+            if context.job_id != job_id:
+                return {}
+            run_id = f"{context.job_id}.1"
+            seen.extend([world.act(f"GET /api/job-runs/{run_id}"), world.act(f"POST /api/job-runs/{run_id}/retry")])
+            seen.append(world.shown(f"GET /api/jobs/{context.job_id}")["runs"])
+            return {}
+
+    world.test.register("report", Watched)
+    world.test.drain()
+
+    running, refused, runs = seen
+    assert (running.status, running.body["status"], "ended_at" in running.body) == (200, "RUNNING", False)
+    assert (refused.status, refused.code) == (409, "wrong_state")
+    assert runs == [running.body]
+    assert world.shown(f"GET /api/job-runs/{job_id}.1")["status"] == "COMPLETED"
+    assert world.act(f"GET /api/job-runs/{job_id}.2").status == 404
+
+
+def test_jobs_are_listed_by_when_they_were_created(world: World) -> None:
+    before = world.test.clock.now() + timedelta(minutes=1)
+    world.test.clock.advance(timedelta(minutes=2))
+    late = world.test.queue.enqueue("report", run_in=timedelta(days=3)).job_id
+
+    newer = world.shown("GET /api/jobs", f"created_from={to_text(before)}")["items"]
+    older = world.shown("GET /api/jobs", f"created_to={to_text(before)}")["items"]
+
+    assert [each["job_id"] for each in newer] == [late]
+    assert late not in {each["job_id"] for each in older}
+    assert older
 
 
 def test_a_waiting_job_is_changed_in_each_way(world: World) -> None:

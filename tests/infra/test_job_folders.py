@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOB_TOML = """
+concurrency = 3
 timeout = "90s"
 memory = 1024
 max_event_age = "2m"
@@ -181,7 +182,7 @@ def test_a_bad_job_toml_fails_synth_with_file_key_value_and_fix(tmp_path: Path) 
 
 
 def test_a_name_too_long_for_lambda_fails_synth(tmp_path: Path) -> None:
-    root = project(tmp_path / "project", **{"r" * 60: ""})
+    root = project(tmp_path / "project", **{"r" * 60: "concurrency = 1"})
 
     with pytest.raises(ValueError, match="Shorten the name of the job type's folder"):
         build(app_for(tmp_path / "out"), root=root)

@@ -26,7 +26,7 @@ def dead(shell: Shell) -> list[str]:
 
 
 def letters(shell: Shell, *filters: str) -> list[str]:
-    return [item["job_id"] for item in shell.json("dead-letters", "list", *filters)["items"]]
+    return [item["original_job_id"] for item in shell.json("dead-letters", "list", *filters)["items"]]
 
 
 def test_open_letters_are_listed_those_that_failed_last_first(shell: Shell, dead: list[str]):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.settings.job_toml import read_job_toml
 from tests.unit.settings.reading import FILE, read
+
+if TYPE_CHECKING:
+    from leasehold.domain.folder_problem import FolderProblem
 
 
 def complaint_about(text: str) -> str:
@@ -31,6 +36,16 @@ def test_an_environment_that_lambda_would_refuse_for_its_size_is_refused_here():
     assert "bytes are more than the 3072 there is room for. Keep it in SSM or S3." in complaint_about(
         f'[environment]\nBIG = "{"x" * 3100}"'
     )
+
+
+def test_a_file_that_does_not_say_how_many_may_run_at_once_is_refused():
+    problems: list[FolderProblem] = []
+    read_job_toml("backup", "functions/jobs/backup", {"memory": 512}, problems, file=FILE)
+
+    assert [str(problem) for problem in problems] == [
+        f"{FILE}: it does not say how many of its jobs may run at once. "
+        'Write concurrency = 1, a larger number, or "unlimited".'
+    ]
 
 
 def test_all_problems_of_a_file_are_told_together():

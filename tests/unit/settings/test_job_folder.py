@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def add_folder(root: Path, name: str, *, settings: str | None = "", handler: str | None = "") -> Path:
+def add_folder(root: Path, name: str, *, settings: str | None = "concurrency = 1", handler: str | None = "") -> Path:
     folder = root / "functions" / "jobs" / name
     folder.mkdir(parents=True)
     if settings is not None:
@@ -33,7 +33,7 @@ def problems_of(root: Path) -> list[str]:
 
 
 def test_every_folder_is_a_job_type_named_like_it(tmp_path: Path):
-    add_folder(tmp_path, "user_sync", settings="memory = 512")
+    add_folder(tmp_path, "user_sync", settings="concurrency = 1\nmemory = 512")
     add_folder(tmp_path, "backup")
     folders = load_job_folders(tmp_path)
     assert [(folder.name, folder.path, folder.memory_mb) for folder in folders] == [
@@ -57,7 +57,7 @@ def test_a_project_without_the_folder_is_told_how_to_make_it(tmp_path: Path):
 
 
 def test_the_problems_of_all_folders_are_told_together(tmp_path: Path):
-    add_folder(tmp_path, "backup", settings='timeout = "20 minutes"')
+    add_folder(tmp_path, "backup", settings='concurrency = 1\ntimeout = "20 minutes"')
     add_folder(tmp_path, "daily-summary")
     add_folder(tmp_path, "empty", settings=None, handler=None).joinpath("notes.md").touch()
     add_folder(tmp_path, "fine")
@@ -68,7 +68,7 @@ def test_the_problems_of_all_folders_are_told_together(tmp_path: Path):
         "functions/jobs/daily-summary: a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter. "
         "Rename the folder.",
         "functions/jobs/empty/handler.py: there is no such file. Add it, or remove the folder.",
-        "functions/jobs/empty/job.toml: there is no such file. Add it; an empty one takes all defaults.",
+        "functions/jobs/empty/job.toml: there is no such file. Add it, e.g. with concurrency = 1 in it.",
         "functions/jobs/torn/job.toml: this is not TOML: Invalid value (at line 1, column 10). Correct it there.",
     ]
 
@@ -81,13 +81,13 @@ def test_a_file_that_is_not_utf8_is_told_so(tmp_path: Path):
 
 
 def test_a_sound_file_does_not_lose_its_lease_check_to_another_files_problem(tmp_path: Path):
-    add_folder(tmp_path, "backup", settings="memory = 1")
-    add_folder(tmp_path, "user_sync", settings="lease = 60")
+    add_folder(tmp_path, "backup", settings="concurrency = 1\nmemory = 1")
+    add_folder(tmp_path, "user_sync", settings="concurrency = 1\nlease = 60")
     assert len(problems_of(tmp_path)) == 2
 
 
 def test_the_error_is_a_leasehold_error_that_carries_each_problem(tmp_path: Path):
-    add_folder(tmp_path, "backup", settings="memory = 1")
+    add_folder(tmp_path, "backup", settings="concurrency = 1\nmemory = 1")
     with pytest.raises(LeaseholdError) as raised:
         load_job_folders(tmp_path)
     assert isinstance(raised.value, InvalidJobFolderError)
@@ -96,7 +96,7 @@ def test_the_error_is_a_leasehold_error_that_carries_each_problem(tmp_path: Path
 
 
 def test_one_folder_can_be_loaded_by_name(tmp_path: Path):
-    add_folder(tmp_path, "backup", settings="timeout = 5")
+    add_folder(tmp_path, "backup", settings="concurrency = 1\ntimeout = 5")
     add_folder(tmp_path, "torn", settings="timeout =")
     assert load_job_folder(tmp_path, "backup").job_type.timeout.total_seconds() == 5
     with pytest.raises(InvalidJobFolderError, match=r"functions/jobs/none/handler.py: there is no such file"):

@@ -14,6 +14,7 @@ from leasehold.domain.errors import JobNotFoundError, WrongStateError
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lean import dataclass
 from leasehold.domain.run import Outcome
+from leasehold.domain.run_document import RUNNING, running_document
 from leasehold.engine import operate, purge, redrive
 from leasehold.engine.deeds import deed_on_job
 from leasehold.engine.draft import draft
@@ -103,6 +104,9 @@ class Actions:
         job_id, _, number = run_id.rpartition(".")
         job = operate.find(parse_job_id(job_id), self._parts)
         run = next((each for each in job.runs if str(each.number) == number), None)
+        running = running_document(job)
+        if running is not None and running["run_id"] == run_id:
+            raise WrongStateError(run_id, "retry", RUNNING, "Only a failed run is retried: wait for its end.")
         if run is None:
             raise JobNotFoundError("run", run_id)
         if run.outcome is not Outcome.FAILED:

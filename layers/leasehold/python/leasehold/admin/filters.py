@@ -36,6 +36,7 @@ class JobFilter:
     job_type: none given means all but the system's own, the deliveries of webhooks.
     statuses: any of them; none given means all six.
     scheduled_from, scheduled_to: when the job was first meant to run.
+    created_from, created_to: when it was made.
     ended_from, ended_to: when it ended; jobs that have not ended are then left out.
     """
 
@@ -43,6 +44,8 @@ class JobFilter:
     statuses: frozenset[JobStatus] = frozenset()
     scheduled_from: datetime | None = None
     scheduled_to: datetime | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
     ended_from: datetime | None = None
     ended_to: datetime | None = None
     dedup_key: str | None = None
@@ -58,6 +61,7 @@ class JobFilter:
                 object.__setattr__(self, name, parse(value))
         object.__setattr__(self, "statuses", _parse_statuses(self.statuses))
         check_range("scheduled", self.scheduled_from, self.scheduled_to)
+        check_range("created", self.created_from, self.created_to)
         check_range("ended", self.ended_from, self.ended_to)
 
     @property
@@ -84,6 +88,7 @@ class JobFilter:
             self.is_of_type(job.job_type)
             and job.status in self.wanted_statuses
             and self.schedules(job.scheduled_for)
+            and is_within(job.created_at, self.created_from, self.created_to)
             and is_within(job.completed_at, self.ended_from, self.ended_to)
             and self.dedup_key in {None, dedup_key}
             and self.concurrency_key in {None, job.concurrency_key}
@@ -113,10 +118,14 @@ class JobFilter:
         ]
         if "status" in attributes and self.wanted_statuses != frozenset(JobStatus):
             found.append(OneOf("status", tuple(sorted(map(str, self.wanted_statuses)))))
-        if "completed_at" in attributes and self.ended_from is not None:
-            found.append(After("completed_at", to_text(self.ended_from - _MILLISECOND)))
-        if "completed_at" in attributes and self.ended_to is not None:
-            found.append(NotAfter("completed_at", to_text(self.ended_to - _MILLISECOND)))
+        for name, start, end in (
+            ("created_at", self.created_from, self.created_to),
+            ("completed_at", self.ended_from, self.ended_to),
+        ):
+            if name in attributes and start is not None:
+                found.append(After(name, to_text(start - _MILLISECOND)))
+            if name in attributes and end is not None:
+                found.append(NotAfter(name, to_text(end - _MILLISECOND)))
         return tuple(found)
 
 
@@ -125,6 +134,8 @@ _PARSED: dict[str, Callable[[Any], object]] = {
     "job_type": parse_job_type,
     "scheduled_from": partial(instant, what="scheduled_from"),
     "scheduled_to": partial(instant, what="scheduled_to"),
+    "created_from": partial(instant, what="created_from"),
+    "created_to": partial(instant, what="created_to"),
     "ended_from": partial(instant, what="ended_from"),
     "ended_to": partial(instant, what="ended_to"),
     "dedup_key": partial(parse_key, what="dedup key"),

@@ -19,6 +19,7 @@ from leasehold.domain.errors import InvalidJobIdError, InvalidOptionError, JobNo
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.recurrence import slots_after
+from leasehold.domain.run_document import running_document
 from leasehold.engine import schedules as schedules_engine
 from leasehold.engine import templates as templates_engine
 from leasehold.engine.cancel_group import find_group
@@ -85,6 +86,9 @@ class Reader:
         for run in job.runs:
             if run.run_id(job.job_id) == run_id:
                 return RunView(job, run)
+        running = running_document(job)
+        if running is not None and running["run_id"] == run_id:
+            return RunView(job, None)
         raise JobNotFoundError("run", run_id)
 
     def dead_letters(

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from leasehold.admin.scenes import Scene
     from leasehold.domain.control import Registry
 
-_ON_THE_JOB = ("job_type", "status", "completed_at", "dedup_key", "concurrency_key", "schedule", "template")
+_ON_THE_JOB = (
+    *("job_type", "status", "created_at", "completed_at"),
+    *("dedup_key", "concurrency_key", "schedule", "template"),
+)
 # One dedup record is looked up per type: of more types than these, all jobs are searched instead.
 _MOST_KEYED_TYPES = 6
 _TRIED_AGAIN_WITHIN = timedelta(hours=1)

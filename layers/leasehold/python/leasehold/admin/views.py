@@ -26,8 +26,10 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
+    """`run` is None while it goes on: what is known of it then stands on the job."""
+
     job: Job
-    run: Run
+    run: Run | None
 
 
 @dataclass(frozen=True, slots=True)

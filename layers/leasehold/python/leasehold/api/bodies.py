@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from leasehold.api.options import Body, Retry, Seconds, Window
 from leasehold.api.queries import Moment, Word
@@ -32,8 +32,19 @@ class MemberBody(Body):
     max_attempts: Attempts | None = None
     concurrency_key: Word | None = None
     template: Word | None = None
+    template_id: Annotated[Word | None, Field(description="another name of `template`")] = None
     retry: Retry | None = None
     webhook: Webhook | None = None
+
+    @property
+    def template_name(self) -> str | None:
+        return self.template_id if self.template is None else self.template
+
+    @model_validator(mode="after")
+    def _one_template(self) -> Self:
+        if None not in {self.template, self.template_id} and self.template != self.template_id:
+            raise ValueError("template and template_id are two names of one thing, and differ")
+        return self
 
 
 class NewJobBody(MemberBody):
@@ -47,9 +58,10 @@ class NewJobBody(MemberBody):
     reason: Reason = "created"
 
 
-class RetryBody(ReasonBody):
-    """`priority`: of the new job; left out, that of the old one."""
+class RetryBody(Body):
+    """`priority`: of the new job; left out, that of the old one. All of it may be left out, with the body itself."""
 
+    reason: Reason = "retried"
     priority: Priority | None = None
 
 

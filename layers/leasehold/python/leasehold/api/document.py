@@ -154,6 +154,8 @@ def _tidy(described: dict[str, Any], operation: Operation) -> None:
         else {"$ref": f"#/components/responses/{_problem_name(status)}"}
         for status, answer in sorted(described["responses"].items())
     }
+    if operation.body is not None:
+        described["requestBody"]["required"] = operation.needs_body
     template = "#/components/schemas/{model}"
     taken = operation.query.model_json_schema(ref_template=template)["properties"] if operation.query else {}
     for parameter in described.get("parameters", []):

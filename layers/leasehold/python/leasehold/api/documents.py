@@ -49,9 +49,9 @@ class Run(Document):
     job_status: str
     run_id: str
     attempt: int
-    status: Literal["COMPLETED", "FAILED", "SKIPPED"]
+    status: Literal["RUNNING", "COMPLETED", "FAILED", "SKIPPED"]
     started_at: AwareDatetime
-    ended_at: AwareDatetime
+    ended_at: AwareDatetime | None = Field(default=None, description="missing while it runs")
 
 
 class Job(JobSummary):
@@ -85,10 +85,10 @@ class DirectRun(Document):
 
 class DeadLetterSummary(Document):
     id: str
-    job_id: str
+    original_job_id: str
     job_type: str
     failed_at: AwareDatetime
-    error: str
+    failure_reason: str
     error_code: str
     attempts: int
     is_open: bool

@@ -34,7 +34,7 @@ def _options(body: MemberBody) -> dict[str, Any]:
         "priority": body.priority,
         "max_attempts": body.max_attempts,
         "concurrency_key": body.concurrency_key,
-        "template": body.template,
+        "template": body.template_name,
         "retry": None if body.retry is None else body.retry.policy(),
         "webhook": body.webhook,
     }

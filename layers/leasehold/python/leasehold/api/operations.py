@@ -27,6 +27,7 @@ class Operation:
     """name: its operationId. answers: per status, the name of a schema in documents.py.
 
     takes_key: it makes something, and with an Idempotency-Key it makes it once.
+    needs_body: whether it is refused without one; else an empty body is one that says nothing.
     """
 
     method: str
@@ -38,6 +39,7 @@ class Operation:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     takes_key: bool = False
+    needs_body: bool = True
 
     @property
     def route(self) -> str:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run_document import statuses_of
+
+# Also in the words of the requirements' API. Capitals tell them apart: `failed` waits for its next attempt.
+type Status = Literal[
+    "pending",
+    "in_progress",
+    "failed",
+    "completed",
+    "cancelled",
+    "dead_letter",
+    "QUEUED",
+    "RUNNING",
+    "COMPLETED",
+    "FAILED",
+    "CANCELLED",
+]
 
 
 def _written_out(value: object) -> object:
@@ -31,12 +47,14 @@ class Paging(Query):
 
 
 class JobsQuery(Paging):
-    """Every filter that is given must hold; `status` may come several times."""
+    """Every filter that is given must hold; `status` may come several times, also as a `state`: QUEUED, RUNNING, …"""
 
     job_type: Word | None = None
-    status: Annotated[list[JobStatus], Field(max_length=len(JobStatus))] = []
+    status: Annotated[list[Status], Field(max_length=len(get_args(Status.__value__)))] = []
     scheduled_from: Moment | None = None
     scheduled_to: Moment | None = None
+    created_from: Moment | None = None
+    created_to: Moment | None = None
     ended_from: Moment | None = None
     ended_to: Moment | None = None
     dedup_key: Word | None = None
@@ -44,6 +62,11 @@ class JobsQuery(Paging):
     group_id: Word | None = None
     schedule: Word | None = None
     template: Word | None = None
+
+    @property
+    def statuses(self) -> frozenset[JobStatus]:
+        named = (statuses_of(each) if each.isupper() else {JobStatus(each)} for each in self.status)
+        return frozenset[JobStatus]().union(*named)
 
 
 class LettersQuery(Paging):

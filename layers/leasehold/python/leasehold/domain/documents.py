@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import scope_of_lane
 from leasehold.domain.instants import to_text
 from leasehold.domain.resource_documents import epoch, retry_document, set_only, time_text
-from leasehold.domain.run_document import external_status, run_document
+from leasehold.domain.run_document import external_status, run_document, running_document
 from leasehold.domain.timeline import timeline
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def job_document(job: Job) -> Document:
             trace=job.trace,
             expires_at=epoch(job.expires_at),
         ),
-        "runs": [run_of_job(job, run) for run in job.runs],
+        "runs": [*(run_of_job(job, run) for run in job.runs), *running_runs(job)],
         "timeline": timeline(job),
     }
 
@@ -84,14 +84,21 @@ def run_of_job(job: Job, run: Run) -> Document:
     return {**run_document(job, run), **set_only(worker=run.worker, traceback=run.error)}
 
 
+def running_runs(job: Job) -> list[Document]:
+    """The run that goes on now, if one does."""
+    running = running_document(job)
+    return [] if running is None else [{**running, **set_only(worker=job.locked_by)}]
+
+
 def letter_document(letter: DeadLetter) -> Document:
+    """`failure_reason` is the exception and its message, `traceback` all that is known."""
     return {
         "id": letter.id,
-        "job_id": letter.original_job_id,
+        "original_job_id": letter.original_job_id,
         "job_type": letter.job_type,
         "payload": json.loads(letter.payload_text),
         "failed_at": to_text(letter.failed_at),
-        "error": letter.failure_reason.rstrip().rpartition("\n")[2],
+        "failure_reason": letter.failure_reason.rstrip().rpartition("\n")[2],
         "error_code": letter.error_code,
         "traceback": letter.failure_reason,
         "attempts": letter.attempts,

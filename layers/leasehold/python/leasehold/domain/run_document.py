@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.run import next_number
 
 if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.run import Run
+
+# Of a run that has not ended; the others are the values of Outcome.
+RUNNING = "RUNNING"
 
 # A larger result is left out: who wants it asks for the job.
 MAX_SHOWN_RESULT_BYTES = 4096
@@ -21,8 +25,21 @@ def run_document(job: Job, run: Run | None) -> dict[str, object]:
 
     What is unset is left out. `job_status` is the job's as it is now, in the words of `external_status`.
     """
+    return _document(job, _of_the_job(job) if run is None else _of_the_run(job, run))
+
+
+def running_document(job: Job) -> dict[str, object] | None:
+    """The run that goes on: it exists from its start, and has no end yet. None if none does."""
+    if job.status is not JobStatus.IN_PROGRESS or job.started_at is None:
+        return None
+    number = next_number(job.runs)
+    told = {"run_id": f"{job.job_id}.{number}", "attempt": number, "status": RUNNING}
+    return _document(job, {**told, "started_at": to_text(job.started_at)})
+
+
+def _document(job: Job, of_the_run: dict[str, object | None]) -> dict[str, object]:
     optional: dict[str, object | None] = {
-        **(_of_the_job(job) if run is None else _of_the_run(job, run)),
+        **of_the_run,
         "next_attempt_at": to_text(job.due.at) if job.status is JobStatus.FAILED and job.due else None,
         "template": job.template,
         "schedule": job.schedule,
@@ -54,6 +71,11 @@ def external_status(status: JobStatus) -> str:
             return "FAILED"
         case _:
             assert_never(status)
+
+
+def statuses_of(state: str) -> frozenset[JobStatus]:
+    """The states that the API gives one name: QUEUED is what waits, for its first attempt or for another."""
+    return frozenset(status for status in JobStatus if external_status(status) == state)
 
 
 def _of_the_run(job: Job, run: Run) -> dict[str, object | None]:

@@ -120,7 +120,7 @@ def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         problems.append(
-            FolderProblem(file, "", None, "there is no such file", "Add it; an empty one takes all defaults.")
+            FolderProblem(file, "", None, "there is no such file", "Add it, e.g. with concurrency = 1 in it.")
         )
     except ValueError as error:  # not TOML, or not UTF-8
         problems.append(FolderProblem(file, "", None, f"this is not TOML: {error}", "Correct it there."))

@@ -22,6 +22,13 @@ _period = duration("a rate counts over")
 
 def read_limits(root: Section) -> dict[str, Any]:
     """The fields of a JobType that limit it."""
+    if not root.has("concurrency"):
+        # Silence would let any number run at once, and nobody would have decided that.
+        root.note(
+            "",
+            "it does not say how many of its jobs may run at once",
+            'Write concurrency = 1, a larger number, or "unlimited".',
+        )
     return {
         "concurrency": root.read("concurrency", _concurrency, None),
         "concurrency_per_key": root.read("concurrency_per_key", _concurrency, None),

@@ -9,7 +9,7 @@ from leasehold.api.bodies import RetryBody
 from leasehold.api.making import job_made_once
 from leasehold.api.operations import Operation, asked_for
 from leasehold.api.routes.jobs import successor_id
-from leasehold.domain.documents import run_of_job
+from leasehold.domain.documents import run_of_job, running_runs
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def show(call: Call) -> Answer:
     view = call.read.run(call.path["run_id"])
-    return answered(run_of_job(view.job, view.run))
+    return answered(running_runs(view.job)[0] if view.run is None else run_of_job(view.job, view.run))
 
 
 def retry(call: Call) -> Answer:
@@ -47,6 +47,7 @@ OPERATIONS = (
         summary="Run the job of a failed run again, with the same or a given priority",
         act=retry,
         body=RetryBody,
+        needs_body=False,
         takes_key=True,
         answers={201: "Enqueued", 200: "Enqueued"},
     ),

@@ -38,9 +38,11 @@ def list_jobs(call: Call) -> Answer:
     query = asked_for(JobsQuery, call.query)
     wanted = JobFilter(
         job_type=query.job_type,
-        statuses=frozenset(query.status),
+        statuses=query.statuses,
         scheduled_from=query.scheduled_from,
         scheduled_to=query.scheduled_to,
+        created_from=query.created_from,
+        created_to=query.created_to,
         ended_from=query.ended_from,
         ended_to=query.ended_to,
         dedup_key=query.dedup_key,
@@ -164,6 +166,7 @@ OPERATIONS = (
         summary="Run a waiting job now, or an ended one again as a new job",
         act=retry,
         body=RetryBody,
+        needs_body=False,
         takes_key=True,
         answers={201: "Enqueued", 200: "Enqueued"},
     ),

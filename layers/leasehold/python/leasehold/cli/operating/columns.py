@@ -82,12 +82,12 @@ TIMELINE = (
     Column("detail", lambda document: _rest(document, {"at", "event"}), rank=1, stretches=True),
 )
 LETTERS = (
-    Column("job", "job_id", rank=0),
+    Column("job", "original_job_id", rank=0),
     Column("type", "job_type", rank=0),
     Column("failed", "failed_at", rank=1),
     Column("attempts", _attempts, rank=3),
     Column("code", "error_code", rank=4),
-    Column("error", "error", rank=2, stretches=True),
+    Column("reason", "failure_reason", rank=2, stretches=True),
 )
 SCHEDULES = (
     Column("schedule", "name", rank=0),

@@ -36,6 +36,8 @@ def jobs(
     ] = None,
     since: Annotated[str | None, typer.Option(help=f"Scheduled from then on, {_SINCE}")] = None,
     until: Annotated[str | None, typer.Option(help="Scheduled before then.")] = None,
+    created_since: Annotated[str | None, typer.Option(help="Created from then on.")] = None,
+    created_until: Annotated[str | None, typer.Option(help="Created before then.")] = None,
     ended_since: Annotated[str | None, typer.Option(help="Ended from then on.")] = None,
     ended_until: Annotated[str | None, typer.Option(help="Ended before then.")] = None,
     key: Annotated[str | None, typer.Option(help="With this dedup key.")] = None,
@@ -59,6 +61,8 @@ def jobs(
         statuses=frozenset(status or ()),  # type: ignore[arg-type]
         scheduled_from=past_moment(since, now, what="--since"),
         scheduled_to=past_moment(until, now, what="--until"),
+        created_from=past_moment(created_since, now, what="--created-since"),
+        created_to=past_moment(created_until, now, what="--created-until"),
         ended_from=past_moment(ended_since, now, what="--ended-since"),
         ended_to=past_moment(ended_until, now, what="--ended-until"),
         dedup_key=key,

@@ -113,9 +113,9 @@ function runs(data) {
     caption: "Runs", items: [...data.runs].reverse(), key: (run) => String(run.attempt), empty: "It has not run yet.",
     columns: [
       ["Run", (run) => `#${run.attempt}`],
-      ["Outcome", (run) => badge(run.status === "FAILED" ? "failed_run" : run.status)],
+      ["Outcome", (run) => badge({ FAILED: "failed_run", RUNNING: "in_progress" }[run.status] ?? run.status)],
       ["Started", (run) => when(run.started_at)],
-      ["Took", (run) => duration((new Date(run.ended_at) - new Date(run.started_at)) / 1000), { class: "number" }],
+      ["Took", (run) => run.ended_at ? duration((new Date(run.ended_at) - new Date(run.started_at)) / 1000) : "", { class: "number" }],
       ["Worker", (run) => h("code", null, run.worker ?? "")],
       ["Error", (run) => error(run), { class: "wide" }],
     ],

@@ -72,6 +72,8 @@ async function prepare(view, signal) {
     { name: "scheduled_from", label: "Scheduled from", type: "time" },
     { name: "scheduled_to", label: "Scheduled before", type: "time" },
     { name: "dedup_key", label: "Dedup key", type: "text" },
+    { name: "created_from", label: "Created from", type: "time", isMore: true },
+    { name: "created_to", label: "Created before", type: "time", isMore: true },
     { name: "concurrency_key", label: "Concurrency key", type: "text", isMore: true },
     { name: "group_id", label: "Group", type: "text", isMore: true },
     { name: "schedule", label: "Schedule", type: "text", isMore: true },
