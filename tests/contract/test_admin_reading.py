@@ -50,7 +50,9 @@ def test_a_run_is_found_by_its_id(world: World) -> None:
     world.work()
     reader = Reader(world.parts)
 
-    assert reader.run(f"{job_id}.1").run.number == 1
+    found = reader.run(f"{job_id}.1").run
+    assert found is not None
+    assert found.number == 1
     with pytest.raises(JobNotFoundError):
         reader.run(f"{job_id}.2")
     for bad in (job_id, f"{job_id}.", "1", f"{job_id}.x"):
