@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -248,6 +249,9 @@ def test_a_deleted_schedule_is_gone_and_its_name_is_free(world: World, mirror: M
     assert mirror.known["hourly"].version == again.version
     world.queue.schedules.delete("hourly")
     world.poll()
+    assert mirror.known == {}
+    world.clock.advance(timedelta(minutes=5))  # until no call of an older version can be on its way any more
+    world.poll()
     assert (world.store.schedules.get("hourly"), mirror.known) == (None, {})
 
 
@@ -267,7 +271,47 @@ def test_eventbridge_is_told_after_the_table_and_again_until_it_listens(world: W
     assert (listed.mirror_error, listed.is_mirrored) == (None, True)
     assert mirror.known["hourly"].version == listed.version
     world.clock.advance(timedelta(minutes=5))
+    assert world.poll().scanned == 1  # the second telling, after which nothing of an older version can land
+    world.clock.advance(timedelta(minutes=5))
     assert world.poll().scanned == 0
+
+
+@pytest.mark.parametrize("change", ["update", "pause", "delete"])
+@pytest.mark.parametrize("teller", ["lives", "dies"])
+def test_a_slow_call_of_an_older_version_does_not_stay_on_top(
+    world: World, mirror: Mirror, change: str, teller: str
+) -> None:
+    """It lands after the call of the newer version, and whoever sent it sees that, or is dead by then."""
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    put = mirror.put
+
+    def slow(schedule: Schedule) -> None:
+        mirror.put = put  # type: ignore[method-assign]
+        match change:
+            case "update":
+                world.queue.schedules.update("hourly", every=2 * HOUR)
+            case "pause":
+                world.queue.schedules.pause("hourly", reason="noise")
+            case _:
+                world.queue.schedules.delete("hourly")
+        world.poll()
+        put(schedule)
+        if teller == "dies":
+            raise KeyboardInterrupt
+
+    mirror.put = slow  # type: ignore[method-assign]
+    with suppress(KeyboardInterrupt):
+        world.poll()
+    if teller == "dies":
+        assert mirror.known["hourly"].recurrence == Every(HOUR)
+
+    for _ in range(2):
+        world.clock.advance(timedelta(minutes=5))
+        world.poll()
+
+    told = {name: each.recurrence for name, each in mirror.known.items()}
+    assert told == ({"hourly": Every(2 * HOUR)} if change == "update" else {})
+    assert [each.is_mirrored for each in world.queue.schedules.list()] == ([] if change == "delete" else [True])
 
 
 def test_slots_run_on_time_while_eventbridge_refuses(world: World, mirror: Mirror) -> None:

@@ -78,6 +78,8 @@ class Schedule:
     # What EventBridge was last told, and what it said if it refused.
     mirrored_version: int = 0
     mirror_error: str | None = None
+    # When EventBridge is told the same once more: see converge.py.
+    mirror_again_at: datetime | None = None
     audit_head: str | None = field(default=None, compare=False)
     due_key: str | None = field(default=None, compare=False)
 

@@ -13,7 +13,7 @@ from leasehold.domain.errors import InvalidInputError
 from leasehold.domain.instants import to_text
 from leasehold.domain.recurrence import slots_after
 from leasehold.domain.schedule import Decision, Missed, Overlap, decide
-from leasehold.engine.converge import TELL_AGAIN_AFTER, converge
+from leasehold.engine.converge import TELL_AGAIN_AFTER, converge, next_telling_at
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.slot_job import job_of_slot, look_up_template, tell
 from leasehold.store.schedules import ScheduleChanged
@@ -68,8 +68,7 @@ def _current(name: str, parts: Parts) -> Schedule | None:
         return converged
     if converged.due_key is not None:
         now = parts.clock.now()
-        is_told = converged.is_mirrored or not parts.mirror.is_on
-        parts.store.schedules.look_again(converged, None if is_told else now + TELL_AGAIN_AFTER, now)
+        parts.store.schedules.look_again(converged, _tell_at(converged, parts), now)
     return None
 
 
@@ -106,10 +105,14 @@ def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> 
 def _due_at(schedule: Schedule, cursor: datetime, parts: Parts) -> datetime | None:
     """When the schedule needs a poll again: at its next slot, or sooner if EventBridge is to be told again."""
     following = next(slots_after(schedule.recurrence, cursor), None)
-    if schedule.is_mirrored or not parts.mirror.is_on:
-        return following
-    told_again_at = parts.clock.now() + TELL_AGAIN_AFTER
-    return told_again_at if following is None else min(following, told_again_at)
+    times = [each for each in (following, _tell_at(schedule, parts)) if each is not None]
+    return min(times, default=None)
+
+
+def _tell_at(schedule: Schedule, parts: Parts) -> datetime | None:
+    """When EventBridge is to be told again; where it does not know, it has just now been tried in vain."""
+    tell_at = next_telling_at(schedule, parts)
+    return tell_at if tell_at is None or schedule.is_mirrored else tell_at + TELL_AGAIN_AFTER
 
 
 def _decision(schedule: Schedule, now: datetime, parts: Parts) -> Decision | None:

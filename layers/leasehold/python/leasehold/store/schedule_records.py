@@ -41,6 +41,7 @@ def schedule_record(schedule: Schedule) -> Record:
         "last_triggered_at": to_text(schedule.last_triggered_at) if schedule.last_triggered_at else None,
         "last_job_id": schedule.last_job_id,
         "mirror_error": schedule.mirror_error,
+        "mirror_again_at": to_text(schedule.mirror_again_at) if schedule.mirror_again_at else None,
     }
     return {
         **definition_record(schedule),
@@ -83,6 +84,7 @@ def schedule_of(record: Record) -> Schedule:
         last_job_id=read.get("last_job_id"),
         mirrored_version=read["mirrored_version"],
         mirror_error=read.get("mirror_error"),
+        mirror_again_at=from_text(read["mirror_again_at"]) if "mirror_again_at" in read else None,
         audit_head=read.get("audit_head"),
         due_key=read.get("due_key"),
     )

@@ -104,14 +104,26 @@ class Schedules:
         if not self._try(Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
             raise ScheduleChanged
 
-    def note_mirror(self, seen: Schedule, error: str | None) -> Schedule:
+    def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
+        """Note that EventBridge was told of this version, and when it is to be told once more."""
+        sets: Record = {"mirrored_version": seen.version}
+        removes = {"mirror_error", "mirror_again_at"}
+        if again_at is not None:
+            sets["mirror_again_at"] = to_text(again_at)
+            removes.remove("mirror_again_at")
+        return self._note(seen, sets, frozenset(removes))
+
+    def note_mirror_error(self, seen: Schedule, error: str) -> Schedule:
         """Note what EventBridge said to this version of the schedule."""
-        change = Update(
-            key=keys.schedule(seen.name),
-            conditions=_as_read(seen),
-            sets={"mirror_error": error} if error else {"mirrored_version": seen.version},
-            removes=frozenset() if error else frozenset({"mirror_error"}),
-        )
+        return self._note(seen, {"mirror_error": error}, frozenset())
+
+    def mirror_anew(self, name: str, now: datetime) -> None:
+        """Have EventBridge told again at once, whatever it was told last."""
+        sets: Record = {"mirrored_version": 0, "wake": True, **_due(name, now, now)}
+        self._try(Update(key=keys.schedule(name), conditions=(Exists("PK"),), sets=sets))
+
+    def _note(self, seen: Schedule, sets: Record, removes: frozenset[str]) -> Schedule:
+        change = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         try:
             return schedule_of(self._table.write(change))
         except ConditionFailed:
