@@ -211,6 +211,18 @@ def test_a_run_is_there_from_its_start_and_is_not_retried_before_its_end(world: 
     assert world.act(f"GET /api/job-runs/{job_id}.2").status == 404
 
 
+def test_the_queue_is_listed_in_the_order_of_dispatch_and_a_job_is_moved_to_a_position(world: World) -> None:
+    first, second, third = (world.test.queue.enqueue("report", priority=3).job_id for _ in range(3))
+    world.done(f"POST /api/jobs/{third}/move", position=1)
+
+    listed = world.shown("GET /api/queue", "limit=3")["items"]
+
+    assert (listed[0]["position"], listed[0]["job_id"]) == (1, third)
+    assert {each["job_id"] for each in listed} == {first, second, third}
+    assert world.shown(f"GET /api/jobs/{third}")["position"] == 1
+    assert world.act("GET /api/queue", query="shard=7").code == "invalid_option"
+
+
 def test_jobs_are_listed_by_when_they_were_created(world: World) -> None:
     before = world.test.clock.now() + timedelta(minutes=1)
     world.test.clock.advance(timedelta(minutes=2))

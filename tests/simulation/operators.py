@@ -68,8 +68,9 @@ class OperatorAtWork:
 
     def move(self, process: Process, reason: str) -> object:
         job, other = self._job(), self._job()
-        side = {"before": other} if self._chance.random() < 0.5 else {"after": other}
-        return process.queue.move(job, reason=reason, **side)
+        if self._chance.random() < 0.5:
+            return process.queue.move(job, reason=reason, before=other)
+        return process.queue.move(job, reason=reason, after=other)
 
     def pause(self, process: Process, reason: str) -> object:
         return process.operator.pause(self._chance.choice(self._world.plan.types), reason=reason)

@@ -47,7 +47,7 @@ def test_every_operators_command_has_json_the_queue_it_is_about_and_a_reason_if_
     names = {name for parameter in COMMANDS[path].params for name in parameter.opts}
 
     assert {"--json", "--stage", "--local", "--profile", "--region", "--endpoint-url"} <= names
-    reads = {"list", "show", "members", "verify", "jobs", "status", "top", "console"}
+    reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console"}
     assert ("--reason" in names) == (path.rsplit(maxsplit=1)[-1] not in reads)
 
 

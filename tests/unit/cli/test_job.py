@@ -86,6 +86,19 @@ def test_a_waiting_job_is_run_now_or_at_another_time(shell: Shell):
     assert shell.test.queue.get(job_id).due_at == shell.test.clock.now()
 
 
+def test_the_queue_is_listed_with_positions_and_a_job_is_moved_to_one(shell: Shell):
+    first = shell.enqueue()
+    shell.test.clock.advance(timedelta(seconds=1))
+    second = shell.enqueue()
+
+    shell.ok("job", "move", second, "--to", "1", "--reason", "needed first")
+
+    listed = shell.json("queue")["items"]
+    assert [(each["position"], each["job_id"]) for each in listed] == [(1, second), (2, first)]
+    assert second in shell.ok("queue")
+    assert shell.json("job", "show", first)["position"] == 2
+
+
 def test_a_waiting_job_gets_another_priority_or_place(shell: Shell):
     first, second = shell.enqueue(run_in=HOUR), shell.enqueue(run_in=2 * HOUR)
 

@@ -19,7 +19,7 @@ from leasehold.engine import operate, purge, redrive
 from leasehold.engine.deeds import deed_on_job
 from leasehold.engine.draft import draft
 from leasehold.engine.enqueue import OnDuplicate, write
-from leasehold.engine.move import move
+from leasehold.engine.queue_order import move_in_queue
 from leasehold.engine.retry import retry
 
 if TYPE_CHECKING:
@@ -125,8 +125,16 @@ class Actions:
     def reprioritise(self, job_id: str, priority: Priority | int, *, reason: str) -> Job:
         return operate.edit(job_id, self._parts, priority=priority, reason=reason)
 
-    def move(self, job_id: str, *, reason: str, before: str | None = None, after: str | None = None) -> Job:
-        return move(job_id, self._parts, before=before, after=after, reason=reason)
+    def move(
+        self,
+        job_id: str,
+        *,
+        reason: str,
+        before: str | None = None,
+        after: str | None = None,
+        position: int | None = None,
+    ) -> Job:
+        return move_in_queue(job_id, self._parts, before=before, after=after, position=position, reason=reason)
 
     def purge(self, job_id: str, *, reason: str) -> Job:
         """Forget the personal data of an ended job: payload, result, errors."""

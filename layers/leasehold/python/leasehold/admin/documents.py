@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from leasehold.domain.direct_request import DirectState
-from leasehold.domain.documents import job_document, letter_document
+from leasehold.domain.documents import job_document, job_summary, letter_document
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.resource_documents import retry_document, schedule_document, set_only, time_text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leasehold.admin.figures import Counted, Counts
     from leasehold.admin.last_hour import LastHour, Lateness
     from leasehold.admin.pages import Page
-    from leasehold.admin.views import Control, JobView, ScheduleView
+    from leasehold.admin.views import Control, JobView, QueueView, ScheduleView
     from leasehold.domain.control import Switch
     from leasehold.domain.direct_request import DirectRequest
     from leasehold.domain.job_type import JobType
@@ -41,7 +41,13 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
 
 def job_view_document(view: JobView) -> Document:
     """One job with its runs, its timeline and the letter that its death left."""
-    return {**job_document(view.job), **set_only(dead_letter=letter_document(view.letter) if view.letter else None)}
+    letter = letter_document(view.letter) if view.letter else None
+    return {**job_document(view.job), **set_only(position=view.place, dead_letter=letter)}
+
+
+def queue_document(view: QueueView) -> Document:
+    items = [{"position": place, **job_summary(job)} for place, job in view.places]
+    return {"items": items, "is_complete": view.is_complete}
 
 
 def schedule_view_document(view: ScheduleView) -> Document:

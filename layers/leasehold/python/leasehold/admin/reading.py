@@ -13,8 +13,8 @@ from leasehold.admin.last_hour import last_hour
 from leasehold.admin.letters import LetterFilter, list_letters
 from leasehold.admin.listing import list_jobs
 from leasehold.admin.named import list_named
-from leasehold.admin.pages import DEFAULT_LIMIT
-from leasehold.admin.views import Control, JobView, RunView, ScheduleView
+from leasehold.admin.pages import DEFAULT_LIMIT, check_limit
+from leasehold.admin.views import Control, JobView, QueueView, RunView, ScheduleView
 from leasehold.domain.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lifecycle import JobStatus
@@ -25,6 +25,7 @@ from leasehold.engine import templates as templates_engine
 from leasehold.engine.cancel_group import find_group
 from leasehold.engine.look import with_payload_of
 from leasehold.engine.measure import backlog_of
+from leasehold.engine.queue_order import MAX_PLACES, line_of, place_of
 from leasehold.engine.redrive import find_letter
 from leasehold.engine.switch import everything_stopped
 from leasehold.store import keys
@@ -67,7 +68,8 @@ class Reader:
         """Jobs that match, the newest first; at most ten requests, so a page may be short and have a cursor."""
         return list_jobs(wanted or JobFilter(), self._parts, limit=limit, cursor=cursor)
 
-    def job(self, job_id: str) -> JobView:
+    def job(self, job_id: str, *, with_place: bool = False) -> JobView:
+        """`with_place` costs up to four reads of the index, and is for a job that waits."""
         job = self._parts.store.jobs.get(parse_job_id(job_id))
         if job is None:
             raise JobNotFoundError("job", job_id)
@@ -75,7 +77,28 @@ class Reader:
         letter = self._parts.store.letters.get(job.job_id) if is_dead else None
         # A dead job's letter has its own copy of a payload that stands apart.
         job = job if letter is None else with_payload_of(letter, job)
-        return JobView(self._parts.store.payloads.shown(job), letter)
+        place = place_of(job, self._parts) if with_place else None
+        return JobView(self._parts.store.payloads.shown(job), letter, place)
+
+    def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> QueueView:
+        """The jobs that are due and wait, in the order of dispatch, from the `first` place on.
+
+        held_by: those that this scope holds back, instead of those that may run.
+        """
+        check_limit(limit)
+        for name, value, least, most in (
+            ("shard", shard, 0, self._parts.deployment.registry().shards - 1),
+            ("first", first, 1, MAX_PLACES),
+        ):
+            if isinstance(value, bool) or value not in range(least, most + 1):
+                raise InvalidOptionError(value, f"{name} is {least} to {most}", "Correct it.")
+        last = min(first + limit - 1, MAX_PLACES)
+        line = line_of(self._parts, shard=shard, held_by=held_by, length=last)
+        wanted = line.job_ids[first - 1 :]
+        jobs = self._parts.store.jobs.get_many(wanted) if wanted else {}
+        # What was dispatched since the index was read waits no longer.
+        places = [(first + number, jobs[each]) for number, each in enumerate(wanted) if each in jobs]
+        return QueueView(tuple(each for each in places if each[1].status.is_waiting), line.is_complete)
 
     def run(self, run_id: str) -> RunView:
         """A run by its id, `<job id>.<number>`; old runs are dropped from a long history."""

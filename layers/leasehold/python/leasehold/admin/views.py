@@ -18,10 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with its runs, and the letter that its death left, resolved or not."""
+    """A job with its runs, and the letter that its death left, resolved or not.
+
+    place: of those that are due and wait, the how-manieth it is to be dispatched; None if that was not asked for.
+    """
 
     job: Job
     letter: DeadLetter | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """Waiting jobs with their places, the next first; `is_complete` if nobody waits behind them."""
+
+    places: tuple[tuple[int, Job], ...]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, StringConstraints, model_validator
 from leasehold.api.options import Body, Retry, Seconds, Window
 from leasehold.api.queries import Moment, Word
 from leasehold.domain.run import MAX_REASON_BYTES
+from leasehold.engine.queue_order import MAX_PLACES
 
 type Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REASON_BYTES)]
 type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]
@@ -77,10 +78,11 @@ class PriorityBody(ReasonBody):
 
 
 class MoveBody(ReasonBody):
-    """Exactly one of `before` and `after`: a waiting job's id."""
+    """Exactly one of `before` and `after`, a waiting job's id, and `position`: 1 is dispatched next."""
 
     before: Word | None = None
     after: Word | None = None
+    position: Annotated[int, Field(ge=1, le=MAX_PLACES)] | None = None
 
 
 class DirectRunBody(ReasonBody):

@@ -43,6 +43,17 @@ class JobSummary(Document):
     max_attempts: int
 
 
+class PlacedJob(JobSummary):
+    position: int
+
+
+class QueuePage(Document):
+    """The jobs that are due and wait, the next first; `is_complete` if nobody waits behind them."""
+
+    items: list[PlacedJob]
+    is_complete: bool
+
+
 class Run(Document):
     job_id: str
     job_type: str
@@ -56,6 +67,7 @@ class Run(Document):
 
 class Job(JobSummary):
     payload: Any
+    position: int | None = Field(default=None, description="of those that are due and wait, up to 1,000")
     runs: list[Run]
     timeline: list[dict[str, Any]]
 

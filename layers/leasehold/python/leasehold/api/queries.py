@@ -7,8 +7,10 @@ from typing import Annotated, Literal, get_args
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT
+from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run_document import statuses_of
+from leasehold.engine.queue_order import MAX_PLACES
 
 # Also in the words of the requirements' API. Capitals tell them apart: `failed` waits for its next attempt.
 type Status = Literal[
@@ -67,6 +69,15 @@ class JobsQuery(Paging):
     def statuses(self) -> frozenset[JobStatus]:
         named = (statuses_of(each) if each.isupper() else {JobStatus(each)} for each in self.status)
         return frozenset[JobStatus]().union(*named)
+
+
+class QueueQuery(Query):
+    """From the place `first` on. held_by: those that this scope holds back, e.g. `type:report`."""
+
+    shard: Annotated[int, Field(ge=0, lt=SYSTEM_SHARD)] = 0
+    held_by: Annotated[str, StringConstraints(min_length=1, max_length=512)] | None = None
+    first: Annotated[int, Field(ge=1, le=MAX_PLACES)] = 1
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
 
 
 class LettersQuery(Paging):

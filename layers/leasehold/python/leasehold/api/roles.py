@@ -7,6 +7,7 @@ from leasehold.settings.api_access import Role
 _VIEWER = """
 GET /api/jobs
 GET /api/jobs/{job_id}
+GET /api/queue
 GET /api/job-runs/{run_id}
 GET /api/direct-runs/{run_id}
 GET /api/dead-letters

@@ -15,8 +15,8 @@ from leasehold.domain.lean import dataclass
 from leasehold.engine import operate
 from leasehold.engine.draft import JobRequest
 from leasehold.engine.enqueue import OnDuplicate, enqueue, enqueue_changes, enqueue_many
-from leasehold.engine.move import move
 from leasehold.engine.parts import Parts
+from leasehold.engine.queue_order import move_in_queue, place_of
 from leasehold.engine.retry import retry
 from leasehold.engine.run_now import run_now
 from leasehold.store.store import Store
@@ -296,12 +296,32 @@ class Queue:
         """
         return operate.edit(job_id, self._parts, priority=priority, reason=reason)
 
-    def move(self, job_id: str, *, before: str | None = None, after: str | None = None, reason: str = "moved") -> Job:
+    def move(
+        self,
+        job_id: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        position: int | None = None,
+        reason: str = "moved",
+    ) -> Job:
         """Let a waiting job run directly before or after another waiting one, with that one's priority and time.
 
+        position: or as the n-th of those that are due and wait as it does, 1 for the next; behind the last of them if
+            there are fewer.
+
         >>> queue.move(job_id, before=other_id)                                # doctest: +SKIP
+        >>> queue.move(job_id, position=1)                                     # doctest: +SKIP
         """
-        return move(job_id, self._parts, before=before, after=after, reason=reason)
+        return move_in_queue(job_id, self._parts, before=before, after=after, position=position, reason=reason)
+
+    def position(self, job_id: str) -> int | None:
+        """The how-manieth a job is of those that are due and wait as it does; None if it is not due, or beyond 1,000.
+
+        >>> queue.position(job_id)                                             # doctest: +SKIP
+        3
+        """
+        return place_of(operate.find(job_id, self._parts), self._parts)
 
     def edit(
         self,

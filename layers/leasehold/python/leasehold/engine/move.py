@@ -25,7 +25,8 @@ def move(job_id: object, parts: Parts, *, before: object = None, after: object =
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
     for _ in tries(parts):
-        job, anchor = _waiting(find(wanted, parts), "move"), _waiting(find(other, parts), "move a job next to")
+        job = check_waiting(find(wanted, parts), "move")
+        anchor = check_waiting(find(other, parts), "move a job next to")
         due = _place(anchor, job, parts, is_before=after is None)
         side = {"before": other} if after is None else {"after": other}
         try:
@@ -50,7 +51,7 @@ def _parse(job_id: object, before: object, after: object) -> tuple[JobId, JobId]
     return wanted, other
 
 
-def _waiting(job: Job, wanted: str) -> Job:
+def check_waiting(job: Job, wanted: str) -> Job:
     if not job.status.is_waiting:
         raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job has a place in a lane.")
     refuse_before_its_turn(job, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.admin.documents import job_view_document, page_document
+from leasehold.admin.documents import job_view_document, page_document, queue_document
 from leasehold.admin.filters import JobFilter
 from leasehold.api.answers import answered
 from leasehold.api.bodies import (
@@ -20,7 +20,7 @@ from leasehold.api.errors import InvalidRequestError
 from leasehold.api.making import job_made_once
 from leasehold.api.new_jobs import job_of
 from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import JobsQuery
+from leasehold.api.queries import JobsQuery, QueueQuery
 from leasehold.client.queue import request_of
 from leasehold.domain.documents import job_document, job_summary
 from leasehold.domain.ids import RANDOM_BITS, make_job_id, shard_of
@@ -54,6 +54,12 @@ def list_jobs(call: Call) -> Answer:
     return answered(page_document(call.read.jobs(wanted, limit=query.limit, cursor=query.cursor), job_summary))
 
 
+def queue(call: Call) -> Answer:
+    query = asked_for(QueueQuery, call.query)
+    view = call.read.queue(shard=query.shard, held_by=query.held_by, first=query.first, limit=query.limit)
+    return answered(queue_document(view))
+
+
 def create(call: Call) -> Answer:
     body = asked_for(NewJobBody, call.body)
     job, on_duplicate = job_of(body), OnDuplicate(body.on_duplicate)
@@ -65,7 +71,7 @@ def create(call: Call) -> Answer:
 
 
 def show(call: Call) -> Answer:
-    return answered(job_view_document(call.read.job(call.path["job_id"])))
+    return answered(job_view_document(call.read.job(call.path["job_id"], with_place=True)))
 
 
 def cancel(call: Call) -> Answer:
@@ -109,7 +115,8 @@ def prioritise(call: Call) -> Answer:
 
 def move(call: Call) -> Answer:
     body = asked_for(MoveBody, call.body)
-    job = call.act.move(call.path["job_id"], reason=body.reason, before=body.before, after=body.after)
+    places = {"before": body.before, "after": body.after}
+    job = call.act.move(call.path["job_id"], reason=body.reason, **places, position=body.position)
     return answered(job_document(job))
 
 
@@ -139,6 +146,15 @@ OPERATIONS = (
         act=list_jobs,
         query=JobsQuery,
         answers={200: "JobPage"},
+    ),
+    Operation(
+        method="GET",
+        path="/api/queue",
+        name="list_queue",
+        summary="The jobs that are due and wait, with their positions, in the order of dispatch",
+        act=queue,
+        query=QueueQuery,
+        answers={200: "QueuePage"},
     ),
     Operation(
         method="POST",
@@ -173,6 +189,6 @@ OPERATIONS = (
     _action("run-now", "Have a waiting job due at once", run_now),
     _action("reschedule", "Move a waiting job to another time", reschedule, RescheduleBody),
     _action("priority", "Have a waiting job run among those of another priority", prioritise, PriorityBody),
-    _action("move", "Let a waiting job run directly before or after another", move, MoveBody),
+    _action("move", "Let a waiting job run directly before or after another, or as the n-th", move, MoveBody),
     _action("purge", "Forget the personal data of an ended job: payload, result, errors", purge),
 )

@@ -68,6 +68,17 @@ def job_columns(now: datetime) -> tuple[Column, ...]:
     )
 
 
+def queue_columns(now: datetime) -> tuple[Column, ...]:
+    return (
+        Column("position", "position", rank=0),
+        Column("job", "job_id", rank=0),
+        Column("type", "job_type", rank=0),
+        Column("priority", _priority, rank=1),
+        Column("due", lambda document: relative(document.get("due_at"), now), rank=1),
+        Column("attempts", _attempts, rank=2),
+    )
+
+
 RUNS = (
     Column("run", "attempt", rank=0),
     Column("status", "status", rank=0),

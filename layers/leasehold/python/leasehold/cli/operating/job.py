@@ -29,7 +29,7 @@ def show(session: Session, job_id: JobIdArgument) -> None:
     from leasehold.admin.documents import job_view_document
     from leasehold.cli.operating.job_page import show_job
 
-    document = job_view_document(session.admin.read.job(job_id))
+    document = job_view_document(session.admin.read.job(job_id, with_place=True))
     if session.out.as_json:
         session.out.document(document)
     else:
@@ -87,10 +87,11 @@ def move(
     reason: Reason,
     before: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly before this job.")] = None,
     after: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly after this job.")] = None,
+    to: Annotated[int | None, typer.Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
 ) -> None:
-    """Let a waiting job run directly before or after another, with that one's priority and time."""
-    moved = session.admin.act.move(job_id, reason=reason, before=before, after=after)
-    _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}")
+    """Let a waiting job run directly before or after another, with that one's priority and time; or as the n-th."""
+    moved = session.admin.act.move(job_id, reason=reason, before=before, after=after, position=to)
+    _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}" if to is None else f"is at {to}")
 
 
 @command(app, "purge", example="leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,6 +11,9 @@ from leasehold.cli.command import LOOK, command
 from leasehold.cli.operating.options import Cursor, Everything, JobTypeOption, Limit, complete_status
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
+
+if TYPE_CHECKING:
+    from leasehold.domain.resource_documents import Document
 
 app = typer.Typer()
 
@@ -73,3 +76,27 @@ def jobs(
     )
     fetch = partial(session.admin.read.jobs, wanted)
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
+
+
+@command(app, "queue", rich_help_panel=LOOK, example="leasehold queue --held-by type:report --stage dev")
+def queue(
+    session: Session,
+    *,
+    held_by: Annotated[str | None, typer.Option(help="Those that this scope holds back, e.g. type:report.")] = None,
+    shard: Annotated[int, typer.Option(help="Of a deployment with several: each has its own order.")] = 0,
+    first: Annotated[int, typer.Option(help="From this position on, up to 1,000.")] = 1,
+    limit: Limit = DEFAULT_LIMIT,
+) -> None:
+    """List the jobs that are due and wait, in the order in which they will be dispatched."""
+    from leasehold.admin.documents import queue_document
+    from leasehold.cli.operating.columns import queue_columns
+
+    now = session.now()
+    document = queue_document(session.admin.read.queue(shard=shard, held_by=held_by, first=first, limit=limit))
+    if session.out.as_json:
+        session.out.document(document)
+        return
+    items = cast("list[Document]", document["items"])
+    session.out.table(queue_columns(now), items)
+    if not document["is_complete"]:
+        session.out.say("More wait behind these.")
