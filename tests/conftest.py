@@ -15,6 +15,7 @@ from botocore.config import Config
 from leasehold.local import servers
 from leasehold.local.aws import inspection
 from leasehold.local.aws.instance import LocalAws
+from tests import dynoxide_words
 from tests.local_project import LocalProject
 from tests.local_stack import DSN_PARAMETER, LocalStack
 from tests.sentry_server import SentryServer
@@ -60,6 +61,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def aws_environment() -> Iterator[None]:
     """Dummy credentials and a region, nothing of the developer's own: no test can reach a real account."""
+    dynoxide_words.install()
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)

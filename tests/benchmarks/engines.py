@@ -10,6 +10,7 @@ import boto3
 
 from leasehold.local import servers
 from leasehold.store.dynamodb.connection import connect
+from tests import dynoxide_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ CREDENTIALS: dict[str, Any] = {
 @contextmanager
 def dynoxide(database: Path | None = None) -> Iterator[str]:
     """The address of a DynamoDB engine; in memory unless `database` names a file."""
+    dynoxide_words.install()
     with servers.dynoxide(database=database, root=ROOT) as server:
         yield server.endpoint
 

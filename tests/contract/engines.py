@@ -27,8 +27,8 @@ _SERVERS = [
 
 ENGINES = [_MEMORY, _MODEL, _MOTO, *_SERVERS]
 
-# moto knows no PartiQL inserts with `?` in a batch, and takes a repeated ClientRequestToken for a new request: what a
-# test of either would show there is moto's gap, not ours.
+# moto takes no batches of statements, which the tests of how they are answered need, and takes a repeated
+# ClientRequestToken for a new request: what either would show there is moto's gap, not ours.
 without_moto = pytest.mark.parametrize("engine", [_MEMORY, _MODEL, *_SERVERS], indirect=True)
 
 # A caller's own table next to ours exists only where there is a DynamoDB.

@@ -10,7 +10,6 @@ import pytest
 from leasehold import Enqueued, JobStatus, NewJob, Rejected
 from leasehold.domain.errors import DuplicateJobError, InvalidPayloadError, UnknownJobTypeError
 from leasehold.engine.telemetry import Event
-from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:
     from leasehold import OnDuplicate
@@ -22,7 +21,6 @@ def job_ids(results: list[BulkResult]) -> list[str]:
     return [each.job_id for each in results if isinstance(each, Enqueued)]
 
 
-@without_moto
 def test_sixty_jobs_are_enqueued_in_order_with_progress_and_all_run(world: World) -> None:
     told: list[tuple[int, int]] = []
 
@@ -40,7 +38,6 @@ def test_sixty_jobs_are_enqueued_in_order_with_progress_and_all_run(world: World
     assert len(world.recorder.of(Event.JOB_ENQUEUED)) == 60
 
 
-@without_moto
 def test_valid_invalid_and_deduplicated_jobs_are_answered_each_in_its_place(world: World) -> None:
     existing = world.queue.enqueue("report", dedup_key="u1", run_in=timedelta(hours=1)).job_id
 
@@ -69,7 +66,6 @@ def test_valid_invalid_and_deduplicated_jobs_are_answered_each_in_its_place(worl
     assert world.work() == ["completed", "completed"]
 
 
-@without_moto
 @pytest.mark.parametrize("on_duplicate", ["raise", "replace"])
 def test_what_a_duplicate_means_can_be_said_for_the_whole_bulk(world: World, on_duplicate: OnDuplicate) -> None:
     existing = world.queue.enqueue("report", dedup_key="u1", run_in=timedelta(hours=1)).job_id
@@ -86,7 +82,6 @@ def test_what_a_duplicate_means_can_be_said_for_the_whole_bulk(world: World, on_
         assert world.status(existing) is JobStatus.CANCELLED
 
 
-@without_moto
 def test_a_bulk_that_is_written_again_after_a_lost_response_revives_no_finished_job(world: World) -> None:
     (job_id,) = job_ids(world.queue.enqueue_many([NewJob(job="report")]))
     waiting = world.job(job_id)

@@ -16,7 +16,7 @@ from leasehold.domain.errors import (
     UnknownJobTypeError,
     UnknownTemplateError,
 )
-from tests.contract.engines import on_real_tables, without_moto
+from tests.contract.engines import on_real_tables
 from tests.contract.world import RETRY_DELAY, TYPES
 
 if TYPE_CHECKING:
@@ -150,7 +150,6 @@ def test_a_template_whose_type_is_no_longer_deployed_makes_no_jobs(world: World,
         world.queue.enqueue(template=nightly)
 
 
-@without_moto
 def test_many_jobs_come_from_templates_and_a_bad_one_stops_no_other(world: World, nightly: str) -> None:
     world.queue.templates.create("mail", "email")
     wanted = [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, NewJob, Priority
-from tests.contract.engines import without_moto
 from tests.contract.line import Line
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ def test_a_waiting_job_is_run_now_by_rescheduling_it_to_no_time_in_particular(li
     assert line.claimed() == "a"
 
 
-@without_moto
 def test_jobs_that_are_enqueued_in_one_call_run_in_the_order_of_that_call(line: Line) -> None:
     results = line.world.queue.enqueue_many(NewJob(job="report", payload={"n": n}) for n in range(60))
     made = [each.job_id for each in results if isinstance(each, Enqueued)]

@@ -22,7 +22,6 @@ from leasehold.engine.purge import purge
 from leasehold.engine.schedules import create as create_schedule
 from leasehold.store import keys
 from tests.contract.counted import CountedTable
-from tests.contract.engines import without_moto
 from tests.contract.large import items_of, large, lose_payload
 from tests.contract.world import RETRY_DELAY, World
 
@@ -202,7 +201,6 @@ def test_dedup_keys_are_taken_held_replaced_and_taken_over(world: World) -> None
     assert world.queue.get(third.job_id).payload == large(4)
 
 
-@without_moto
 def test_a_bulk_has_short_and_long_payloads_in_order(world: World) -> None:
     payloads: list[Json] = [large(n) if n % 2 else {"n": n} for n in range(60)]
 
@@ -213,7 +211,6 @@ def test_a_bulk_has_short_and_long_payloads_in_order(world: World) -> None:
     assert world.work() == ["completed"] * 60
 
 
-@without_moto
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_a_group_and_its_callback_have_large_payloads(world: World, mode: str) -> None:
     members = [NewJob(job="report", payload=large(n)) for n in (1, 2)]

@@ -14,7 +14,6 @@ from leasehold.engine.enqueue import Enqueued
 from leasehold.store import keys
 from leasehold.store.store import Store
 from leasehold.store.table import Delete, Update
-from tests.contract.engines import without_moto
 from tests.contract.large import large, lose_payload
 from tests.sample_payloads import order_event
 
@@ -170,7 +169,6 @@ def test_the_scheduler_port_keeps_what_it_started_when_the_next_is_out_of_reach(
     assert world.status(first) is JobStatus.COMPLETED
 
 
-@without_moto
 def test_a_batch_that_is_out_of_reach_does_not_hide_what_became_of_the_others(
     world: World, outage: Unreachable
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 from leasehold.domain.conditions import Equals, OneOf
 from leasehold.store.definition import JOBS
 from leasehold.store.table import ConditionFailed, Key, Put, Update
-from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:
     from leasehold.store.table import Table
@@ -48,7 +47,6 @@ def test_text_is_not_taken_for_the_bytes_that_spell_it(table: Table) -> None:
         table.write(Update(key=KEY, conditions=(Equals("payload", b"abc"),), sets={"seen": True}))
 
 
-@without_moto
 def test_bytes_go_through_inserts_and_transactions(table: Table) -> None:
     other = Key(JOBS, ("p", "t"))
 

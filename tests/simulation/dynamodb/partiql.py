@@ -93,16 +93,14 @@ class _StatementParser:
         tokens = self._tokens
         sets: list[tuple[Path, Operand]] = []
         removes: list[Path] = []
+        # One path for each word, as AWS documents it.
         while clause := tokens.take_word("SET", "REMOVE"):
-            while True:
-                path = self._paths.path()
-                if clause == "SET":
-                    tokens.expect_sign("=")
-                    sets.append((path, self._arithmetic()))
-                else:
-                    removes.append(path)
-                if not tokens.take_sign(","):
-                    break
+            path = self._paths.path()
+            if clause == "SET":
+                tokens.expect_sign("=")
+                sets.append((path, self._arithmetic()))
+            else:
+                removes.append(path)
         if not sets and not removes:
             raise tokens.unexpected()
         return UpdateTree(sets=tuple(sets), removes=tuple(removes))

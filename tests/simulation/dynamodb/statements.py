@@ -59,8 +59,8 @@ class Statement:
         key = _key(table, tree.where, bound)
         change = updating(table, tree.update, bound, key) if tree.kind == "UPDATE" else (lambda _old: None)
         exists = Exists(Path((table.schema.key.partition,)))
-        tells_old = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        return Write(table, table.schema.key_of(key), bound, Both(exists, tree.where), change, tells_old)
+        # Whatever it asks for on a failed condition: a statement of a batch is told no item.
+        return Write(table, table.schema.key_of(key), bound, Both(exists, tree.where), change)
 
     def answer(self, plan: Plan) -> dict[str, Any]:
         tree = parse_statement(self.request["Statement"])

@@ -7,14 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.domain.conditions import Exists, Missing
+from leasehold.domain.conditions import Exists, Missing, NotAfter, OneOf
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.ids import make_job_id
 from leasehold.domain.lifecycle import CLAIM, EXTEND, RESOLVE, SETTLE, TRANSITIONS, Write
 from leasehold.store import keys
-from leasehold.store.dynamodb.expressions import insert_statement, key_condition, write_request
+from leasehold.store.definition import JOBS
+from leasehold.store.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
 from leasehold.store.jobs import transition
-from leasehold.store.table import Delete, Put, Update
+from leasehold.store.table import Delete, Key, Put, Update
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 JOB_ID = make_job_id(NOW, 0, 7)
@@ -138,3 +139,23 @@ def test_a_bulk_insert_is_a_conditional_statement_without_text_of_the_caller_in_
 
     assert statement["Statement"] == """INSERT INTO "jobs" VALUE {'PK': ?, 'n': ?}"""
     assert statement["Parameters"] == [{"S": "it's"}, {"N": "1"}]
+
+
+def test_a_statement_says_set_and_remove_before_each_path_as_aws_documents_it():
+    key = Key(JOBS, ("p", "s"))
+    update = Update(
+        key=key,
+        conditions=(OneOf("status", ("a", "b")), Missing("count"), Exists("due_key"), NotAfter("due_key", "z")),
+        sets={"status": "c", "count": 1},
+        removes=frozenset({"wake", "due_lane"}),
+    )
+
+    statement = update_statement("jobs", update)
+
+    assert statement["Statement"] == (
+        'UPDATE "jobs" SET "status"=? SET "count"=? REMOVE "due_lane" REMOVE "wake" WHERE "PK"=? AND "SK"=?'
+        ' AND "status" IN [?, ?] AND "count" IS MISSING AND "due_key" IS NOT MISSING AND "due_key"<=?'
+    )
+    assert [next(iter(each.values())) for each in statement["Parameters"]] == ["c", "1", "p", "s", "a", "b", "z"]
+    # A refused statement of a batch carries no item on AWS: it is not asked for.
+    assert statement.keys() == {"Statement", "Parameters"}

@@ -7,12 +7,14 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests import dynoxide_words
 from tests.simulation.dynamodb.refusal import Refusal
 
 
 class Endpoint:
     def __init__(self, address: str) -> None:
-        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+        self._netloc = urlsplit(address).netloc
+        self._connection = http.client.HTTPConnection(self._netloc, timeout=20)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         headers = {
@@ -22,13 +24,16 @@ class Endpoint:
             "Authorization": "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/dynamodb/aws4_request, "
             "SignedHeaders=host;x-amz-date, Signature=0",
         }
-        self._connection.request("POST", "/", json.dumps(request), headers)
+        body = json.dumps(request).encode()
+        if operation == "BatchExecuteStatement" and dynoxide_words.is_dynoxide(self._netloc):
+            body = dynoxide_words.in_its_words(body)
+        self._connection.request("POST", "/", body, headers)
         response = self._connection.getresponse()
-        body: dict[str, Any] = json.loads(response.read() or b"{}")
+        answer: dict[str, Any] = json.loads(response.read() or b"{}")
         if response.status == 200:
-            return body
-        message = body.pop("message", None) or body.pop("Message", "")
-        raise Refusal(str(body.pop("__type", response.status)).rpartition("#")[2], message, **body)
+            return answer
+        message = answer.pop("message", None) or answer.pop("Message", "")
+        raise Refusal(str(answer.pop("__type", response.status)).rpartition("#")[2], message, **answer)
 
     def close(self) -> None:
         self._connection.close()

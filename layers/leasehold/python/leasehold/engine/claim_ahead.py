@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from leasehold.engine.claim import prepare, tell_claimed
 from leasehold.engine.hold import stop_of
 from leasehold.engine.telemetry import Event
-from leasehold.store.jobs import DueJob, TransitionRefused, Undecided
+from leasehold.store.jobs import DueJob
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,6 @@ class ClaimsAhead:
         self._report = report
         self._policy = policy
         self._claimed: dict[str, Claim] = {}
-        self._refused: dict[str, TransitionRefused] = {}
         self._undecided: dict[str, Claim] = {}
         # Types whose jobs a batch refuses for what they are, e.g. because they must start by a certain time.
         self._not_plain: set[str] = set()
@@ -51,13 +50,10 @@ class ClaimsAhead:
             self._claim(plain)
 
     def has_decided(self, entry: DueEntry) -> bool:
-        return entry.due_key in self._claimed or entry.due_key in self._refused
+        return entry.due_key in self._claimed
 
     def claimed(self, entry: DueJob) -> Handover | None:
-        """The hand-over of a job that was claimed ahead; TransitionRefused if another was faster with it."""
-        refused = self._refused.pop(entry.due_key, None)
-        if refused is not None:
-            raise refused
+        """The hand-over of a job that was claimed ahead."""
         claimed = self._claimed.pop(entry.due_key, None)
         return claimed.handover if claimed else None
 
@@ -73,7 +69,6 @@ class ClaimsAhead:
         """All that was claimed and never handed over; and what may be ours, by a batch whose answer was lost."""
         claimed, undecided = list(self._claimed.values()), list(self._undecided.values())
         self._claimed.clear()
-        self._refused.clear()
         self._undecided.clear()
         return claimed, undecided
 
@@ -89,10 +84,8 @@ class ClaimsAhead:
             if answer is None:
                 self._claimed[entry.due_key] = each
                 self.note_claimed(each)
-            elif isinstance(answer, Undecided):
-                self._undecided[entry.due_key] = each
             else:
-                self._refused[entry.due_key] = answer
+                self._undecided[entry.due_key] = each
         if jobs.refused_batches is not None:
             self._parts.telemetry.event(
                 Event.BATCH_REFUSED, worker_id=self._worker_id, reason=jobs.refused_batches, instead="one by one"

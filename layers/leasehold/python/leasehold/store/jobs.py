@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.conditions import holds
 from leasehold.domain.due import Due, Priority, due_until, hold_lane
 from leasehold.domain.ids import JobId, job_id_of_key, key_of, partition_of
 from leasehold.domain.instants import to_text
@@ -103,10 +102,6 @@ class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job al
     """A batch did not make this transition, which says nothing about whether it may be made."""
 
 
-# None: the transition was made.
-type Advanced = TransitionRefused | Undecided | None
-
-
 class Jobs:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -196,17 +191,16 @@ class Jobs:
                 return failed.current
             raise TransitionRefused(write, job_of(failed.current) if failed.current else None) from None
 
-    def advance_many(self, writes: Sequence[Write]) -> list[Advanced]:
-        """Make each of these transitions where that is simple, in as few calls as possible.
+    def advance_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
+        """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
 
         An answer that is Undecided means that the write was not made, or only seemed not to be: `advance` decides it.
         """
-        updates = [transition(write) for write in writes]
-        answers = self._table.update_many([plain(update) for update in updates])
+        answers = self._table.update_many([plain(transition(write)) for write in writes])
         refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
         if refusal is not None:
             self.refused_batches = str(refusal)
-        return [_advanced(*each) for each in zip(writes, updates, answers, strict=True)]
+        return [None if answer is None else Undecided(str(answer)) for answer in answers]
 
     def advance_with(
         self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()
@@ -246,19 +240,6 @@ def transition(write: Write) -> Update:
         adds=dict(step.adds),
         removes=write.removed,
     )
-
-
-def _advanced(write: Write, update: Update, answer: Exception | None) -> Advanced:
-    if answer is None:
-        return None
-    if not isinstance(answer, ConditionFailed) or answer.current is None:
-        return Undecided(str(answer))
-    current = answer.current
-    if is_own_write(write, current):
-        return None
-    if all(holds(condition, current) for condition in update.conditions):
-        return Undecided("only what a batch asks for did not hold")
-    return TransitionRefused(write, job_of(current))
 
 
 def is_own_write(write: Write, current: Record | None) -> bool:

@@ -89,7 +89,7 @@ class MemoryTable:
             return _copy(self._apply(change, current))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        return [self._answer(put) for put in puts]
+        return [self._answer(Put(key=put.key, record=put.record)) for put in puts]
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
         for update in updates:
@@ -99,8 +99,8 @@ class MemoryTable:
     def _answer(self, change: Change) -> Exception | None:
         try:
             self.write(change)
-        except ConditionFailed as failed:
-            return failed
+        except ConditionFailed:
+            return ConditionFailed(None)  # as DynamoDB: a batch does not tell what is stored
         return None
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:

@@ -145,13 +145,16 @@ class Table(Protocol):
         """Make one change and return the record after it (before it, for a delete)."""
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        """Insert each record where there is none; per record None, ConditionFailed, or the error that stopped it."""
+        """Insert each record where there is none, in as few calls as possible; one by one where batches are refused.
+
+        Per record None, ConditionFailed (as below), or the error that stopped it.
+        """
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
         """Make each update by itself, in as few calls as possible, where it is plain (see `plain`).
 
-        Per update None, ConditionFailed, StatementRefused, or the error that stopped it. A ConditionFailed without a
-        record says nothing about whether there is one: not every engine tells.
+        Per update None, ConditionFailed, StatementRefused, or the error that stopped it. In a batch ConditionFailed
+        carries no record, which says nothing about whether there is one: ask by the write of this one change.
         """
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:

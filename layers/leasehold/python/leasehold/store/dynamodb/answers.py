@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from leasehold.domain.errors import StoreError, StoreUnavailableError
-from leasehold.store.dynamodb.items import from_item
 from leasehold.store.table import ConditionFailed, StatementRefused
 
 # botocore retries throttling and network trouble by itself, but neither conflicts nor what a single statement met.
@@ -21,7 +20,9 @@ THROTTLES = frozenset(
     }
 )
 # The form of a statement is not known here, or this caller may not use it: the same change by itself may do.
-UNTAKEN = frozenset({"ValidationError", "ValidationException", "AccessDenied", "AccessDeniedException"})
+UNTAKEN = frozenset(
+    {"ValidationError", "ValidationException", "AccessDenied", "AccessDeniedException", "UnknownOperationException"}
+)
 
 
 def statement_answer(error: Any) -> Exception | None:
@@ -30,7 +31,7 @@ def statement_answer(error: Any) -> Exception | None:
         return None
     code, message = error["Code"], error.get("Message", "no message")
     if code in {"DuplicateItem", "ConditionalCheckFailed"}:
-        return ConditionFailed(from_item(error["Item"]) if error.get("Item") else None)
+        return ConditionFailed(None)  # some engines tell what is stored; AWS does not, so nobody may know it from here
     if code in CONFLICTS | THROTTLES:
         return StoreUnavailableError(f"a statement was refused with {code} on every try")
     if code in UNTAKEN:

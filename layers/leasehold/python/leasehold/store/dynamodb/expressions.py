@@ -117,15 +117,16 @@ def insert_statement(table: str, item: Mapping[str, Attribute]) -> Request:
 
 
 def update_statement(table: str, update: Update) -> Request:
-    """A plain conditional update as a PartiQL statement, in the words that every engine takes."""
+    """A plain conditional update as a PartiQL statement: AWS documents one path for each SET and each REMOVE.
+
+    It does not ask for the item where its condition fails: in a batch AWS gives none.
+    """
     key, parameters = update.key.attributes, [to_value(new) for new in update.sets.values()]
-    sets = "SET " + ", ".join(f'"{name}"=?' for name in update.sets)
-    removes = " REMOVE " + ", ".join(f'"{name}"' for name in sorted(update.removes)) if update.removes else ""
+    changes = [*(f'SET "{name}"=?' for name in update.sets), *(f'REMOVE "{name}"' for name in sorted(update.removes))]
     guards = [_statement_condition(each, parameters) for each in (*starmap(Equals, key.items()), *update.conditions)]
     return {
-        "Statement": f'UPDATE "{table}" {sets}{removes} WHERE {" AND ".join(guards)}',
+        "Statement": f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(guards)}',
         "Parameters": parameters,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 

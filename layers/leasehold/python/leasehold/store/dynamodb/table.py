@@ -59,6 +59,7 @@ class DynamoTable:
         self._names = names
         self._sleep = sleep
         self._chance = chance
+        self._takes_inserts = True
 
     @property
     def name(self) -> str:
@@ -134,21 +135,20 @@ class DynamoTable:
                 assert_never(change)
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        statements = [insert_statement(self._names.of(put.key.table), put.item) for put in puts]
-        try:
-            answers = self._execute(statements)
-        except StatementRefused as refused:
-            raise StoreError(f"table {self.name!r} takes no bulk inserts: {refused}") from refused
-        return [StoreError(str(each)) if isinstance(each, StatementRefused) else each for each in answers]
+        if self._takes_inserts:
+            answers = self._execute([insert_statement(self._names.of(put.key.table), put.item) for put in puts])
+            self._takes_inserts = not puts or not all(isinstance(each, StatementRefused) for each in answers)
+        else:
+            answers = [StatementRefused("refused before")] * len(puts)
+        return [
+            self._insert(put) if isinstance(answer, StatementRefused) else answer
+            for put, answer in zip(puts, answers, strict=True)
+        ]
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
         for update in updates:
             check_plain(update)
-        statements = [update_statement(self._names.of(each.key.table), each) for each in updates]
-        try:
-            return self._execute(statements)
-        except StatementRefused as refused:
-            return [refused] * len(statements)
+        return self._execute([update_statement(self._names.of(each.key.table), each) for each in updates])
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
@@ -195,10 +195,24 @@ class DynamoTable:
             self._pause(attempt)
         raise StoreUnavailableError(f"table {self.name!r} did not answer a batch of reads; try again")
 
+    def _insert(self, put: Put) -> Exception | None:
+        """The insert by itself, with the answer that it would have had in a batch."""
+        try:
+            self.write(Put(key=put.key, record=put.record))
+        except ConditionFailed:
+            return ConditionFailed(None)
+        except StoreError as error:
+            return error
+        return None
+
     def _execute(self, statements: Sequence[Request]) -> list[Exception | None]:
         answers: list[Exception | None] = []
         for start in range(0, len(statements), STATEMENTS_PER_BATCH):
-            answers += self._execute_batch(statements[start : start + STATEMENTS_PER_BATCH])
+            batch = statements[start : start + STATEMENTS_PER_BATCH]
+            try:
+                answers += self._execute_batch(batch)
+            except StatementRefused as refused:
+                answers += [refused] * len(batch)
         return answers
 
     def _execute_batch(self, statements: Sequence[Request]) -> list[Exception | None]:
