@@ -24,6 +24,7 @@ from leasehold.engine.verify import verify, verify_all
 from leasehold.store import keys
 from leasehold.store.audits import ALL, audit_record_of
 from leasehold.store.definition import JOBS
+from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,10 +57,9 @@ class Auditor:
         most, start = check_limit(limit), decode_position(cursor, mark, leg)
         stretch = walk(self._parts.store.table, leg, start, most, Budget())
         listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
-        found = {
-            (cast("str", each["PK"]), cast("str", each["SK"])): audit_record_of(each)
-            for each in self._parts.store.table.get_many([keys.audit_record(*each) for each in listed])
-        }
+        records = self._parts.store.table.get_many([keys.audit_record(*each) for each in listed])
+        read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
+        found = dict(read.items)
         end = stretch.below
         return Page(
             items=tuple(found[each] for each in listed if each in found),
@@ -67,6 +67,7 @@ class Auditor:
             order=leg.order,
             searched=stretch.searched,
             reached=None if end is None else leg.source.time_of(end),
+            unreadable=tuple(read.unreadable),
         )
 
     def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:

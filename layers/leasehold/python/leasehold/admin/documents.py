@@ -35,6 +35,7 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
         "order": str(page.order),
         "is_ordered": page.is_ordered,
         "searched": page.searched,
+        "unreadable": [{"key": each.key, "problem": each.problem} for each in page.unreadable],
         **set_only(cursor=page.cursor, reached=time_text(page.reached)),
     }
 

@@ -12,6 +12,7 @@ from leasehold.admin.walking import walk
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.store import keys
 from leasehold.store.group_records import LISTED, group_of
+from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
     from leasehold.domain.group import Group
@@ -32,8 +33,8 @@ def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Grou
         )
     stretch = walk(parts.store.table, _LEG, start, most, Budget())
     listed = [keys.group_of_partition(cast("str", record["PK"])) or "" for record in stretch.records]
-    fetched = map(group_of, parts.store.table.get_many([keys.group(group_id) for group_id in listed]))
-    found = {group.group_id: group for group in fetched}
+    read = read_each(parts.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
+    found = {group.group_id: group for group in read.items}
     end = stretch.below
     return Page(
         items=tuple(found[each] for each in listed if each in found),
@@ -41,4 +42,5 @@ def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Grou
         order=_LEG.order,
         searched=stretch.searched,
         reached=None if end is None else _LEG.source.time_of(end),
+        unreadable=tuple(read.unreadable),
     )

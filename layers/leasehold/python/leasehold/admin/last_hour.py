@@ -116,7 +116,7 @@ def _ended_at(ended_key: str) -> datetime:
 
 def _lateness(ends: list[_End], parts: Parts) -> Lateness | None:
     ran = sorted((end for end in ends if end.status is not JobStatus.CANCELLED), key=lambda end: end.at)
-    jobs = parts.store.jobs.get_many([end.job_id for end in ran[-_SAMPLE:]])
+    jobs, _ = parts.store.jobs.look_up([end.job_id for end in ran[-_SAMPLE:]])
     delays = sorted(delay for job in jobs.values() if (delay := _late(job)) is not None)
     if not delays:
         return None

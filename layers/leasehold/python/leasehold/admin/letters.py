@@ -14,6 +14,7 @@ from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.records import OPEN, dead_letter_of
+from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,8 +63,8 @@ def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: s
     table = parts.store.table
     stretch = walk(table, leg, start, most, Budget())
     listed = [cast("JobId", record["id"]) for record in stretch.records]
-    fetched = map(dead_letter_of, table.get_many([keys.dead_letter(job_id) for job_id in listed]))
-    found = {letter.id: letter for letter in fetched}
+    read = read_each(table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+    found = {letter.id: letter for letter in read.items}
     end = stretch.below
     return Page(
         items=tuple(found[each] for each in listed if each in found and wanted.matches(found[each])),
@@ -71,4 +72,5 @@ def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: s
         order=leg.order,
         searched=stretch.searched,
         reached=None if end is None else leg.source.time_of(end),
+        unreadable=tuple(read.unreadable),
     )

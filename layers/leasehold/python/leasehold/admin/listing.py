@@ -18,9 +18,10 @@ from leasehold.domain.job import Job
 from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.records import job_of
+from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from leasehold.admin.filters import JobFilter
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from leasehold.admin.stages import Stage
     from leasehold.domain.ids import JobId
     from leasehold.engine.parts import Parts
+    from leasehold.store.table import Record
+    from leasehold.store.unreadable import Unreadable
 
 # Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.
 _FETCH = 1
@@ -44,13 +47,15 @@ def list_jobs(wanted: JobFilter, parts: Parts, *, limit: object, cursor: str | N
     gathering = _Gathering(wanted, parts, scene, budget, most)
     end = gathering.go_through(plan.stages, start)
     leg = gathering.leg
+    jobs = gathering.jobs()
     return Page(
-        items=tuple(gathering.jobs()),
+        items=tuple(jobs),
         cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
         order=plan.order if leg is None else leg.order,
         is_ordered=plan.is_ordered(wanted, scene),
         searched=gathering.searched,
         reached=_time_of(leg, end),
+        unreadable=tuple(gathering.unreadable),
     )
 
 
@@ -65,6 +70,7 @@ class _Gathering:
     limit: int
     # By their sort keys, since legs may follow each other on one page.
     found: list[tuple[str, Job | JobId]] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
     searched: int = 0
     # The last that was read.
     leg: Leg | None = None
@@ -90,7 +96,8 @@ class _Gathering:
         """The jobs of the page, as they are now, as far as they still match."""
         listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
         ids = [each for each in listed if not isinstance(each, Job)]
-        fetched = self.parts.store.jobs.get_many(ids) if ids else {}
+        fetched, damaged = self.parts.store.jobs.look_up(ids) if ids else ({}, [])
+        self.unreadable += damaged
         # An index that lags may show a job in the lane that it left, too.
         jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
         matching = [job for job in jobs.values() if self.wanted.matches(job)]
@@ -116,15 +123,23 @@ class _Gathering:
         room = self.limit - len(self.found)
         match leg:
             case Members():
-                jobs, rest, looked = members_below(leg, below, self.wanted, self.parts, limit=room, budget=self.budget)
+                jobs, rest, looked = members_below(
+                    leg,
+                    below,
+                    self.wanted,
+                    self.parts,
+                    limit=room,
+                    budget=self.budget,
+                    unreadable=self.unreadable,
+                )
                 self.found += [(f"{job.member:07d}", job) for job in jobs]
             case Walk():
                 stretch = walk(self.parts.store.table, leg, below, room, self.budget, reserve=_FETCH)
-                whole = leg.source is TABLE_ORDER
-                self.found += [
-                    (sort_key, job_of(record) if whole else job_id_of_entry(record))
-                    for sort_key, record in stretch.entries
-                ]
+                read: Callable[[Record], Job | JobId] = job_of if leg.source is TABLE_ORDER else job_id_of_entry
+                for sort_key, record in stretch.entries:
+                    listed = read_each([record], read)
+                    self.found += [(sort_key, each) for each in listed.items]
+                    self.unreadable += listed.unreadable
                 rest, looked = stretch.below, stretch.searched
             case _:
                 assert_never(leg)

@@ -10,13 +10,21 @@ if TYPE_CHECKING:
     from leasehold.admin.legs import Members
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
+    from leasehold.store.unreadable import Unreadable
 
 # As many as one request can fetch.
 _BATCH = 100
 
 
 def members_below(
-    leg: Members, below: str | None, wanted: JobFilter, parts: Parts, *, limit: int, budget: Budget
+    leg: Members,
+    below: str | None,
+    wanted: JobFilter,
+    parts: Parts,
+    *,
+    limit: int,
+    budget: Budget,
+    unreadable: list[Unreadable],
 ) -> tuple[list[Job], str | None, int]:
     """Members that match, where to go on (None after the first member), and how many were looked at."""
     group = leg.group
@@ -26,7 +34,8 @@ def members_below(
     while top > 0 and budget.left and len(found) < limit:
         numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
         budget.spend()
-        fetched = parts.store.jobs.get_many([group.member_id(number) for number in numbers])
+        fetched, damaged = parts.store.jobs.look_up([group.member_id(number) for number in numbers])
+        unreadable += damaged
         for number in numbers:
             looked, top = looked + 1, number
             job = fetched.get(group.member_id(number))

@@ -8,6 +8,7 @@ from leasehold.admin.filters import fingerprint
 from leasehold.admin.pages import Order, Page, Position, check_limit, decode_cursor, encode_cursor
 from leasehold.domain.errors import InvalidCursorError
 from leasehold.store.definition import JOBS
+from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,4 +34,11 @@ def list_named[Item](
         after = {"PK": partition, "SK": name}
     page = parts.store.table.query(JOBS, partition, limit=most, after=after)
     end = None if page.cursor is None else encode_cursor(Position(partition, str(page.cursor["SK"])), own)
-    return Page(items=tuple(map(read, page.records)), cursor=end, order=Order.NAME, searched=len(page.records))
+    listed = read_each(page.records, read)
+    return Page(
+        items=tuple(listed.items),
+        cursor=end,
+        order=Order.NAME,
+        searched=len(page.records),
+        unreadable=tuple(listed.unreadable),
+    )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.admin.legs import Walk
+    from leasehold.store.unreadable import Unreadable
 
 DEFAULT_LIMIT = 50
 # As many as one BatchGetItem can fetch.
@@ -46,6 +47,7 @@ class Page[Item]:
     is_ordered: whether the pages together are in that order too, or only each part of the listing in itself.
     searched: how many entries were read for this page.
     reached: how far back the search has come; None where that is no date, or the listing is over.
+    unreadable: what was found and cannot be shown; it stands in nobody's way.
     """
 
     items: tuple[Item, ...]
@@ -54,6 +56,7 @@ class Page[Item]:
     is_ordered: bool = True
     searched: int = 0
     reached: datetime | None = None
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 class Position(NamedTuple):

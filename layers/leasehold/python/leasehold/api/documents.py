@@ -207,12 +207,23 @@ class AuditRecord(Document):
     head: str
 
 
+class Unreadable(Document):
+    """A record that was damaged, or written by a newer version; `key` is where it stands in its table."""
+
+    key: str
+    problem: str
+
+
 class Page(Document):
-    """`cursor` is missing after the last page, and only then: a page may be short, or empty, and have one."""
+    """`cursor` is missing after the last page, and only then: a page may be short, or empty, and have one.
+
+    `unreadable` is what was found and cannot be shown.
+    """
 
     order: str
     is_ordered: bool
     searched: int
+    unreadable: list[Unreadable]
     cursor: str | None = None
     reached: AwareDatetime | None = None
 

@@ -36,6 +36,7 @@ STATUSES: dict[type[LeaseholdError], int] = {
     errors.IdentityUnknownError: 401,
     errors.LeaseLostError: 409,
     errors.StoreError: 503,
+    errors.RecordUnreadableError: 422,
     errors.TransactionRefusedError: 409,
     errors.DispatchError: 503,
     errors.MirrorError: 503,

@@ -23,6 +23,7 @@ _WARNING = frozenset(
         Event.EFFECT_FAILED,
         Event.TIDY_FAILED,
         Event.REPORT_FAILED,
+        Event.RECORD_UNREADABLE,
     }
 )
 

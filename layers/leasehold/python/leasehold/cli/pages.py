@@ -39,6 +39,8 @@ def list_pages[Item](
         for page in _pages(fetch, cursor):
             for item in page.items:
                 output.document(document(item))
+            for each in page.unreadable:
+                output.document({"unreadable": {"key": each.key, "problem": each.problem}})
         return
     page = _joined(_pages(fetch, cursor)) if everything else _up_to(limit, fetch, cursor)
     if output.as_json:
@@ -50,6 +52,8 @@ def list_pages[Item](
         output.table(columns, [document(each) for each in page.items])
     else:
         output.hint("Nothing was found." if page.cursor is None else "Nothing was found yet.")
+    for each in page.unreadable:
+        output.hint(f"unreadable: {each.key}: {each.problem}")
     if page.cursor is not None:
         far = f" back to {page.reached:%Y-%m-%d %H:%M:%SZ}" if page.reached else ""
         output.hint(f"There may be more (searched {page.searched:,} entries{far}): --all, or --cursor {page.cursor}")
@@ -89,6 +93,7 @@ def _join[Item](first: Page[Item], then: Page[Item]) -> Page[Item]:
     return replace(
         then,
         items=first.items + then.items,
+        unreadable=first.unreadable + then.unreadable,
         searched=first.searched + then.searched,
         is_ordered=first.is_ordered and then.is_ordered,
     )

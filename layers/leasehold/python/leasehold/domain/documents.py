@@ -6,11 +6,11 @@ a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import scope_of_lane
 from leasehold.domain.instants import to_text
+from leasehold.domain.payload import shown_json
 from leasehold.domain.resource_documents import epoch, retry_document, set_only, time_text
 from leasehold.domain.run_document import external_status, run_document, running_document
 from leasehold.domain.timeline import timeline
@@ -60,9 +60,9 @@ def job_document(job: Job) -> Document:
     """All of a job: with payload, result, runs and timeline."""
     return {
         **job_summary(job),
-        "payload": json.loads(job.payload_text),
+        "payload": shown_json(job.payload_text),
         **set_only(
-            result=None if job.result_text is None else json.loads(job.result_text),
+            result=None if job.result_text is None else shown_json(job.result_text),
             traceback=job.last_error,
             artifacts=list(job.artifacts) or None,
             last_attempt_at=time_text(job.last_attempt_at),
@@ -96,7 +96,7 @@ def letter_document(letter: DeadLetter) -> Document:
         "id": letter.id,
         "original_job_id": letter.original_job_id,
         "job_type": letter.job_type,
-        "payload": json.loads(letter.payload_text),
+        "payload": shown_json(letter.payload_text),
         "failed_at": to_text(letter.failed_at),
         "failure_reason": letter.failure_reason.rstrip().rpartition("\n")[2],
         "error_code": letter.error_code,

@@ -39,6 +39,7 @@ LeaseholdError
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
+│   ├── RecordUnreadableError    what is stored is no job, dead letter, … that this version knows
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
 ├── WebhookFailedError           a receiver was not told; carries a code such as http_503
@@ -430,6 +431,16 @@ class StoreUnavailableError(StoreError):
     """The store did not answer within all retries. Whether the last write happened is not known."""
 
     code = "store_unavailable"
+
+
+class RecordUnreadableError(StoreError):
+    code = "record_unreadable"
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(
+            f"the record {shown(key)} cannot be read ({problem}). It was damaged, or is of a newer version: "
+            "repair or delete it in the table, or upgrade."
+        )
 
 
 class TransactionRefusedError(StoreError):

@@ -47,6 +47,18 @@ def encode(value: object, *, root: str = "payload") -> str:
     return json.dumps(_plain(value, root, 0), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def shown_json(text: str) -> object:
+    """What is stored, for documents; a word in its place if that is no JSON."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return {"$unreadable": True}
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
 def decode(text: str) -> Json:
     return _restored(json.loads(text))
 

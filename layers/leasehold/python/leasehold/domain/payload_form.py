@@ -78,6 +78,8 @@ def text_in(form: Form) -> str:
     """The text of a form that is not apart; PayloadUnreadableError if its bytes are damaged."""
     if isinstance(form, str):
         return form
+    if not isinstance(form, bytes):
+        raise PayloadUnreadableError("it is neither text nor bytes")
     try:
         return (_unpacked_tightly(form) if form.startswith(_TIGHT) else _unpacked(form)).decode()
     except (zlib.error, UnicodeDecodeError) as error:

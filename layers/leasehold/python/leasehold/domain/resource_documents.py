@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.instants import to_text
+from leasehold.domain.payload import shown_json
 from leasehold.domain.recurrence import Cron, Every
 from leasehold.domain.retry import Delays, Exponential, Fixed
 
@@ -26,7 +26,7 @@ def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) ->
     return {
         "name": schedule.name,
         "job_type": schedule.job_type,
-        "payload": json.loads(schedule.payload_text),
+        "payload": shown_json(schedule.payload_text),
         **_recurrence(schedule.recurrence),
         "enabled": schedule.enabled,
         "paused": schedule.paused,
@@ -53,7 +53,7 @@ def template_document(template: Template) -> Document:
     return {
         "name": template.name,
         "job_type": template.job_type,
-        "payload": json.loads(template.payload_text),
+        "payload": shown_json(template.payload_text),
         "version": template.version,
         "created_by": template.created_by,
         "created_at": to_text(template.created_at),

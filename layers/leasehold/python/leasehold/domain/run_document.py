@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload import shown_json
 from leasehold.domain.run import next_number
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _result(job: Job) -> dict[str, object | None]:
     if job.result_text is None:
         return {}
     size = len(job.result_text.encode())
-    return {"result_bytes": size} if size > MAX_SHOWN_RESULT_BYTES else {"result": json.loads(job.result_text)}
+    return {"result_bytes": size} if size > MAX_SHOWN_RESULT_BYTES else {"result": shown_json(job.result_text)}
 
 
 def _last_line(error: str | None) -> str | None:

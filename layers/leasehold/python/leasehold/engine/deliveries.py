@@ -14,6 +14,7 @@ from leasehold.domain.payload import MISSING
 from leasehold.domain.run import Outcome
 from leasehold.domain.webhook import DELIVERY, RunEvent
 from leasehold.domain.webhook_delivery import delivery_id
+from leasehold.engine.look import report_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +80,8 @@ def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
 
 
 def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
-    found = parts.store.jobs.get_many(ids)
+    found, unreadable = parts.store.jobs.look_up(ids)
+    report_unreadable(unreadable, parts)
     jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
     # What it told is gone with its payload.
     return [delivery_of(job) for job in jobs if job.read_payload != MISSING]

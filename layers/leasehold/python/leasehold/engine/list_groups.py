@@ -8,6 +8,7 @@ from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.group import MAX_MEMBERS
 from leasehold.domain.lean import dataclass
 from leasehold.engine.cancel_group import find_group
+from leasehold.engine.look import readable, report_unreadable
 
 if TYPE_CHECKING:
     from leasehold.domain.group import Group
@@ -30,7 +31,8 @@ def members(group_id: object, parts: Parts, *, start: int, limit: int) -> Member
     _check(limit, "limit", 1, _LONGEST_PAGE)
     group = find_group(group_id, parts)
     numbers = range(start, min(start + limit, group.made))
-    found = parts.store.jobs.get_many([group.member_id(number) for number in numbers])
+    found, unreadable = parts.store.jobs.look_up([group.member_id(number) for number in numbers])
+    report_unreadable(unreadable, parts)
     jobs = [found[job_id] for number in numbers if (job_id := group.member_id(number)) in found]
     return MemberPage(jobs, numbers.stop if numbers and numbers.stop < group.made else None)
 
@@ -43,7 +45,7 @@ def newest(parts: Parts, *, limit: int) -> list[Group]:
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id with get().",
         )
-    return parts.store.groups.newest(limit=limit)
+    return readable(parts.store.groups.newest(limit=limit), parts)
 
 
 def _check(value: object, what: str, least: int, most: int = MAX_MEMBERS) -> None:

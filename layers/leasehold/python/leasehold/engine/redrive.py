@@ -18,7 +18,7 @@ from leasehold.engine.deeds import check_deed, dead_letter_target, deed_of, retr
 from leasehold.engine.draft import Draft, JobRequest, draft
 from leasehold.engine.enqueue import is_free
 from leasehold.engine.lay_out import laid_out
-from leasehold.engine.look import with_payload_of
+from leasehold.engine.look import report_unreadable, with_payload_of
 from leasehold.engine.operate import refuse_forgotten, successor
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
@@ -154,6 +154,7 @@ def open_letters(
     cursor: Record | None = None
     while True:
         page = parts.store.letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
+        report_unreadable(page.unreadable, parts)
         yield from page.letters
         cursor = page.cursor
         if cursor is None:

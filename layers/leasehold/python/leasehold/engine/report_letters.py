@@ -10,6 +10,7 @@ from leasehold.domain.errors import NotDeployedError
 from leasehold.domain.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.domain.lean import dataclass
 from leasehold.domain.redaction import redacted, without_payload
+from leasehold.engine.look import report_unreadable
 from leasehold.engine.measure import measure_dead_letters
 from leasehold.engine.telemetry import Event
 
@@ -146,6 +147,7 @@ def _unreported(parts: Parts) -> Iterator[DeadLetter]:
     cursor: Record | None = None
     while True:
         page = parts.store.letters.unreported(start=now - SWEEP_BACK, end=now - SWEEP_MARGIN, limit=_PAGE, after=cursor)
+        report_unreadable(page.unreadable, parts)
         yield from page.letters
         cursor = page.cursor
         if cursor is None:

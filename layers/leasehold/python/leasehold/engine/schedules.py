@@ -14,6 +14,7 @@ from leasehold.domain.schedule import Origin, parse_schedule_name
 from leasehold.domain.template import merged
 from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
 from leasehold.engine.fill import job_type_from
+from leasehold.engine.look import readable
 from leasehold.engine.plan import planned, replanned
 from leasehold.store.schedule_records import definition_record
 
@@ -37,7 +38,7 @@ def find(name: str, parts: Parts) -> Schedule:
 
 
 def all_schedules(parts: Parts) -> list[Schedule]:
-    return [schedule for schedule in parts.store.schedules.all() if not schedule.retired]
+    return [schedule for schedule in readable(parts.store.schedules.all(), parts) if not schedule.retired]
 
 
 def create(name: str, plan: Plan, parts: Parts, *, by: str, reason: str) -> Schedule:
@@ -97,7 +98,7 @@ def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
 def deploy(definitions: Sequence[Schedule], parts: Parts) -> None:
     """Make the deployed schedules be these, and leave those alone that were made at run time."""
     by, reason = _DEPLOYMENT
-    known = {schedule.name: schedule for schedule in parts.store.schedules.all()}
+    known = {schedule.name: schedule for schedule in parts.store.schedules.all().items}
     for wanted in definitions:
         found = known.get(wanted.name)
         if found is not None and found.origin is Origin.MADE and not found.retired:

@@ -37,6 +37,7 @@ class Event(StrEnum):
     DIRECT_RUN_STARTED = "direct_run_started"
     DIRECT_RUN_ENDED = "direct_run_ended"
     LEASE_LOST = "lease_lost"
+    RECORD_UNREADABLE = "record_unreadable"
     POLL_FINISHED = "poll_finished"
     POLL_PAUSED = "poll_paused"
     ENTRY_FAILED = "entry_failed"

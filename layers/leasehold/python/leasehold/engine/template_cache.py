@@ -45,5 +45,5 @@ class TemplateCache:
     def unknown(self, name: str) -> UnknownTemplateError:
         from difflib import get_close_matches
 
-        known = [template.name for template in self._store.templates.all()]
+        known = [template.name for template in self._store.templates.all().items]
         return UnknownTemplateError(name, get_close_matches(name, known))

@@ -8,6 +8,7 @@ from leasehold.domain.errors import TemplateExistsError, TemplateInUseError
 from leasehold.domain.job_type import parse_users_job_type
 from leasehold.domain.template import parse_template_name
 from leasehold.engine.deeds import check_deed, deed_of, retried, token_of
+from leasehold.engine.look import readable
 from leasehold.engine.preset import changed, template_from
 from leasehold.engine.schedules import all_schedules
 from leasehold.store.template_records import preset_record
@@ -26,7 +27,7 @@ def find(name: str, parts: Parts) -> Template:
 
 
 def all_templates(parts: Parts) -> list[Template]:
-    return parts.store.templates.all()
+    return readable(parts.store.templates.all(), parts)
 
 
 def create(name: str, preset: Preset, parts: Parts, *, by: str, reason: str) -> Template:

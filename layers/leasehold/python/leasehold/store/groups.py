@@ -10,6 +10,7 @@ from leasehold.store.definition import ENDED_INDEX, JOBS
 from leasehold.store.group_records import LISTED, change_of, group_of, group_record
 from leasehold.store.records import job_of, job_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled
+from leasehold.store.unreadable import Listed, read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,17 +40,15 @@ class Groups:
 
     def get(self, group_id: str) -> Group | None:
         record = self._table.get(keys.group(group_id))
-        return group_of(record) if record else None
+        return read_one(record, group_of) if record else None
 
-    def newest(self, *, limit: int) -> list[Group]:
+    def newest(self, *, limit: int) -> Listed[Group]:
         """Groups by their creation, the newest first."""
         page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
         group_ids = [keys.group_of_partition(cast("str", record["PK"])) or "" for record in page.records]
-        found = {
-            group.group_id: group
-            for group in map(group_of, self._table.get_many([keys.group(group_id) for group_id in group_ids]))
-        }
-        return [found[group_id] for group_id in group_ids if group_id in found]
+        read = read_each(self._table.get_many([keys.group(group_id) for group_id in group_ids]), group_of)
+        found = {group.group_id: group for group in read.items}
+        return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
 
     def begin(
         self,

@@ -14,6 +14,7 @@ from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.store.plain import plain
 from leasehold.store.records import dead_letter_record, encode, encode_all, job_of, job_record
 from leasehold.store.table import ConditionFailed, Put, StatementRefused, TransactionCancelled, Update
+from leasehold.store.unreadable import read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.lifecycle import Write
     from leasehold.store.table import Change, ForeignItem, Record, Table
+    from leasehold.store.unreadable import Unreadable
 
 
 # The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
@@ -122,7 +124,12 @@ class Jobs:
 
     def get(self, job_id: JobId) -> Job | None:
         record = self._table.get(keys.job(job_id))
-        return job_of(record) if record else None
+        return read_one(record, job_of) if record else None
+
+    def look_up(self, job_ids: Sequence[JobId]) -> tuple[dict[JobId, Job], list[Unreadable]]:
+        """For listings: those of these jobs that there are, and a word about each that cannot be read."""
+        listed = read_each(self._table.get_many([keys.job(job_id) for job_id in job_ids]), job_of)
+        return {job.job_id: job for job in listed.items}, listed.unreadable
 
     def get_many(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
         found = [job_of(record) for record in self._table.get_many([keys.job(job_id) for job_id in job_ids])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals, Exists, Missing
@@ -15,6 +16,7 @@ from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTER
 from leasehold.store.records import OPEN, dead_letter_of, encode
 from leasehold.store.table import ConditionFailed, TransactionCancelled, Update
 from leasehold.store.tokens import request_token
+from leasehold.store.unreadable import read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from leasehold.domain.run import Run
     from leasehold.store.audits import Audit
     from leasehold.store.table import Change, Record, Table
+    from leasehold.store.unreadable import Unreadable
 
+# More than one, since the oldest may be unreadable.
+_LOOKED_AT = 10
 _INDEX_KEYS = frozenset({"open", "open_type", "open_key"})
 
 
@@ -38,6 +43,7 @@ class AlreadyResolved(Exception):  # noqa: N818  an answer: somebody else was fi
 class LetterPage:
     letters: list[DeadLetter]
     cursor: Record | None
+    unreadable: list[Unreadable] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +61,7 @@ class Letters:
 
     def get(self, job_id: JobId) -> DeadLetter | None:
         record = self._table.get(keys.dead_letter(job_id))
-        return dead_letter_of(record) if record else None
+        return read_one(record, dead_letter_of) if record else None
 
     def open(
         self,
@@ -79,9 +85,9 @@ class Letters:
             after=after,
             newest_first=newest_first,
         )
-        found = self._letters([JobId(cast("str", entry["id"])) for entry in page.records])
+        found, unreadable = self._letters([JobId(cast("str", entry["id"])) for entry in page.records])
         # The index may lag: what was resolved since is not listed.
-        return LetterPage([each for each in found if each.is_open], page.cursor)
+        return LetterPage([each for each in found if each.is_open], page.cursor, unreadable)
 
     def unreported(self, *, start: datetime, end: datetime, limit: int, after: Record | None = None) -> LetterPage:
         """Open letters that nobody was told of, by date.
@@ -94,8 +100,9 @@ class Letters:
             DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, first=first, last=last, limit=limit, after=after
         )
         listed = [JobId(cast("str", entry["id"])) for entry in page.records if "reported_at" not in entry]
-        found = self._letters(listed)
-        return LetterPage([each for each in found if each.is_open and each.reported_at is None], page.cursor)
+        found, unreadable = self._letters(listed)
+        untold = [each for each in found if each.is_open and each.reported_at is None]
+        return LetterPage(untold, page.cursor, unreadable)
 
     def mark_reported(self, job_id: JobId, at: datetime) -> bool:
         """Note that a letter's report was taken; False if that was noted before, or the letter is gone."""
@@ -114,8 +121,9 @@ class Letters:
         return self._table.count(DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, limit=limit)
 
     def oldest_at(self) -> datetime | None:
-        page = self._table.query(DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, limit=1)
-        return from_text(cast("str", page.records[0]["open_key"]).partition("#")[0]) if page.records else None
+        page = self._table.query(DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, limit=_LOOKED_AT)
+        read = read_each(page.records, lambda each: from_text(cast("str", each["open_key"]).partition("#")[0]))
+        return read.items[0] if read.items else None
 
     def redrive(
         self, job_id: JobId, by: ResolvedBy, redriven_as: JobId, changes: Sequence[Change], audit: Audit
@@ -152,11 +160,11 @@ class Letters:
             current = cancelled.failed[0]
             raise AlreadyResolved(dead_letter_of(current) if current else None) from None
 
-    def _letters(self, listed: Sequence[JobId]) -> list[DeadLetter]:
+    def _letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
         """The letters of an index page, in its order; one that is gone is left out."""
-        records = self._table.get_many([keys.dead_letter(job_id) for job_id in listed])
-        found = {letter.id: letter for letter in map(dead_letter_of, records)}
-        return [found[each] for each in listed if each in found]
+        read = read_each(self._table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+        found = {letter.id: letter for letter in read.items}
+        return [found[each] for each in listed if each in found], read.unreadable
 
 
 def _resolved(job_id: JobId, how: Resolution, by: ResolvedBy, redriven_as: JobId | None) -> Update:

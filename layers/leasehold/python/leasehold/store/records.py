@@ -283,13 +283,22 @@ class _Reader:
         self._record: dict[str, Any] = record
 
     def text(self, name: str) -> str:
-        return cast("str", self._record[name])
+        value = self._record[name]
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is no text")
+        return value
 
     def maybe(self, name: str) -> str | None:
-        return cast("str | None", self._record.get(name))
+        value = self._record.get(name)
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is no text")
+        return value
 
     def number(self, name: str) -> int:
-        return cast("int", self._record.get(name, 0))
+        value = self._record.get(name, 0)
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is no whole number")
+        return value
 
     def time(self, name: str) -> datetime | None:
         text = self.maybe(name)

@@ -13,6 +13,7 @@ from leasehold.store.jobs import insertion
 from leasehold.store.partitions import records_in
 from leasehold.store.schedule_records import schedule_of, schedule_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
+from leasehold.store.unreadable import read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Schedule
     from leasehold.store.audits import Deed
     from leasehold.store.table import Record, Table
+    from leasehold.store.unreadable import Listed
 
 _DUE = frozenset({"due_lane", "due_key"})
 
@@ -42,10 +44,10 @@ class Schedules:
 
     def get(self, name: str) -> Schedule | None:
         record = self._table.get(keys.schedule(name))
-        return schedule_of(record) if record else None
+        return read_one(record, schedule_of) if record else None
 
-    def all(self) -> list[Schedule]:
-        return [schedule_of(record) for record in records_in(self._table, keys.SCHEDULE)]
+    def all(self) -> Listed[Schedule]:
+        return read_each(records_in(self._table, keys.SCHEDULE), schedule_of)
 
     def commit(self, old: Schedule | None, new: Schedule, deed: Deed, *, due_at: datetime | None, token: str) -> bool:
         """Put a schedule with its audit record; False if it is not, or no longer, what was read.

@@ -11,12 +11,14 @@ from leasehold.store.audits import Audits
 from leasehold.store.partitions import records_in
 from leasehold.store.table import Delete, Put
 from leasehold.store.template_records import template_of, template_record
+from leasehold.store.unreadable import read_each, read_one
 
 if TYPE_CHECKING:
     from leasehold.domain.conditions import Condition
     from leasehold.domain.template import Template
     from leasehold.store.audits import Deed
     from leasehold.store.table import Table
+    from leasehold.store.unreadable import Listed
 
 
 class Templates:
@@ -26,10 +28,10 @@ class Templates:
 
     def get(self, name: str) -> Template | None:
         record = self._table.get(keys.template(name))
-        return template_of(record) if record else None
+        return read_one(record, template_of) if record else None
 
-    def all(self) -> list[Template]:
-        return [template_of(record) for record in records_in(self._table, keys.TEMPLATE)]
+    def all(self) -> Listed[Template]:
+        return read_each(records_in(self._table, keys.TEMPLATE), template_of)
 
     def commit(self, old: Template | None, new: Template, deed: Deed, *, token: str) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""

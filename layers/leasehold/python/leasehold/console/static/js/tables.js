@@ -20,7 +20,7 @@ export function table({ caption, columns, items, key, empty }) {
 // One listing, page by page. While only its first page is shown, updates read it again.
 export class Listing {
   constructor(path, query) {
-    Object.assign(this, { path, query, items: [], cursor: null, searched: 0, pages: 0 });
+    Object.assign(this, { path, query, items: [], unreadable: [], cursor: null, searched: 0, pages: 0 });
   }
 
   async load(signal) {
@@ -35,15 +35,18 @@ export class Listing {
     const page = await get(this.path, { ...this.query, limit: 50, cursor: from });
     if (from !== this.cursor) return;
     const before = this.items;
+    const unreadable = this.unreadable;
     const searched = this.searched;
     this.take(page);
     this.pages += 1;
     this.items = [...before, ...page.items];
+    this.unreadable = [...unreadable, ...this.unreadable];
     this.searched += searched;
   }
 
   take(page) {
     Object.assign(this, { items: page.items, cursor: page.cursor ?? null, reached: page.reached ?? null });
+    this.unreadable = page.unreadable ?? [];
     this.searched = page.searched ?? page.items.length;
     this.pages = Math.max(this.pages, 1);
   }
@@ -59,6 +62,11 @@ export function further(listing, view) {
   if (!listing.pages) return null;
   const reached = listing.reached ? [", back to ", when(listing.reached)] : null;
   return h("div", { class: "further" },
+    listing.unreadable.length
+      ? h("div", { class: "notice", role: "status" },
+          h("p", null, many(listing.unreadable.length, "entry", "entries"), " cannot be read, and can be repaired in the table:"),
+          h("ul", null, listing.unreadable.map((each) => h("li", null, h("code", null, each.key), ` ${each.problem}`))))
+      : null,
     h("p", { class: "quiet" }, many(listing.items.length, "entry", "entries"), " shown, ",
       many(listing.searched, "entry", "entries"), " searched", reached, ".",
       listing.pages > 1 ? " Updates are off while older pages are shown." : null),

@@ -1,0 +1,62 @@
+"""Records that cannot be read: damaged by hand, by a restore, or written by a version to come.
+
+One of them must not hide the others: whoever lists records gets those that can be read, and a word about each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import RecordUnreadableError
+from leasehold.domain.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from leasehold.store.table import Record
+
+_LONGEST_PROBLEM = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """`key` is where it stands in its table, for whoever repairs it."""
+
+    key: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed[Item]:
+    items: list[Item]
+    unreadable: list[Unreadable]
+
+
+def read_each[Item](records: Iterable[Record], read: Callable[[Record], Item]) -> Listed[Item]:
+    listed = Listed[Item]([], [])
+    for record in records:
+        try:
+            listed.items.append(read(record))
+        except Exception as error:  # whatever a reader says of what nobody meant to write
+            listed.unreadable.append(Unreadable(key=key_text(record), problem=problem_text(error)))
+    return listed
+
+
+def read_one[Item](record: Record, read: Callable[[Record], Item]) -> Item:
+    """RecordUnreadableError where it cannot be read."""
+    try:
+        return read(record)
+    except Exception as error:
+        raise RecordUnreadableError(key_text(record), problem_text(error)) from error
+
+
+def key_text(record: Record) -> str:
+    """
+    >>> key_text({"PK": "schedule", "SK": "nightly"}), key_text({"id": "0194"})
+    ('schedule nightly', '0194')
+    """
+    return " ".join(str(record[name]) for name in ("PK", "SK", "id") if name in record)
+
+
+def problem_text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:_LONGEST_PROBLEM]
