@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
-from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError
+from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError, WrongStateError
 from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.limits import OnFull
 from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
 from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.deliveries import DeliveryState
+from leasehold.engine.purge import purge
 from leasehold.engine.telemetry import Event
 from tests.contract.world import TYPES
 
@@ -314,3 +315,21 @@ def test_a_dead_letter_is_alerted_without_values_of_the_payload(world: World) ->
     (alert,) = world.recorder.of(Event.JOB_DEAD_LETTERED)
     assert "no user [payload.email]" in str(alert["failure_reason"])
     assert "ada@example.com" not in str([each.fields for each in world.recorder.events])
+
+
+def test_a_purge_forgets_what_receivers_were_told(world: World) -> None:
+    job_id = enqueue(world)
+    world.script.then(RuntimeError("the card of Ada was refused"), {"iban": "DE02120300000000202051", "x": "y" * 999})
+    world.work_until_ended(job_id)
+    with pytest.raises(WrongStateError, match="still tells its receiver of it"):
+        purge(job_id, world.parts, reason="asked to be forgotten")
+    assert len(told(world)) == 2
+    deliveries = [each.delivery_id for each in world.queue.webhooks.deliveries(job_id)]
+
+    purge(job_id, world.parts, reason="asked to be forgotten")
+
+    assert len(deliveries) == 2
+    for each in deliveries:
+        assert world.job(each).payload == {"$purged": True}
+        assert world.store.payloads.names(each) == []
+    assert world.queue.webhooks.deliveries(job_id) == []

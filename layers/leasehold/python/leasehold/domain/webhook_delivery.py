@@ -49,6 +49,12 @@ def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
     return derive_job_id(ended_at, SYSTEM_SHARD, "webhook", job_id, str(run.number) if run else "-")
 
 
+def delivery_ids(job: Job) -> list[JobId]:
+    """The deliveries that there may be of an ended job's runs, the first run first."""
+    ids = [delivery_id(job.job_id, run, run.ended_at) for run in job.runs]
+    return ids if job.completed_at is None else [*ids, delivery_id(job.job_id, None, job.completed_at)]
+
+
 def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: datetime, settings: JobType) -> Job:
     """The job that tells `url` how this run of `job` ended; `job` is as the end leaves it.
 

@@ -10,10 +10,10 @@ from leasehold.domain.errors import InvalidOptionError, JobNotFoundError
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.payload import MISSING
+from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import Outcome
 from leasehold.domain.webhook import DELIVERY, RunEvent
-from leasehold.domain.webhook_delivery import delivery_id
+from leasehold.domain.webhook_delivery import delivery_ids
 from leasehold.engine.look import report_unreadable
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def deliveries_of(job_id: object, parts: Parts) -> list[Delivery]:
     job = parts.store.jobs.get(wanted)
     if job is None:
         raise JobNotFoundError("job", wanted)
-    ids = [delivery_id(wanted, run, run.ended_at) for run in job.runs]
-    if job.completed_at is not None:
-        ids.append(delivery_id(wanted, None, job.completed_at))
-    return _listed(ids, parts)
+    return _listed(delivery_ids(job), parts)
 
 
 def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
@@ -84,7 +81,7 @@ def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
     report_unreadable(unreadable, parts)
     jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
     # What it told is gone with its payload.
-    return [delivery_of(job) for job in jobs if job.read_payload != MISSING]
+    return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]
 
 
 def delivery_of(job: Job) -> Delivery:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import WrongStateError
 from leasehold.domain.lifecycle import PURGE, Write
 from leasehold.domain.payload import PURGED
+from leasehold.domain.webhook_delivery import delivery_ids
 from leasehold.engine.deeds import deed_on_job, retried, token_of
 from leasehold.engine.operate import find
 from leasehold.store.jobs import transition
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
-    """Forget payload, result, errors and artifacts, on the job and on its dead letter; what is left tells no content.
+    """Forget payload, result, errors and artifacts: on the job, its dead letter, and what its webhooks were told.
 
-    A job that has not ended needs its payload: cancel it first.
+    A job that has not ended needs its payload: cancel it first. So does a delivery that is still to be made.
     """
 
     def attempt() -> Job | None:
@@ -35,11 +36,23 @@ def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
         letter = parts.store.letters.get(job.job_id)
         if letter is not None:
             changes.append(parts.store.letters.purged(letter, _without_content(letter.runs)))
+        for delivery in _deliveries(job, parts):
+            changes += [transition(_write(delivery)), *_without_payloads(delivery, parts)]
         audit = parts.store.audits.audit(deed)
         is_done = parts.store.audits.commit(changes, audit, token=token_of(deed))
         return find(job.job_id, parts) if is_done else None
 
     return retried(f"job {job_id}", attempt, parts)
+
+
+def _deliveries(job: Job, parts: Parts) -> list[Job]:
+    """What its receivers were told has the results and errors of its runs in it."""
+    found = parts.store.jobs.get_many(delivery_ids(job))
+    for delivery in found.values():
+        if not delivery.has_ended:
+            told = f"The delivery {delivery.job_id} still tells its receiver of it: wait for it, or cancel it."
+            raise WrongStateError(job.job_id, "purge", f"{job.status}, with a delivery {delivery.status}", told)
+    return list(found.values())
 
 
 def _without_payloads(job: Job, parts: Parts) -> list[Change]:
