@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.console.assets import assets
 from leasehold.console.backend import VERIFY
 from leasehold.console.exchange import json_answer, problem
-from leasehold.console.security import READS
+from leasehold.console.security import READS, refusal_of_method
 from leasehold.domain.errors import LeaseholdError
 from leasehold.domain.lean import dataclass
 
@@ -29,23 +29,23 @@ class Console:
     name: str
 
     def handle(self, request: Request) -> Answer:
-        refused = self.guard.refusal_of_host(request)
+        refused = self.guard.refusal_of_host(request) or refusal_of_method(request)
         if refused is not None:
             return refused
-        admitted = self.guard.admission(request)
-        if admitted is not None:
-            return admitted
-        refused = self.guard.refusal(request)
-        if refused is not None:
-            return refused
-        if request.path.startswith("/api/") or request.path == VERIFY:
+        if request.path.startswith("/api/") or request.path in {VERIFY, SESSION}:
+            return self.guard.refusal(request) or self._told(request)
+        if request.method not in READS:
+            return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
+        # The same for everybody: whoever has no secret sees an empty page.
+        found = assets().get(request.path)
+        return found or problem(404, "not_found", "There is nothing at this address.")
+
+    def _told(self, request: Request) -> Answer:
+        if request.path != SESSION:
             return self.backend.handle(request)
         if request.method not in READS:
             return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
-        if request.path == SESSION:
-            return json_answer({"name": self.name, "csrf": self.guard.csrf, **self._actor()})
-        found = assets().get(request.path)
-        return found or problem(404, "not_found", f"There is nothing at {request.path}.")
+        return json_answer({"name": self.name, **self._actor()})
 
     def _actor(self) -> dict[str, str]:
         """Who acts, so that whoever looks at the page sees in whose name its records will be."""

@@ -51,7 +51,7 @@ class ConsoleServer:
     @property
     def url(self) -> str:
         """What the operator opens, once or again. Whoever knows it may act: it is shown to nobody else."""
-        return f"{self.address}/?token={self._guard.token}"
+        return f"{self.address}/#token={self._guard.secret}"
 
     def serve_forever(self) -> None:
         try:
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "leasehold"
 
     def log_message(self, format: str, *args: object) -> None:
-        # The first request carries the token: it is in no log.
+        # Every request carries the secret: nothing of it is in a log.
         return
 
 

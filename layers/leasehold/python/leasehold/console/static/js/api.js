@@ -1,6 +1,18 @@
 // Requests to the server that this page came from.
 
-let secret = "";
+// Session storage is this tab's and this origin's, port included: no other page of this machine can read it.
+const KEPT = "leasehold-console";
+let secret = sessionStorage.getItem(KEPT) ?? "";
+
+// The printed address has the secret behind a #, which is sent nowhere. It is taken out before anybody looks.
+export function takeSecret() {
+  const found = /^#token=([\w-]+)$/.exec(location.hash);
+  if (!found) return false;
+  secret = found[1];
+  sessionStorage.setItem(KEPT, secret);
+  history.replaceState(null, "", location.pathname);
+  return true;
+}
 
 export class Problem extends Error {
   constructor(status, document) {
@@ -10,10 +22,8 @@ export class Problem extends Error {
   }
 }
 
-export async function openSession() {
-  const session = await get("/session.json");
-  secret = session.csrf;
-  return session;
+export function openSession() {
+  return get("/session.json");
 }
 
 export function get(path, query, signal) {
@@ -24,7 +34,7 @@ export function get(path, query, signal) {
 export function post(path, body) {
   return send(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Leasehold-Console": secret },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
 }
@@ -41,7 +51,7 @@ export function queryText(query) {
 async function send(path, options) {
   let answer;
   try {
-    answer = await fetch(path, options);
+    answer = await fetch(path, { ...options, headers: { ...options.headers, "X-Leasehold-Console": secret } });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, { code: "unreachable", detail: "The console's server does not answer. Is it still running?" });

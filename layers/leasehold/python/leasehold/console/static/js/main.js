@@ -1,6 +1,6 @@
 // The console's page: which page is shown for which address, and what all pages share.
 
-import { openSession } from "./api.js";
+import { openSession, takeSecret } from "./api.js";
 import { h, patch } from "./dom.js";
 import { Refresher } from "./refresh.js";
 import { listen, showHelp } from "./shortcuts.js";
@@ -91,6 +91,7 @@ async function showHalt() {
 }
 
 async function start() {
+  takeSecret();
   at("help").onclick = () => showHelp(PAGES);
   at("refresh-now").onclick = () => refresher.update();
   at("skip").onclick = (event) => {
@@ -100,7 +101,8 @@ async function start() {
   listen(PAGES, { refresh: () => refresher.update(), pause: () => refresher.pause(!refresher.isPaused) });
   keepTime();
   window.addEventListener("resize", () => view?.data && view.draw());
-  window.addEventListener("hashchange", () => navigate());
+  // Who opens the printed address again, in this tab, only changes what is behind the #.
+  window.addEventListener("hashchange", () => (takeSecret() ? location.reload() : navigate()));
   try {
     session = await openSession();
   } catch (problem) {
