@@ -68,7 +68,7 @@ def test_without_the_secret_nothing_is_told(door: Door, path: str, secret: str |
 
 
 def test_the_secret_is_sent_in_no_address_and_in_no_cookie(door: Door):
-    secret = door.key()["X-Leasehold-Console"]
+    secret = str(door.key()["X-Leasehold-Console"])
     address, _, fragment = door.server.url.partition("#")
     assert (address, fragment) == (f"{door.server.address}/", f"token={secret}")
 
