@@ -56,8 +56,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[A
 @pytest.fixture
 def aws(tmp_path: Path) -> LocalAws:
     (tmp_path / "cdk.json").write_text("{}")
-    for program in (tmp_path / "node_modules/.bin/cdk", tmp_path / ".venv-ministack/bin/ministack"):
-        program.parent.mkdir(parents=True)
+    ministack = tmp_path / ".venv-ministack" / "bin"
+    for program in (tmp_path / "node_modules/.bin/cdk", ministack / "ministack", ministack / "python"):
+        program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text("#!/bin/sh\nsleep 300\n")
         program.chmod(0o755)
     return LocalAws(tmp_path)

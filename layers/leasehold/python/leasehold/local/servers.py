@@ -185,17 +185,22 @@ def dynoxide_is_built_for_this_machine() -> bool:
 
 def ministack(*, port: int | None = None, root: Path | None = None) -> Server:
     """A local AWS with nothing in it; a free port unless `port` names one."""
-    program = ministack_program(root)
+    command = ministack_command(root)
     port = port or free_port()
-    env = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
-    return Server("ministack", [program], port=port, env=env, health_path="/_ministack/health")
+    return Server("ministack", command, port=port, env=ministack_environment(port), health_path="/_ministack/health")
 
 
-def ministack_program(root: Path | None = None) -> str:
+def ministack_command(root: Path | None = None) -> list[str]:
+    """ministack as Leasehold starts it: by its own Python, with what it lacks of AWS (see the folder `ministack`)."""
     program = _find(".venv-ministack/bin/ministack", root) or shutil.which("ministack")
-    if program is None:
+    python = Path(program).resolve().with_name("python") if program else None
+    if python is None or not python.is_file():
         raise ServerUnavailableError("ministack", "its program was not found", "Run `make setup`.")
-    return str(program)
+    return [str(python), str(Path(__file__).with_name("ministack"))]
+
+
+def ministack_environment(port: int) -> dict[str, str]:
+    return {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
 
 
 def port_is_free(port: int) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
-from leasehold.local.servers import HOST, free_port, ministack_program, port_is_free
+from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
 from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class LocalAws:
         if found is not None:
             return found
         self.down()
-        program = ministack_program(self.root)
+        command = ministack_command(self.root)
         if not port_is_free(port):
             raise ServerUnavailableError(
                 "the local AWS",
@@ -80,7 +80,7 @@ class LocalAws:
             )
         try:
             with held_signals():
-                started = Running(pid=self._spawn(program, port), port=port)
+                started = Running(pid=self._spawn(command, port), port=port)
                 self._record.write_text(json.dumps(asdict(started)))
             self._wait_until_ready(started)
         except BaseException:
@@ -125,18 +125,17 @@ class LocalAws:
     def _record(self) -> Path:
         return self.folder / "instance.json"
 
-    def _spawn(self, program: str, port: int) -> int:
+    def _spawn(self, command: list[str], port: int) -> int:
         home = self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
         # Without .pyc files every start of a function takes more than twice as long.
         unwanted = ("AWS_", "PYTHONDONTWRITEBYTECODE")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-        settings = {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
         with self.log.open("wb") as log:
             process = subprocess.Popen(
-                [program],
+                command,
                 cwd=home,
-                env={**inherited, **settings, "HOME": str(home), "TMPDIR": str(home)},
+                env={**inherited, **ministack_environment(port), "HOME": str(home), "TMPDIR": str(home)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

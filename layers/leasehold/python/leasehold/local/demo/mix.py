@@ -139,7 +139,6 @@ CASES: tuple[Case, ...] = (
         ask=_crashed,
         ending=Ending(outcomes=(_FAILED, _COMPLETED), codes=("worker_lost",)),
     ),
-    # Before those that are enqueued one by one: the local AWS's stream does not show what PartiQL inserts, AWS's does.
     Case(name="bulk", asked=f"{BULK} user syncs in one call", expected="completed, one attempt each", ask=_bulk),
     Case(name="at once", asked=f"{AT_ONCE} daily summaries, now", expected="completed, one attempt each", ask=_at_once),
     Case(

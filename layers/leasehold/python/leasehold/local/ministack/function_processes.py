@@ -1,0 +1,129 @@
+"""Functions start no faster than the machine can start them, and what one unpacked and compiled serves the next.
+
+ministack starts a process for every invocation that finds none free, all at once: a burst of 100 jobs is 100 Pythons
+that each unpack their layers and compile them. Here so many start at once as there are cores, and an invocation waits
+for a process that is starting or busy as an asynchronous one waits on AWS for its function to scale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import zipfile
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# How long one waits before it looks again by itself: what is waited for tells everybody.
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+def install() -> None:
+    runtime: Any = import_module("ministack.core.lambda_runtime")
+    functions: Any = import_module("ministack.services.lambda_svc")
+    starts = Starts(runtime, at_once=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    functions.acquire_worker = starts.acquiring(runtime.acquire_worker)
+    functions.release_worker = starts.releasing(runtime.release_worker)
+    runtime.Worker._spawn = starts.spawning(runtime.Worker._spawn)
+    runtime.zipfile = Unpacked()
+
+
+class Starts:
+    """How many processes are starting, from the decision to start one until it is ready for its first event."""
+
+    def __init__(self, runtime: Any, *, at_once: int) -> None:
+        self._runtime = runtime
+        self._at_once = at_once
+        self._starting = 0
+        self._changed = threading.Condition()
+
+    def acquiring(self, acquire: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(acquire)
+        def acquiring(name: str, config: Any, code: bytes, qualifier: str = "$LATEST", **options: Any) -> Any:
+            key = self._runtime._worker_key(name, config, qualifier)
+            with self._changed:
+                while not self._has_free(key) and self._starting >= self._at_once:
+                    self._changed.wait(_LOOK_AGAIN_SECONDS)
+                worker, how = acquire(name, config, code, qualifier=qualifier, **options)
+                if how == "spawn" and type(worker) is self._runtime.Worker:  # those of a custom runtime start otherwise
+                    self._starting += 1
+                    worker.may_start = True
+            return worker, how
+
+        return acquiring
+
+    def releasing(self, release: Callable[..., None]) -> Callable[..., None]:
+        @wraps(release)
+        def releasing(worker: Any) -> None:
+            release(worker)
+            with self._changed:
+                self._changed.notify_all()
+
+        return releasing
+
+    def spawning(self, spawn: Callable[..., None]) -> Callable[..., None]:
+        @wraps(spawn)
+        def spawning(worker: Any) -> None:
+            with self._changed:
+                # One whose process died, by an error or a timeout, starts again without being acquired anew.
+                while not getattr(worker, "may_start", False):
+                    if self._starting < self._at_once:
+                        self._starting += 1
+                        worker.may_start = True
+                    else:
+                        self._changed.wait(_LOOK_AGAIN_SECONDS)
+            try:
+                spawn(worker)
+            finally:
+                with self._changed:
+                    self._starting -= 1
+                    worker.may_start = False
+                    self._changed.notify_all()
+
+        return spawning
+
+    def _has_free(self, key: str) -> bool:
+        return any(not worker.in_use for worker in self._runtime._workers.get(key, []))
+
+
+class Unpacked:
+    """`zipfile` for the processes of functions: an archive is unpacked once, and found again by its content."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ministack-lambda-unpacked-"))
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(zipfile, name)
+
+    def ZipFile(self, file: str) -> zipfile.ZipFile:  # noqa: N802  the name that is called
+        return _Archive(file, self)
+
+    def place(self, archive: zipfile.ZipFile, wanted: Path) -> None:
+        """Let `wanted`, an empty folder, be the unpacked archive. Functions may not write there on AWS either."""
+        with Path(str(archive.filename)).open("rb") as file:
+            kept = self._folder / hashlib.file_digest(file, "sha256").hexdigest()
+        with self._lock:
+            if not kept.exists():
+                partial = kept.with_suffix(".partial")
+                shutil.rmtree(partial, ignore_errors=True)
+                zipfile.ZipFile.extractall(archive, partial)
+                partial.rename(kept)
+        wanted.rmdir()
+        wanted.symlink_to(kept)
+
+
+class _Archive(zipfile.ZipFile):
+    def __init__(self, file: str, unpacked: Unpacked) -> None:
+        super().__init__(file)
+        self._unpacked = unpacked
+
+    def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
+        self._unpacked.place(self, Path(path))
