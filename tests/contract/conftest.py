@@ -44,7 +44,7 @@ def ministack_client(ministack_endpoint: str, make_client: Callable[[str], Dynam
 
 @pytest.fixture(scope="session")
 def model_client() -> DynamoDBClient:
-    return connect_to(Database(lambda: datetime.now(UTC)).call)
+    return connect_to(Database(lambda: datetime.now(UTC)).call, validates=True)
 
 
 @pytest.fixture(scope="session")

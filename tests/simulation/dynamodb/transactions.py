@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.dynamodb.writes import Write
 
 _MOST_ITEMS = 100
+_LONGEST_TOKEN = 36
 _REMEMBERED_FOR = timedelta(minutes=10)
 _KINDS = {"Put": writes.put, "Update": writes.update, "Delete": writes.delete, "ConditionCheck": writes.check}
 _CODES = {"ConditionalCheckFailedException": "ConditionalCheckFailed", "ValidationException": "ValidationError"}
@@ -39,6 +40,8 @@ class Tokens:
         self._made: dict[str, Made] = {}
 
     def repeated(self, token: str | None, items: object) -> Made | None:
+        if token is not None and not 0 < len(token) <= _LONGEST_TOKEN:
+            raise invalid("Member must have length less than or equal to 36 and greater than or equal to 1")
         made = self._made.get(token) if token is not None else None
         if made is None or self._now() - made.at >= _REMEMBERED_FOR:
             return None

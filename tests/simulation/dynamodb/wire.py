@@ -40,14 +40,16 @@ def connect_to(
     *,
     sleep: Callable[[float], None] = lambda _seconds: None,
     chance: Callable[[], float] = random.random,
+    validates: bool = False,
 ) -> DynamoDBClient:
     """A client whose calls go to `deliver(operation, request)`, which answers, or raises.
 
     A `Refusal` becomes DynamoDB's error answer. Whatever else is raised passes through botocore: its own network errors
     are retried, a BaseException means that the process is gone. `sleep` is what a retry does before it tries again,
-    `chance` its jitter: seed it where a run has to repeat itself.
+    `chance` its jitter: seed it where a run has to repeat itself. `validates`: botocore checks every parameter against
+    its model of the service, as it does by default; a simulation of millions of calls has no time for it.
     """
-    client = _free.pop() if _free else _new_client()
+    client = _free.pop() if _free and not validates else _new_client(validates=validates)
     cast("Any", client)._endpoint.http_session.aim(deliver, sleep, chance)
     return client
 
@@ -123,11 +125,11 @@ class _Body:
 _HEADERS = HTTPHeaders()
 
 
-def _new_client() -> DynamoDBClient:
+def _new_client(*, validates: bool) -> DynamoDBClient:
     config = Config(
         retries={"mode": "standard", "total_max_attempts": _TRIES},
         signature_version=UNSIGNED,
-        parameter_validation=False,
+        parameter_validation=validates,
     )
     client: Any = _session.create_client(
         "dynamodb", region_name="us-east-1", endpoint_url="http://simulated", config=config
@@ -140,5 +142,6 @@ def _new_client() -> DynamoDBClient:
     events.register("needs-retry.dynamodb", session.needs_retry)
     events.register("before-parameter-build.dynamodb.TransactWriteItems", session.name_transaction)
     client._endpoint.http_session = session
-    take_shortcuts(client)
+    if not validates:
+        take_shortcuts(client)
     return cast("DynamoDBClient", client)

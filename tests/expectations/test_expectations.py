@@ -1,0 +1,58 @@
+"""Every fact of DynamoDB that the store relies on, asked of each engine on this machine: AWS is right."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.store.dynamodb.table import TableNames
+from tests.expectations.cases import CASES, Case, Site
+from tests.expectations.engines import DEVIATIONS
+from tests.simulation.dynamodb.database import Database
+from tests.simulation.dynamodb.wire import connect_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_numbers = itertools.count()
+_KNOWN = {(each.engine, each.case): each for each in DEVIATIONS}
+
+
+def seen_by(client: DynamoDBClient, case: Case) -> object:
+    suffix = f"{os.getpid()}-{next(_numbers)}"
+    return case.ask(Site(client, TableNames(jobs=f"expect-{suffix}", dead_letters=f"expect-dead-{suffix}")))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_model_answers_as_aws(case: Case) -> None:
+    assert seen_by(connect_to(Database(lambda: datetime.now(UTC)).call, validates=True), case) == case.answer
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("dynoxide", marks=pytest.mark.dynoxide),
+        pytest.param("ministack", marks=pytest.mark.ministack),
+    ],
+)
+def test_an_engine_answers_as_aws_or_as_it_is_known_to(
+    engine: str, case: Case, request: pytest.FixtureRequest, make_client: Callable[[str], DynamoDBClient]
+) -> None:
+    client = make_client(request.getfixturevalue(f"{engine}_endpoint"))
+    known = _KNOWN.get((engine, case.name))
+
+    assert seen_by(client, case) == (known.answer if known else case.answer)
+
+
+def test_every_deviation_is_of_a_case_and_differs_from_aws() -> None:
+    answers = {case.name: case.answer for case in CASES}
+
+    assert len(answers) == len(CASES)
+    assert all(each.case in answers and each.answer != answers[each.case] for each in DEVIATIONS)
