@@ -27,6 +27,7 @@ from infra.rights import (
     key_statements,
     manage_schedules_statements,
     manage_templates_statements,
+    record_creation_statements,
     run_now_statements,
     schedule_statements,
 )
@@ -219,6 +220,11 @@ class QueueStack(Stack):
         for statement in enqueue_statements(self._jobs):
             grantee.grant_principal.add_to_principal_policy(statement)
         for statement in key_statements(self._key) if self._key else []:
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def grant_record_creation(self, grantee: iam.IGrantable) -> None:
+        """Let a program that may enqueue do it in people's names (`created_by`), which leaves an audit record."""
+        for statement in record_creation_statements(self._jobs):
             grantee.grant_principal.add_to_principal_policy(statement)
 
     def grant_manage_schedules(self, grantee: iam.IGrantable) -> None:

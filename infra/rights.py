@@ -41,6 +41,7 @@ CIRCUIT_PARTITIONS = ("circuit#*",)
 CONTROL_PARTITIONS = ("control",)
 WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
+JOB_AUDIT_PARTITIONS = ("audit#job#*",)
 SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
 TEMPLATE_PARTITIONS = ("template",)
 GROUP_PARTITIONS = ("group#*",)
@@ -178,6 +179,17 @@ def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
         _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
+    ]
+
+
+def record_creation_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs besides to enqueue in people's names: the record of who created a job goes with it.
+
+    The heads of all trails are one partition: who may begin a trail could also spoil one, which `audit verify` shows.
+    """
+    return [
+        _on_keys("RecordCreation", jobs, ["PutItem"], JOB_AUDIT_PARTITIONS),
+        _on_keys("BeginTrails", jobs, ["UpdateItem"], [AUDIT_HEADS]),
     ]
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold import JobStatus, NewJob, Priority
+from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.domain.errors import InvalidOptionError, WrongStateError
 from leasehold.engine.audit_root import Root, broken_roots, keep_root
+from leasehold.engine.enqueue import Enqueued
 from leasehold.engine.purge import purge
 from leasehold.engine.verify import all_heads, trail_of, verify, verify_all
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
 from leasehold.store.table import Delete, Put, Update
+from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +97,34 @@ def test_a_running_job_that_is_asked_to_stop_has_it_on_record(world: World) -> N
     world.worker.run(handover)
 
     assert told(world, f"job#{job_id}") == [("request_cancel", "ada", "stop it")]
+
+
+def test_a_job_that_a_program_enqueues_for_a_person_is_on_record_and_one_of_the_system_is_not(world: World) -> None:
+    plain = world.queue.enqueue("report").job_id
+    made = world.queue.enqueue("report", created_by="ada").job_id
+    keyed = world.queue.enqueue("report", created_by="ada", dedup_key="one").job_id
+    again = world.queue.enqueue("report", created_by="eve", dedup_key="one")
+    results = world.queue.enqueue_many([NewJob(job="report", created_by="bob"), NewJob(job="report")])
+    bulk = [each.job_id for each in results if isinstance(each, Enqueued)]
+
+    assert told(world, f"job#{plain}") == []
+    assert told(world, f"job#{made}") == [("create", "ada", "created")]
+    assert (again.created, told(world, f"job#{keyed}")) == (False, [("create", "ada", "created")])
+    assert [told(world, f"job#{each}") for each in bulk] == [[("create", "bob", "created")], []]
+    (record,) = trail_of(f"job#{made}", world.parts)
+    # Nobody has authenticated that name: the record says where it comes from.
+    assert json.loads(record.deed.details) == {"job_type": "report", "named_by": "program"}
+    world.queue.cancel(made, reason="no longer needed")
+    assert list(verify_all(world.parts)) == [(f"job#{each}", []) for each in sorted([made, keyed, bulk[0]])]
+
+
+def test_a_type_may_switch_the_record_of_its_creations_off(world: World) -> None:
+    world.deploy(*TYPES, JobType(name="chatty", audit_creation=False))
+
+    job_id = world.queue.enqueue("chatty", created_by="ada").job_id
+
+    assert told(world, f"job#{job_id}") == []
+    assert world.job(job_id).created_by == "ada"
 
 
 def test_dead_letters_are_redriven_and_discarded_on_record(world: World) -> None:

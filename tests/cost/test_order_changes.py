@@ -9,6 +9,7 @@ import pytest
 
 from leasehold import JobType, Priority
 from leasehold.engine.poll import Poller
+from tests.docs.markdown import text_of
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 
@@ -71,3 +72,20 @@ def test_reprioritising_and_running_now_cost_one_transaction_of_twelve_units(dep
 
     assert cost(deployed, lambda: deployed.queue.reprioritise(first, Priority.CRITICAL)) == (1, 12, 4)
     assert cost(deployed, lambda: deployed.queue.reschedule(last)) == (1, 12, 3)
+
+
+def test_a_job_in_a_persons_name_costs_eight_units_more_unless_its_type_leaves_the_record_out(
+    dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
+) -> None:
+    types = [JobType(name="order"), JobType(name="chatty", audit_creation=False)]
+    deployed = RealQueue(make_client(dynoxide_endpoint), types)
+    deployed.queue.enqueue("order")
+
+    plain = cost(deployed, lambda: deployed.queue.enqueue("order", {"n": 1}))
+    personal = cost(deployed, lambda: deployed.queue.enqueue("order", {"n": 1}, created_by="ada"))
+    silent = cost(deployed, lambda: deployed.queue.enqueue("chatty", {"n": 1}, created_by="ada"))
+
+    assert (plain[0], personal[0], silent[0]) == (1, 1, 1)
+    assert personal[1] - plain[1] == 8
+    assert silent[1] == plain[1]
+    assert "8 write units more" in text_of("docs/cost.md")

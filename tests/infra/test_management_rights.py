@@ -81,6 +81,19 @@ def test_whoever_may_manage_them_is_allowed_all_that_this_calls_and_no_more(mana
     assert unused(role, managed) == set()
 
 
+def enqueue_for_a_person(queue: Queue, _clock: FakeClock) -> None:
+    queue.enqueue("report", created_by="ada")
+    queue.enqueue("report", created_by="ada", dedup_key="one")
+
+
+@pytest.mark.parametrize("managed", [enqueue_for_a_person], indirect=True)
+def test_whoever_enqueues_for_people_needs_one_grant_besides_for_the_record(managed: set[Call]) -> None:
+    enqueuer, recorder = granted("grant_enqueue"), granted("grant_record_creation")
+
+    assert [call for call in managed if not enqueuer.allowing(call) and not recorder.allowing(call)] == []
+    assert unused(recorder, managed) == set()
+
+
 @pytest.mark.parametrize(
     "call",
     [

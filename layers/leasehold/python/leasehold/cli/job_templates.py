@@ -39,6 +39,7 @@ memory = 256 # MB
 concurrency = 1 # how many may run at once: a number, or "unlimited"
 priority = "normal" # low, normal, high or critical
 max_attempts = 5
+audit_creation = true # whether a job that a person creates leaves an audit record
 reported_fields = [] # payload fields that error reports may show
 
 [retry]

@@ -189,6 +189,7 @@ class Queue:
         template: take job type, payload and options from it. What is passed here wins; of the payload, key by key at
             the top level only. The job keeps a copy: it does not change with the template.
         retry: a policy of its own, instead of its type's.
+        created_by: the person that it is made for. It leaves an audit record, unless its type switches that off.
         webhook: an https address that is told of each run's end, instead of its type's; see docs/webhooks.md.
 
         >>> queue.enqueue(                                                     # doctest: +SKIP

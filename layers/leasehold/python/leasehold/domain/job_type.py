@@ -70,6 +70,7 @@ class JobType:
     on_full: what becomes of a new job that finds one of these limits full.
     breaker: pause it by itself when too many of its runs fail; None leaves that to people.
     webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
+    audit_creation: whether a job that a person creates leaves an audit record; those of the system never do.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -91,6 +92,7 @@ class JobType:
     retry: RetryPolicy = field(default_factory=Exponential)
     retention: Retention = field(default_factory=Retention)
     webhook: Webhook | None = None
+    audit_creation: bool = True
     reported_fields: tuple[str, ...] = ()
     function: str | None = None
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
+from leasehold.domain.job import SYSTEM
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.domain.text import fits
 from leasehold.store.audits import Deed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
     from leasehold.domain.lifecycle import Write
     from leasehold.engine.parts import Parts
     from leasehold.store.table import Attribute, Record
@@ -68,6 +70,17 @@ def deed_on_job(job_id: JobId, action: str, parts: Parts, *, reason: str, **deta
     actor = parts.identity.actor()
     check_deed("job", actor, reason)
     return deed_of(job_target(job_id), action, details, parts, by=actor, reason=reason)
+
+
+def creation(job: Job, parts: Parts) -> Deed | None:
+    """What a person's new job leaves on record: by whom the program that enqueues it says that it is made.
+
+    None for jobs of the system, and of types whose settings switch it off.
+    """
+    if job.created_by == SYSTEM or not parts.deployment.settings_of(job.job_type).audit_creation:
+        return None
+    details: Record = {"job_type": job.job_type, "named_by": "program"}
+    return deed_of(job_target(job.job_id), "create", details, parts, by=job.created_by, reason="created")
 
 
 def advance_with_record(write: Write, deed: Deed, parts: Parts) -> None:

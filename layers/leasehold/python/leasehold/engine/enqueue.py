@@ -10,7 +10,7 @@ from leasehold.domain.errors import DuplicateJobError, LeaseholdError, StoreErro
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, Write
 from leasehold.domain.position import numbered
-from leasehold.engine.deeds import contended, token_of, tries
+from leasehold.engine.deeds import contended, creation, job_target, token_of, tries
 from leasehold.engine.draft import draft
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.draft import Draft, JobRequest
     from leasehold.engine.parts import Parts
-    from leasehold.store.audits import Deed
+    from leasehold.store.audits import Audit, Deed
     from leasehold.store.payloads import Layout
     from leasehold.store.table import Change
 
@@ -62,7 +62,8 @@ type BulkResult = Enqueued | Rejected
 
 def enqueue(request: JobRequest, parts: Parts, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
     parts.deployment.refuse_if_halted()
-    return write(draft(request, parts), parts, on_duplicate=on_duplicate)
+    drafted = draft(request, parts)
+    return write(drafted, parts, on_duplicate=on_duplicate, deed=creation(drafted.job, parts))
 
 
 def enqueue_many(
@@ -98,6 +99,9 @@ def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Chan
             changes = insertions(layout.job, drafted.record)
     if layout.item is not None:
         changes.append(layout.item)
+    deed = creation(drafted.job, parts)
+    if deed is not None:
+        changes += parts.store.audits.audit(deed, is_first=True).changes
     return drafted.job.job_id, changes
 
 
@@ -131,9 +135,13 @@ def write(
 def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
     job = laid_out(job, parts)
     for _ in tries(parts):
-        if parts.store.audits.commit([insertion(job)], parts.store.audits.audit(deed), token=token_of(deed)):
+        if parts.store.audits.commit([insertion(job)], _audit(deed, job, parts), token=token_of(deed)):
             return Enqueued(job_id=job.job_id, created=True)
     raise contended(deed.target)
+
+
+def _audit(deed: Deed, job: Job, parts: Parts) -> Audit:
+    return parts.store.audits.audit(deed, is_first=deed.target == job_target(job.job_id))
 
 
 def _write_deduplicated(
@@ -147,7 +155,7 @@ def _write_deduplicated(
 ) -> Enqueued:
     layout = lay_out(job, parts)
     for _ in range(_TRIES):
-        also = parts.store.audits.audit(deed).changes if deed else []
+        also = _audit(deed, job, parts).changes if deed else []
         try:
             holder = _holder_before_bytes(layout, record, parts)
             if holder is None:
@@ -218,10 +226,11 @@ def _write_batch(
                 raise request
             parts.deployment.refuse_if_halted()
             drafted = _numbered(draft(request, parts), start + position + 1)
-            if drafted.record is None:
+            deed = creation(drafted.job, parts)
+            if drafted.record is None and deed is None:
                 plain.append((position, drafted.job))
             else:
-                results[position] = write(drafted, parts, on_duplicate=on_duplicate)
+                results[position] = write(drafted, parts, on_duplicate=on_duplicate, deed=deed)
         except LeaseholdError as error:
             results[position] = Rejected(error=error)
     for position, job, answer in _insert(plain, parts):

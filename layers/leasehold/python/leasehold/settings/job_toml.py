@@ -116,6 +116,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
         retry=read_retry(root.section("retry")),
         retention=_read_retention(root.section("retention")),
         webhook=read_webhook(webhook) if webhook else None,
+        audit_creation=root.read("audit_creation", flag, True),
         reported_fields=root.read_each("reported_fields", text),
     )
     return replace(job_type, lease=_read_lease(root, job_type))

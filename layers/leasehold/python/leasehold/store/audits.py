@@ -99,14 +99,15 @@ class Audits:
         record = self._table.get(keys.audit_head(target))
         return cast("str", record["head"]) if record else ""
 
-    def audit(self, deed: Deed) -> Audit:
+    def audit(self, deed: Deed, *, is_first: bool = False) -> Audit:
         """What to write with the deed. It holds only as long as nobody else does something to the target.
 
+        is_first: the deed makes its target, so that nothing was done to it yet.
         Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
         dates grow along a chain.
         """
         key = keys.audit_head(deed.target)
-        found = self._table.get(key)
+        found = None if is_first else self._table.get(key)
         previous = cast("str", found["head"]) if found else ""
         if found is not None:
             deed = replace(deed, at=max(deed.at, from_text(cast("str", found["at"])) + _ONE_STEP))

@@ -57,6 +57,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
             job_type.retention.cancelled.total_seconds(),
             job_type.retention.dead_letter.total_seconds(),
         ],
+        **({} if job_type.audit_creation else {"audit_creation": False}),
     }
     if job_type.lease is not None:
         document["lease"] = job_type.lease.total_seconds()
@@ -105,6 +106,7 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         retry=retry_of(document["retry"]),
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
         webhook=_webhook_of(document.get("webhook")),
+        audit_creation=document.get("audit_creation", True),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
