@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_iam as iam
 
 from infra.rights import (
+    ALL_JOB_PARTITIONS,
     ALL_PAYLOAD_PARTITIONS,
     CIRCUIT_PARTITIONS,
     CONTROL_PARTITIONS,
     DEDUP_PARTITIONS,
-    JOB_PARTITIONS,
     SCHEDULE_PARTITIONS,
     SCOPE_PARTITIONS,
     TEMPLATE_PARTITIONS,
@@ -45,7 +45,7 @@ def api_statements(
 ) -> list[iam.PolicyStatement]:
     reads = ["GetItem", "BatchGetItem", "Query"]
     return [
-        on_keys("ActOnJobs", jobs, [*reads, "PutItem", "UpdateItem"], JOB_PARTITIONS),
+        on_keys("ActOnJobs", jobs, [*reads, "PutItem", "UpdateItem"], ALL_JOB_PARTITIONS),
         on_keys(
             "WorkOnPayloads",
             jobs,
@@ -82,7 +82,7 @@ def direct_runner_statements(
         on_keys("DoDirectRuns", jobs, ["GetItem", "UpdateItem"], DIRECT_RUN_PARTITIONS),
         on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         on_keys("TakeSeats", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], scopes),
-        on_keys("FindHolders", jobs, ["BatchGetItem"], JOB_PARTITIONS),
+        on_keys("FindHolders", jobs, ["BatchGetItem"], ALL_JOB_PARTITIONS),
         on_index("FindRunning", jobs, DUE_INDEX.name),
         iam.PolicyStatement(
             sid="Call", actions=["lambda:InvokeFunction"], resources=[each.function_arn for each in handlers]

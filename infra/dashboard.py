@@ -86,7 +86,10 @@ class Dashboard(Construct):
             cloudwatch.GraphWidget(
                 title="Heartbeat and wake-ups",
                 left=[own_metric(own, telemetry.HEARTBEAT, statistic="Sum"), *wakes],
-                right=[own_metric(own, telemetry.POLL_SCANNED, statistic="Sum")],
+                right=[
+                    own_metric(own, telemetry.POLL_SCANNED, statistic="Sum"),
+                    own_metric(own, telemetry.DISAGREEMENTS, statistic="Sum"),
+                ],
                 width=8,
             ),
             cloudwatch.GraphWidget(

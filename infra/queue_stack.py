@@ -203,6 +203,7 @@ class QueueStack(Stack):
                 folders,
                 {handler.folder.name: handler.function.function_name for handler in handlers},
                 shards=stage.shards,
+                isolate_types=stage.isolate_types,
                 ended_index=stage.ended_index,
                 concurrency=stage.concurrency,
                 resources=stage.resources,

@@ -11,7 +11,7 @@ from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
 from leasehold.domain.group import group_scope
-from leasehold.domain.ids import SYSTEM_SHARD, partition_of
+from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, circuit, scope_partition
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 JOB_PARTITIONS = ("job", "job#*")
-# The system's own jobs: a partition apart, so that who makes or does these needs no right to users' jobs.
-SYSTEM_JOB_PARTITIONS = (partition_of(SYSTEM_SHARD),)
+# The system's own jobs: partitions apart, so that who makes or does these needs no right to users' jobs.
+SYSTEM_JOB_PARTITIONS = ("system#*",)
+ALL_JOB_PARTITIONS = (*JOB_PARTITIONS, *SYSTEM_JOB_PARTITIONS)
 # Payloads that do not fit into their jobs, those of the system's own jobs again apart.
 PAYLOAD_PARTITIONS = (f"{PAYLOAD}#*",)
 SYSTEM_PAYLOAD_PARTITIONS = (f"{SYSTEM_PAYLOAD}#*",)
@@ -56,7 +57,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             # A page of claims is one batch of PartiQL updates. It goes through old jobs once a week, for the sake of
             # their payloads.
             ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
-            JOB_PARTITIONS,
+            ALL_JOB_PARTITIONS,
         ),
         _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
@@ -74,16 +75,17 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
 def handler_statements(
     job_type: JobType, stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
 ) -> list[iam.PolicyStatement]:
-    """Dedup records of its own type and seats of its own limits only; a job's own partition does not say its type."""
+    """Jobs, payloads, dedup records and dead letters of its own type, and seats of its own limits."""
+    code = job_type.code if stage.isolate_types else NOT_ISOLATED
     return [
-        _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], JOB_PARTITIONS),
-        _on_keys("ReadPayloads", jobs, ["GetItem"], PAYLOAD_PARTITIONS),
+        _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
+        _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         *([_on_keys("OweWebhooks", jobs, ["PutItem"], _DELIVERIES)] if stage.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
-        _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
+        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(code)]),
     ]
 
 
@@ -95,7 +97,7 @@ def sender_statements(stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamod
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
         *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], everything)] if stage.concurrency else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
-        _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
+        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(SYSTEM_CODE)]),
     ]
 
 
@@ -244,6 +246,11 @@ def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
     ]
 
 
+def partitions_of(code: int) -> list[str]:
+    """Where the jobs of a type live, on all shards."""
+    return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
+
+
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
     actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
@@ -278,7 +285,11 @@ def _on_keys(
         sid=sid,
         actions=[f"dynamodb:{action}" for action in actions],
         resources=[table.table_arn],
-        conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)}},
+        conditions={
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)},
+            # Of no keys at all, each is like these: a call that names none must not pass.
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
     )
 
 

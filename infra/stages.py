@@ -15,7 +15,7 @@ from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAX_SHARDS = 4095  # a job's id has twelve bits for its shard; the last is that of the system's own jobs
+MAX_SHARDS = 256  # a job's id has eight bits for its shard
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
@@ -27,6 +27,8 @@ class Stage:
     keeps_data: tables cannot be deleted, and stay when their stack goes.
     architecture: of the functions and their dependency layer.
     shards: partitions of the due index; one carries about 250 jobs a second. Raise it on a live table, never lower it.
+    isolate_types: a job's partition names its type, so that each function's role reaches its own type's jobs only. Off,
+        all jobs are in the partition `job`, and every handler's role reaches all of them. Choose it once per table.
     concurrency: how many jobs may run at once, of all types together; None for no limit. It costs 7 write units a job.
     resources: how many jobs may use each shared resource at once; a type names those it needs in its job.toml.
     ended_index: list ended jobs by type and status, for one more write unit per job.
@@ -53,6 +55,7 @@ class Stage:
     keeps_data: bool = False
     architecture: Literal["arm64", "x86_64"] = "arm64"
     shards: int = 1
+    isolate_types: bool = True
     ended_index: bool = True
     concurrency: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict, hash=False)

@@ -14,11 +14,11 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Worker
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.domain.limits import key_scope
 from leasehold.engine.poll import Poller
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +130,7 @@ def test_eight_pollers_never_run_more_than_three_of_a_key_and_leave_no_seat_behi
     print(f"\n{rounds} rounds, {crowd.workers_lost} workers lost, at most {max(crowd.most.values())} of a key at once")
     assert max(crowd.most.values()) == AT_ONCE
     assert crowd.workers_lost > JOBS // LOST_OF // 2
-    stored = deployed.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=1000).jobs
+    stored = stored_jobs(deployed.parts)
     assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: JOBS}
     assert all(len(job.runs) == 1 for job in stored)
     left = {key: deployed.parts.store.holds.state(key_scope("count", key)).seats for key in keys}

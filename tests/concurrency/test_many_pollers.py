@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.engine.poll import Poller
 from tests.concurrency.crew import Crew
 from tests.concurrency.race import at_once
 from tests.meter import Meter, Reading
 from tests.real_queue import RealQueue
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ class Backlog:
             f"{reading.refused_claims / self.jobs:.3f} per job; {reading.refusals.total()} refused writes of all kinds"
         )
         assert self.crew.handled == dict.fromkeys(range(self.jobs), 1)
-        stored = self.deployed.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=1000).jobs
+        stored = stored_jobs(self.deployed.parts)
         assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: self.jobs}
         assert all(len(job.runs) == 1 for job in stored)
         assert sum(report.claimed for report in reports) == self.jobs

@@ -6,10 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Job, JobType, NewJob, NonRetryableError, Priority, Registry, UntilEnded
-from leasehold.domain.ids import partition_of
 from leasehold.domain.retry import Fixed
-from leasehold.store.definition import JOBS
-from leasehold.store.records import job_of
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from tests.contract.world import World
@@ -32,14 +30,12 @@ def populate(world: World, *, shards: int = 1) -> list[Job]:
     _of_keys(world)
     _of_groups_and_schedules(world)
     _live(world)
-    return all_jobs(world, shards)
+    return all_jobs(world)
 
 
-def all_jobs(world: World, shards: int = 1) -> list[Job]:
+def all_jobs(world: World) -> list[Job]:
     """Every job, read without any of what is under test."""
-    pages = [world.table.query(JOBS, partition_of(shard), limit=1000) for shard in range(shards)]
-    assert all(page.cursor is None for page in pages)
-    return [job_of(record) for page in pages for record in page.records]
+    return stored_jobs(world.parts)
 
 
 def _ended(world: World) -> None:

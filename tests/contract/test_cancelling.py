@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, Snooze
 from leasehold.domain.errors import JobNotFoundError, WrongStateError
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_an_ended_job_cannot_be_cancelled(world: World) -> None:
 
 def test_a_job_that_does_not_exist_cannot_be_cancelled(world: World) -> None:
     with pytest.raises(JobNotFoundError):
-        world.queue.cancel(make_job_id(world.clock.now(), 0, 7), reason="no such job")
+        world.queue.cancel(make_job_id(world.clock.now(), JobPartition(1), 7), reason="no such job")
 
 
 def test_a_job_that_nobody_claimed_in_time_is_cancelled_with_that_reason(world: World) -> None:

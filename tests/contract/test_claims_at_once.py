@@ -43,7 +43,7 @@ class Batches:
         return self.answer(updates) if self.answer else self._table.update_many(updates)
 
     def write(self, change: Change) -> Record:
-        self.alone += change.key.values[0] == "job"
+        self.alone += change.key.values[0].startswith("job#")
         return self._table.write(change)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus
 from leasehold.domain.errors import JobNotFoundError, SystemHaltedError, WrongStateError
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -168,4 +168,4 @@ def test_nothing_is_redriven_while_the_system_is_halted(world: World) -> None:
 
 def test_a_letter_that_does_not_exist_is_named_as_such(world: World) -> None:
     with pytest.raises(JobNotFoundError, match="dead letter"):
-        world.operator.redrive(make_job_id(world.clock.now(), 0, 1), reason="fixed")
+        world.operator.redrive(make_job_id(world.clock.now(), JobPartition(1), 1), reason="fixed")

@@ -9,12 +9,12 @@ import pytest
 
 from leasehold import JobStatus
 from leasehold.domain.errors import DirectRunTimeoutError
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor
 from leasehold.engine.parts import Parts
 from leasehold.engine.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from leasehold import JobContext
@@ -48,7 +48,7 @@ def test_a_direct_run_returns_the_handlers_result_and_leaves_nothing_behind(
 
     assert direct.run(job_type, {"n": 1}) == {"words": 12}
 
-    assert world.store.jobs.by_date(0, EPOCH, LATEST, limit=10).jobs == []
+    assert stored_jobs(world.parts) == []
     assert what_is_taken(world, job_type) == NOTHING
     ((run_id, attempt),) = world.script.seen
     assert (run_id, attempt) == (direct.caller.called[0].run_id, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobId, make_job_id
+from leasehold.domain.ids import JobId, JobPartition, make_job_id
 from leasehold.engine.report_letters import SWEEP_BACK, SWEEP_MARGIN, report_letters, sweep_unreported
 from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
 
@@ -67,7 +67,7 @@ def test_a_letter_is_marked_once(world: World) -> None:
 
 
 def test_a_letter_that_never_was_is_not_made_by_marking_it(world: World) -> None:
-    nobody = make_job_id(world.clock.now(), 0, 1)
+    nobody = make_job_id(world.clock.now(), JobPartition(1), 1)
 
     assert not world.store.letters.mark_reported(nobody, world.clock.now())
     assert world.store.letters.get(nobody) is None
@@ -136,7 +136,7 @@ def test_a_report_that_is_not_taken_is_owed_and_holds_up_no_other(world: World) 
 
 def test_a_resolved_letter_and_one_that_is_gone_are_no_news(world: World) -> None:
     taker = listen(world)
-    resolved, gone = bury(world), make_job_id(world.clock.now(), 0, 1)
+    resolved, gone = bury(world), make_job_id(world.clock.now(), JobPartition(1), 1)
     world.operator.discard(resolved, reason="known")
 
     assert report_letters([resolved, gone], world.parts) == []

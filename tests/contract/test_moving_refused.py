@@ -18,7 +18,7 @@ from leasehold.domain.errors import (
     WrongStateError,
 )
 from leasehold.domain.group import group_scope
-from leasehold.domain.ids import make_job_id, shard_of
+from leasehold.domain.ids import JobPartition, make_job_id, shard_of
 from leasehold.domain.position import MAX_POSITION_LENGTH
 from leasehold.store import keys
 from leasehold.store.table import Update
@@ -56,7 +56,7 @@ def test_a_move_needs_one_of_before_and_after(line: Line) -> None:
 
 def test_a_job_is_not_moved_next_to_itself_nor_next_to_nothing(line: Line) -> None:
     line.enqueue("a")
-    nobody = make_job_id(line.world.clock.now(), 0, 7)
+    nobody = make_job_id(line.world.clock.now(), JobPartition(1), 7)
     move = line.world.queue.move
 
     unchanged_by(line, lambda: line.move("a", before="a"), InvalidOptionError, "next to itself")

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.domain.errors import InvalidJobIdError, JobNotFoundError, WaitTimeoutError, WrongStateError
-from leasehold.domain.ids import make_job_id, shard_of
+from leasehold.domain.ids import JobPartition, make_job_id, shard_of
 from leasehold.engine.verify import trail_of
 from leasehold.store.letters import Letters
 
@@ -95,7 +95,7 @@ def test_an_id_that_nobody_made_and_a_job_that_is_not_there_are_told_apart(world
     with pytest.raises(InvalidJobIdError):
         world.queue.get("6f1a1f60-0000-4000-8000-000000000000")
     with pytest.raises(JobNotFoundError):
-        world.queue.get(make_job_id(world.clock.now(), 0, 7))
+        world.queue.get(make_job_id(world.clock.now(), JobPartition(1), 7))
 
 
 def test_jobs_run_by_priority_and_then_in_the_order_of_their_time(world: World) -> None:
@@ -241,10 +241,10 @@ def test_the_depth_of_the_queue_counts_due_and_held_jobs_and_no_others(world: Wo
 
 def test_a_deployment_with_fewer_shards_keeps_those_that_there_were_and_their_jobs_run(world: World) -> None:
     world.operator.publish(Registry(types=world.types, shards=3))
-    jobs = [world.queue.enqueue("report").job_id for _ in range(9)]
+    jobs = [world.queue.enqueue("report").job_id for _ in range(30)]
 
     world.operator.publish(Registry(types=world.types, shards=1))
 
     assert world.parts.deployment.registry().shards == 3
     assert {shard_of(job_id) for job_id in jobs} == {0, 1, 2}
-    assert world.work() == ["completed"] * 9
+    assert world.work() == ["completed"] * 30

@@ -124,8 +124,9 @@ def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monke
     monkeypatch.setattr("leasehold.engine.keep_payloads._PAGE", 2)
     jobs = [world.queue.enqueue("report", large(n), run_in=timedelta(minutes=n)).job_id for n in range(7)]
     world.clock.advance(8 * DAY)
-    stopped = keep_payloads(world.parts, worker_id="poller", should_stop=lambda: "time is up")
-    assert stopped is not None
+    # Each visit gets as far as one job, or past one partition that has none.
+    visits = iter(lambda: keep_payloads(world.parts, worker_id="poller", should_stop=lambda: "time is up"), None)
+    stopped = next(each for each in visits if each.looked_at)
     assert (stopped.renewed, stopped.is_done) == (1, False)
     renew, calls = world.store.payloads.renew, []
 
@@ -171,7 +172,7 @@ def test_whoever_lost_its_round_to_another_notes_nothing(world: World) -> None:
     theirs = rounds.take("another", world.clock.now(), world.clock.now() + DAY)
 
     assert isinstance(mine, Round)
-    assert theirs == Round("another")
+    assert theirs == Round("another", "")
     assert not rounds.leave(mine, now)
     assert not rounds.finish("me", now + EVERY)
     record = world.table.get(keys.payload_round())

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NewJob
 from leasehold.client.scheduler import JobScheduler
-from leasehold.domain.errors import StoreUnavailableError, WrongStateError
+from leasehold.domain.errors import DeadJobMissingError, StoreUnavailableError, WrongStateError
 from leasehold.engine.enqueue import Enqueued
 from leasehold.store import keys
 from leasehold.store.store import Store
@@ -116,13 +116,13 @@ def test_a_job_that_died_without_its_payload_is_not_run_with_the_word_in_its_pla
     assert world.operator.dead_letter(job_id).is_open
 
 
-def test_a_letter_without_a_payload_whose_job_is_gone_is_refused_too(world: World) -> None:
+def test_a_letter_whose_job_is_gone_is_not_run_again(world: World) -> None:
     job_id = world.queue.enqueue("report", large()).job_id
     lose_payload(world, job_id)
     world.work()
     world.table.write(Delete(key=keys.job(job_id), conditions=()))
 
-    with pytest.raises(WrongStateError, match="without payload"):
+    with pytest.raises(DeadJobMissingError, match="no dead report job"):
         world.operator.redrive(job_id, reason="again")
 
 

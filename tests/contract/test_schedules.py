@@ -27,6 +27,7 @@ from leasehold.engine.schedules import deploy, find
 from leasehold.engine.trigger import trigger
 from leasehold.store.definition import JOBS
 from tests.contract.world import TYPES
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from leasehold.domain.ids import JobId
@@ -73,8 +74,7 @@ def slots_of(job_ids: list[JobId]) -> list[datetime]:
 
 
 def all_jobs(world: World) -> list[datetime]:
-    page = world.store.jobs.by_date(0, datetime(2025, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC), limit=100)
-    return [job.scheduled_for for job in page.jobs]
+    return [job.scheduled_for for job in stored_jobs(world.parts)]
 
 
 def audits(world: World, name: str) -> list[Record]:

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
 from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError, WrongStateError
-from leasehold.domain.ids import SYSTEM_SHARD
+from leasehold.domain.ids import SYSTEM_CODE
 from leasehold.domain.limits import OnFull
 from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
 from leasehold.domain.webhook_delivery import delivery_type
@@ -265,7 +265,7 @@ def test_an_operator_can_hold_deliveries_back_and_have_one_sent_again(world: Wor
     again = world.queue.retry(delivery.delivery_id, reason="they lost it")
 
     assert world.work() == ["completed"]
-    assert world.job(again.job_id).shard == SYSTEM_SHARD
+    assert world.job(again.job_id).code == SYSTEM_CODE
     assert world.told[0] == world.told[1]
 
 
@@ -292,7 +292,7 @@ def test_deliveries_wait_in_the_lanes_of_the_first_shard_however_many_there_are(
     assert {world.job(job_id).status for job_id in made} == {JobStatus.COMPLETED}
     assert len(world.told) == 6
     (delivery,) = world.queue.webhooks.deliveries(made[0])
-    assert world.job(delivery.delivery_id).key.pk == "job#4095"
+    assert world.job(delivery.delivery_id).key.pk == "system#0"
 
 
 @pytest.mark.parametrize("step", [RuntimeError("no user ada@example.com"), Skip("knows ada@example.com already")])

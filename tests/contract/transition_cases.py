@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
 from leasehold.domain.due import Due, run_lane
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lifecycle import Write
 from leasehold.domain.run import Outcome, Run
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
 EARLIER = NOW - timedelta(minutes=5)
-JOB_ID = make_job_id(NOW, 0, 1)
+JOB_ID = make_job_id(NOW, JobPartition(1), 1)
 RUN = Run(number=1, worker="nonce", started_at=EARLIER, ended_at=NOW, outcome=Outcome.COMPLETED)
 
 # What a writer may set, each unlike what the stored job has.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.domain.job_type import JobType
 from leasehold.domain.payload import encode_payload
 from leasehold.domain.payload_form import MAX_INLINE_BYTES, compact, size_of
@@ -19,6 +18,7 @@ from tests.cost.life import Life
 from tests.meter import Meter
 from tests.real_queue import RealQueue
 from tests.sample_payloads import KILOBYTE, dense_event, noise, order_event
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ def test_a_round_of_the_keeper_reads_what_is_left_of_old_jobs_and_pays_for_what_
     meter = Meter(deployed.client)
     deployed.queue.enqueue_many(NewJob(job="send_order_receipt", payload=noise(8 * KILOBYTE)) for _ in range(100))
     (old,) = [deployed.queue.enqueue("send_order_receipt", noise(16 * KILOBYTE)).job_id]
-    for job in deployed.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=200).jobs:
+    for job in stored_jobs(deployed.parts):
         if job.job_id != old:
             deployed.queue.cancel(job.job_id, reason="only one is left")
     deployed.clock.advance(timedelta(days=8))

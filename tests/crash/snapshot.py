@@ -70,7 +70,7 @@ def _groups_of(records: list[dict[str, Any]]) -> list[Group]:
 
 def _jobs_of(records: list[dict[str, Any]]) -> list[Job]:
     """Users' jobs, and the system's own."""
-    jobs = [job_of(record) for record in records if record["PK"].partition("#")[0] == "job"]
+    jobs = [job_of(record) for record in records if record["PK"].partition("#")[0] in {"job", "system"}]
     texts = {(record["PK"], record["SK"]): text_in(record["payload"]) for record in records if _is_payload(record)}
     return [_with_payload(job, texts) for job in jobs]
 

@@ -13,7 +13,7 @@ from leasehold.api.roles import ROLES
 from leasehold.api.table import OPERATIONS
 from leasehold.domain.documents import job_document
 from leasehold.domain.due import Due, Priority
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run_document import external_status
@@ -54,7 +54,7 @@ def test_every_name_of_the_requirements_is_found_where_the_page_says() -> None:
     (table,) = re.findall(r"\| theirs \| document \| here \|\n\| --- \| --- \| --- \|\n((?:\|.*\|\n)+)", PAGE)
     named = {name for row in table.splitlines() for name in re.findall(r"`([a-z_.]+)`", row.split("|")[3])}
     at = datetime(2026, 11, 15, tzinfo=UTC)
-    job_id = make_job_id(at, 0, 7)
+    job_id = make_job_id(at, JobPartition(1), 7)
     # No job has all of it at once: one that runs and has ended shows what either of them does.
     running = Job(
         job_id=job_id,

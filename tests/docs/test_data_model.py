@@ -12,7 +12,7 @@ from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
 from leasehold.domain.due import Due, Priority
 from leasehold.domain.effects import Effect, EffectKind
-from leasehold.domain.ids import SYSTEM_SHARD, make_job_id
+from leasehold.domain.ids import MAX_SHARDS, JobPartition, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
 from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
@@ -38,7 +38,7 @@ from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/data-model.md")
 AT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-JOB_ID = make_job_id(AT, 0, 7)
+JOB_ID = make_job_id(AT, JobPartition(1), 7)
 RUN = Run(
     number=1,
     worker="w",
@@ -208,7 +208,7 @@ def test_every_key_and_index_is_named(table: TableDefinition) -> None:
         f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES // 1024} KB in all",
         f"error kept on the job, and on a run | {MAX_ERROR_BYTES // 1024} KB",
         f"artifacts of a run | {MAX_ARTIFACTS}, of {MAX_ARTIFACT_BYTES} bytes each",
-        f"shards | {SYSTEM_SHARD} |",
+        f"shards | {MAX_SHARDS} |",
     ],
 )
 def test_the_limits_are_those_of_the_code(row: str) -> None:

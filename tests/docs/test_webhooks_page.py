@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold import Job, Outcome, Priority, Run
 from leasehold.domain.due import Due
-from leasehold.domain.ids import SYSTEM_SHARD, JobId, partition_of
+from leasehold.domain.ids import SYSTEM_CODE, JobId, JobPartition
 from leasehold.domain.instants import from_text
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run_document import MAX_SHOWN_RESULT_BYTES, external_status, run_document
@@ -37,7 +37,7 @@ def test_its_events_and_numbers_are_those_of_the_code() -> None:
     assert [status for status in JobStatus if f"`{external_status(status)}`" not in page] == []
     assert f"after {RETRY_AFTER[0]}, {RETRY_AFTER[1]} and {RETRY_AFTER[2]} seconds" in page
     assert f"more than {MAX_SHOWN_RESULT_BYTES} bytes" in page
-    assert f"`{partition_of(SYSTEM_SHARD)}`" in page
+    assert f"`{JobPartition(SYSTEM_CODE).name}`" in page
     assert f"`{DELIVERY}`" in page
     assert (delivery_type().max_attempts, TOLERANCE.total_seconds()) == (10, 300)
     told, again = own_units("told by a webhook"), own_units("told by a webhook at the second try")

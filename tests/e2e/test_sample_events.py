@@ -39,7 +39,7 @@ def test_the_poller_answers_with_what_it_did(local_stack: LocalStack, sample: st
 def test_a_handler_does_not_start_a_job_that_is_not_there(local_stack: LocalStack):
     answer = invoke(local_stack, "job-daily_summary", "events/handover.json")
 
-    assert answer == {"job_id": "01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d", "execution": "not_started"}
+    assert answer == {"job_id": "01a1de8a-c9c0-800b-9f13-3a5d8a1b2c3d", "execution": "not_started"}
 
 
 def test_the_schedule_trigger_says_what_it_made(local_stack: LocalStack):

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Operator, Queue, Registry, Worker
 from leasehold.domain.group import GroupState
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.engine.parts import Parts
 from leasehold.engine.poll import Poller
 from leasehold.store.memory import MemoryTable
@@ -20,6 +19,7 @@ from leasehold.testing import FakeClock, SeededChance
 from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot
 from tests.groups.mortal import Killed, Mortal
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from leasehold.domain.handover import Handover
@@ -63,7 +63,7 @@ class Life:
         Worker(parts, handlers, worker_id="handler", limit_time=False).run(handover)
 
     def snapshot(self) -> Snapshot:
-        jobs = self.healthy.store.jobs.by_date(0, EPOCH, LATEST, limit=9999).jobs
+        jobs = stored_jobs(self.healthy)
         return Snapshot(jobs={job.job_id: job for job in jobs}, letters={}, pointers={}, groups={})
 
     def _until_it_survives(self, work: Any, pause: timedelta) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from leasehold import JobStatus, JobType, NewJob
 from leasehold.domain.group import GroupState
-from leasehold.domain.instants import EPOCH, LATEST
 from leasehold.engine.poll import Poller
 from tests.concurrency.crew import Crew
 from tests.concurrency.race import at_once
 from tests.meter import Meter
 from tests.real_queue import RealQueue
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +62,6 @@ def test_eight_pollers_count_a_parallel_group_exactly_and_call_back_once(
     assert (group.state, group.completed, group.left) == (GroupState.COMPLETED, MEMBERS, 0)
     # Each end was counted by exactly one of them.
     assert sum(settled) == MEMBERS
-    stored = deployed.parts.store.jobs.by_date(0, EPOCH, LATEST, limit=1000).jobs
+    stored = stored_jobs(deployed.parts)
     assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: MEMBERS + 1}
     assert [job.job_id for job in stored if job.group_id is None] == [group.callback_job_id]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.infra.synthesised import Synthesised
 
-LEADING_KEYS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys"}}
+LEADING_KEYS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys"}, "Null": {"dynamodb:LeadingKeys"}}
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,10 @@ def _conditions_hold(statement: Statement, call: Call) -> bool:
     for operator, compared in statement.conditions.items():
         if set(compared) != LEADING_KEYS.get(operator):
             raise NotImplementedError(f"{statement.sid}: this evaluator does not know {operator} of {sorted(compared)}")
+        if operator == "Null":
+            if bool(call.leading_keys) != (compared["dynamodb:LeadingKeys"] == "false"):
+                return False
+            continue
         patterns = _listed(compared["dynamodb:LeadingKeys"])
         if not all(any(_is_like(key, pattern) for pattern in patterns) for key in call.leading_keys):
             return False

@@ -22,6 +22,8 @@ from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import OnDuplicate
 from leasehold.engine.operate import successor
 from leasehold.engine.plan import Plan
+from leasehold.store import keys
+from leasehold.store.table import Update
 from tests.infra.deployed_functions import ENQUEUER
 from tests.infra.payload_scenes import set_payloads_apart
 
@@ -45,6 +47,7 @@ def play_all(deployed: DeployedFunctions) -> None:
             end_otherwise,
             fail_and_try_again,
             follow_up,
+            meet_a_forgery,
         ),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
         *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
@@ -123,6 +126,17 @@ def follow_up(deployed: DeployedFunctions) -> None:
     parts = deployed.queue.parts
     enqueueing.write(draft(request, parts), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
     deployed.tick().deliver().tick().deliver()
+
+
+def meet_a_forgery(deployed: DeployedFunctions) -> None:
+    """A job that calls itself another type's: whoever wrote it could write there, and nowhere else."""
+    waiting = deployed.enqueue(PLAIN)
+    forged = Update(key=keys.job(waiting), conditions=(), sets={"job_type": LIMITED})
+    deployed.queue.parts.store.table.write(forged)
+    deployed.tick()
+    assert deployed.service.take() == []
+    deployed.queue.parts.store.table.write(replace(forged, sets={"job_type": PLAIN}))
+    deployed.tick().deliver()
 
 
 def lose_a_worker(deployed: DeployedFunctions) -> None:

@@ -151,7 +151,7 @@ def test_the_cost_estimate_counts_the_indexes_that_there_are(rare: Template) -> 
     [
         ({"name": "Prod"}, r"name = 'Prod': it is part of every resource's name\. Use 1 to 16 of a-z and 0-9\."),
         ({"name": "a-b"}, "name = 'a-b'"),
-        ({"shards": 0}, r"shards = 0: a job's id holds 1 to 4095\."),
+        ({"shards": 0}, r"shards = 0: a job's id holds 1 to 256\."),
         ({"shards": 4097}, "shards = 4097"),
         ({"poll_interval": timedelta(minutes=1)}, r"poll_interval = 0:01:00: .* Use 1 to 59 seconds, or None\."),
         ({"poll_interval": timedelta(0)}, "poll_interval = 0:00:00"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leasehold.domain.conditions import AnyOf, Seen
 from leasehold.domain.due import Due, run_lane
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Write
 from leasehold.domain.run import Outcome, Run
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MOMENTS = tuple(NOW + timedelta(minutes=minutes) for minutes in (-5, 0, 5))
-JOB_IDS = tuple(make_job_id(NOW, 0, number) for number in (1, 2))
+JOB_IDS = tuple(make_job_id(NOW, JobPartition(1), number) for number in (1, 2))
 
 
 def new_job(job_id: JobId) -> Record:

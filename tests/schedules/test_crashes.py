@@ -16,6 +16,7 @@ from leasehold.store.definition import JOBS
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock, SeededChance
+from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,9 +74,7 @@ def world() -> tuple[MemoryTable, FakeClock, Parts]:
 
 
 def jobs_of(parts: Parts) -> list[str]:
-    now = parts.clock.now()
-    page = parts.store.jobs.by_date(0, now - 9 * HOUR, now + HOUR, limit=99)
-    return [f"{job.scheduled_for:%H:%M}" for job in page.jobs]
+    return [f"{job.scheduled_for:%H:%M}" for job in stored_jobs(parts)]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

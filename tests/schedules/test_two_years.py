@@ -22,6 +22,7 @@ from leasehold.store.store import Store
 from leasehold.testing import FakeClock, SeededChance
 from tests.schedules.drawing import END, START, ZONES, Outages, draw_definition, draw_outages
 from tests.schedules.oracle import Definition, Model, slots_of
+from tests.stored_jobs import stored_jobs
 
 NAME = "drawn"
 SCHEDULES, BATCHES = 200, 20
@@ -130,13 +131,7 @@ class World:
             self.ends.remove((ends_at, job_id))
 
     def jobs(self) -> list[datetime]:
-        found, cursor = [], None
-        while True:
-            page = self.parts.store.jobs.by_date(0, START - timedelta(days=1), END, limit=1000, after=cursor)
-            found += [job.scheduled_for for job in page.jobs]
-            cursor = page.cursor
-            if cursor is None:
-                return found
+        return [job.scheduled_for for job in stored_jobs(self.parts)]
 
 
 @pytest.mark.slow

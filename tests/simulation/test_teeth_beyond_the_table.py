@@ -11,7 +11,7 @@ import pytest
 from leasehold.client.operator import Operator
 from leasehold.domain.conditions import Equals
 from leasehold.domain.errors import StoreUnavailableError
-from leasehold.domain.ids import derive_job_id
+from leasehold.domain.ids import JobPartition, derive_job_id
 from leasehold.domain.limits import DeployedLimits, Limit
 from leasehold.store.dynamodb.table import DynamoTable
 from leasehold.store.table import ConditionFailed, Put, Update
@@ -172,8 +172,8 @@ def test_an_action_that_is_recorded_twice_is_noticed(monkeypatch: pytest.MonkeyP
 def test_a_slot_that_is_run_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = count()
 
-    def anew(slot: datetime, shard: int, *origin: str) -> str:
-        return derive_job_id(slot, shard, *origin, str(next(numbers)))
+    def anew(slot: datetime, partition: JobPartition, *origin: str) -> str:
+        return derive_job_id(slot, partition, *origin, str(next(numbers)))
 
     monkeypatch.setattr("leasehold.engine.slot_job.derive_job_id", anew)
     monkeypatch.setattr("leasehold.store.schedules.Equals", lambda name, _value: _Anything(name))

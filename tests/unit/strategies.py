@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import DedupRef
 from leasehold.domain.due import Due, Priority, position_at
 from leasehold.domain.effects import Effect, EffectKind
-from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, make_job_id
+from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, SYSTEM_CODE, JobPartition, make_job_id, scheduled_for_of
 from leasehold.domain.instants import LATEST, from_millis, to_millis
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
@@ -22,8 +23,9 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 names = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#"), min_size=1, max_size=20)
 instants = st.integers(0, to_millis(LATEST)).map(from_millis)
 shards = st.integers(0, MAX_SHARDS - 1)
+partitions = st.builds(JobPartition, st.integers(0, SYSTEM_CODE), shards)
 random_bits = st.integers(0, (1 << RANDOM_BITS) - 1)
-job_ids = st.builds(make_job_id, instants, shards, random_bits)
+job_ids = st.builds(make_job_id, instants, partitions, random_bits)
 
 _NAIVE_FIRST, _NAIVE_LAST = datetime(1, 1, 3), datetime(9999, 12, 29)  # noqa: DTZ001  the strategy adds an offset
 offsets = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -84,6 +86,12 @@ retries = (
     | st.builds(Delays, st.lists(seconds, min_size=1, max_size=4).map(tuple))
 )
 
+
+def _job(values: dict[str, Any]) -> Job:
+    """A job's id says what time it is for."""
+    return Job(**{**values, "scheduled_for": scheduled_for_of(values["job_id"])})
+
+
 JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "job_id": job_ids,
     "job_type": st.just("user_sync"),
@@ -131,7 +139,7 @@ JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "ended_lane": st.none() | names,
     "ended_key": st.none() | names,
 }
-jobs = st.fixed_dictionaries(JOB_FIELDS).map(lambda values: Job(**values))  # type: ignore[arg-type]
+jobs = st.fixed_dictionaries(JOB_FIELDS).map(_job)
 
 LETTER_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "id": job_ids,

@@ -61,8 +61,14 @@ def test_the_plan_is_the_one_whose_index_knows_what_is_asked(asked: dict[str, An
 @pytest.mark.parametrize(
     ("asked", "plan"),
     [
-        # More lanes than one page can merge: the order of the many is had from the table, the few are found in parts.
-        ({"statuses": {"completed"}}, "table"),
+        # More partitions and lanes than one page can merge: no order is left to keep, and lanes are the fewer.
+        ({}, "both indexes"),
+        ({"statuses": {"completed"}}, "ended index"),
+        ({"statuses": {"completed", "pending"}, "scheduled_from": NOW}, "both indexes"),
+        ({"statuses": {"completed"}, "scheduled_from": NOW}, "ended index"),
+        ({"statuses": {"completed"}, "scheduled_from": NOW, "job_type": "type_1"}, "table"),
+        ({"statuses": {"pending"}, "scheduled_from": NOW}, "due index"),
+        ({"schedule": "hourly"}, "table"),
         ({"statuses": {"completed"}, "job_type": "type_1"}, "ended index"),
         ({"statuses": {"dead_letter"}}, "ended index"),
         ({"ended_from": NOW}, "ended index"),
@@ -70,7 +76,7 @@ def test_the_plan_is_the_one_whose_index_knows_what_is_asked(asked: dict[str, An
         ({"dedup_key": "order-1", "job_type": "type_1"}, "dedup key"),
     ],
 )
-def test_with_many_types_order_is_kept_where_it_matters(asked: dict[str, Any], plan: str) -> None:
+def test_with_many_types_the_indexes_answer_what_they_know(asked: dict[str, Any], plan: str) -> None:
     assert plan_of(JobFilter(**asked), MANY).name == plan
 
 
@@ -79,13 +85,21 @@ def test_without_an_ended_index_the_table_answers() -> None:
 
 
 def test_every_plan_is_reachable() -> None:
-    assert [plan.name for plan in PLANS] == ["group", "dedup key", "ended index", "running", "due index", "table"]
+    assert [plan.name for plan in PLANS] == [
+        "group",
+        "dedup key",
+        "ended index",
+        "running",
+        "due index",
+        "both indexes",
+        "table",
+    ]
 
 
 @cache
-def populated() -> tuple[World, list[Job]]:
+def populated(shards: int = 1) -> tuple[World, list[Job]]:
     world = World(MemoryTable())
-    return world, populate(world)
+    return world, populate(world, shards=shards)
 
 
 moments = st.none() | st.integers(-300, 4000).map(lambda minutes: NOW + timedelta(minutes=minutes))
@@ -124,9 +138,10 @@ def _ordered(start: Any, end: Any) -> tuple[Any, Any]:
 @given(wanted=filters(), limit=st.integers(1, 20))
 @settings(max_examples=300, deadline=None)
 def test_any_combination_lists_what_a_naive_filter_finds_each_once(wanted: JobFilter, limit: int) -> None:
-    world, jobs = populated()
+    for shards in (1, 4):
+        world, jobs = populated(shards)
 
-    check(world, jobs, wanted, limit)
+        check(world, jobs, wanted, limit)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.errors import DispatchError, InvalidInputError
 from leasehold.domain.handover import Handover
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-JOB_ID = make_job_id(NOW, 0, 7)
+JOB_ID = make_job_id(NOW, JobPartition(1), 7)
 HANDOVER = Handover(job_id=JOB_ID, job_type="user_sync", token="poller.1", lease=Due(NOW, position_at(NOW), JOB_ID))
 FUNCTION = "leasehold-user_sync"
 

@@ -13,7 +13,7 @@ import pytest
 
 from leasehold.aws.sentry import REST_SECONDS, SentryReporter
 from leasehold.domain.failure_report import FailureReport, Severity
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.run import Outcome, Run
 from tests.sentry_server import SentryServer
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAILED_AT = datetime(2026, 1, 1, 9, 30, tzinfo=UTC)
-JOB_ID = make_job_id(FAILED_AT, 0, 7)
+JOB_ID = make_job_id(FAILED_AT, JobPartition(1), 7)
 TRACEBACK = """Traceback (most recent call last):
   File "/var/task/handler.py", line 31, in handle
     sync(user)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from leasehold.domain.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record, parse_key, parse_window
 from leasehold.domain.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.instants import LATEST, to_text
 
-AN_ID = make_job_id(datetime(2026, 1, 1, tzinfo=UTC), 0, 1)
+AN_ID = make_job_id(datetime(2026, 1, 1, tzinfo=UTC), JobPartition(1), 1)
 
 
 def window_of(window: DedupWindow, scheduled_for: str) -> tuple[str, str]:

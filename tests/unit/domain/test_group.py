@@ -17,9 +17,10 @@ from leasehold.domain.group import (
     MemberEnd,
     OnFailure,
     end_of,
+    packed_codes,
     parse_group_id,
 )
-from leasehold.domain.ids import make_job_id, scheduled_for_of, shard_of
+from leasehold.domain.ids import JobPartition, make_job_id, scheduled_for_of, shard_of
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.domain.run import Outcome, Run
@@ -35,6 +36,7 @@ GROUP = Group(
     content="c",
     stamp="s",
     shards=3,
+    codes=packed_codes([7]),
     made_at=AT,
     turn=0,
 )
@@ -45,7 +47,7 @@ def member(status: JobStatus, *outcomes: Outcome) -> Job:
         Run(number=n, worker="w", started_at=AT, ended_at=AT, outcome=outcome) for n, outcome in enumerate(outcomes)
     )
     return Job(
-        job_id=make_job_id(AT, 0, 7),
+        job_id=make_job_id(AT, JobPartition(1), 7),
         job_type="step",
         stored_payload="{}",
         scheduled_for=AT,

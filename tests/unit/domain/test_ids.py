@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
@@ -12,38 +13,79 @@ from hypothesis import strategies as st
 from leasehold.domain.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.domain.ids import (
     MAX_SHARDS,
+    NOT_ISOLATED,
     RANDOM_BITS,
+    SYSTEM_CODE,
+    JobPartition,
+    code_of,
     derive_job_id,
-    job_id_of_key,
+    id_pattern,
+    job_id_at,
     key_of,
     make_job_id,
     parse_job_id,
+    partition_of,
     scheduled_for_of,
     shard_of,
+    type_code,
 )
 from leasehold.domain.instants import LATEST, to_text
-from tests.unit.strategies import instants, job_ids, random_bits, shards
+from tests.unit.strategies import instants, job_ids, partitions, random_bits
 
 NINE_THIRTY = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+HOME = JobPartition(0x3FA1)
 
 
-@given(instants, shards, random_bits)
-def test_an_id_gives_back_what_it_was_made_from(scheduled_for, shard, bits):
-    job_id = make_job_id(scheduled_for, shard, bits)
+@given(instants, partitions, random_bits)
+def test_an_id_gives_back_what_it_was_made_from(scheduled_for, partition, bits):
+    job_id = make_job_id(scheduled_for, partition, bits)
 
     assert scheduled_for_of(job_id) == scheduled_for
-    assert shard_of(job_id) == shard
-    assert uuid.UUID(job_id).int & ((1 << RANDOM_BITS) - 1) == bits
+    assert (code_of(job_id), shard_of(job_id)) == partition == partition_of(job_id)
+    whole = uuid.UUID(job_id).int
+    assert (whole >> 60 & 0b11) << 48 | whole & ((1 << 48) - 1) == bits
 
 
-@given(instants, shards, random_bits)
-def test_the_key_of_an_id_is_its_shard_and_its_time(scheduled_for, shard, bits):
-    job_id = make_job_id(scheduled_for, shard, bits)
+@given(instants, partitions, random_bits)
+def test_the_key_of_an_id_is_its_partition_and_its_time(scheduled_for, partition, bits):
+    job_id = make_job_id(scheduled_for, partition, bits)
     pk, sk = key_of(job_id)
 
-    assert pk == ("job" if shard == 0 else f"job#{shard}")
+    assert pk == partition.name
     assert sk == f"scheduled#{to_text(scheduled_for)}#{job_id}"
-    assert job_id_of_key(sk) == job_id
+    assert job_id_at(pk, sk) == job_id
+
+
+@given(partitions, partitions)
+def test_partitions_of_two_codes_have_two_names(one, other):
+    assert (one.name == other.name) == (one == other)
+
+
+@given(partitions)
+def test_no_partition_of_the_systems_is_like_one_of_users(partition):
+    is_users = any(fnmatchcase(partition.name, pattern) for pattern in ("job", "job#*"))
+    assert is_users == (partition.code != SYSTEM_CODE)
+
+
+@given(job_ids, st.integers(0, SYSTEM_CODE))
+def test_a_pattern_of_iam_picks_the_ids_of_one_code(job_id, code):
+    assert fnmatchcase(job_id, id_pattern(code_of(job_id)))
+    assert fnmatchcase(job_id, id_pattern(code)) == (code == code_of(job_id))
+
+
+@given(job_ids, job_ids)
+def test_no_job_is_at_the_key_of_another(one, other):
+    assert (job_id_at(key_of(one).pk, key_of(other).sk) is None) == (key_of(one).pk != key_of(other).pk)
+
+
+@pytest.mark.parametrize("sk", ["", "scheduled#x", "-", f"scheduled#2026-11-15T09:30:00.000Z#{'0' * 36}"])
+def test_what_is_no_key_is_no_jobs(sk):
+    assert job_id_at("job", sk) is None
+
+
+@given(st.text(max_size=64))
+def test_the_code_of_a_name_is_neither_of_the_reserved_ones(name):
+    assert NOT_ISOLATED < type_code(name) < SYSTEM_CODE
 
 
 @given(job_ids)
@@ -61,17 +103,19 @@ def test_keys_sort_like_the_times_they_were_made_from(one, other):
         assert one < other
 
 
-@given(instants, shards, st.lists(st.text(max_size=8), min_size=1, max_size=3))
-def test_the_same_origin_always_derives_the_same_id(scheduled_for, shard, origin):
-    derived = derive_job_id(scheduled_for, shard, *origin)
+@given(instants, partitions, st.lists(st.text(max_size=8), min_size=1, max_size=3))
+def test_the_same_origin_always_derives_the_same_id(scheduled_for, partition, origin):
+    derived = derive_job_id(scheduled_for, partition, *origin)
 
-    assert derived == derive_job_id(scheduled_for, shard, *origin)
+    assert derived == derive_job_id(scheduled_for, partition, *origin)
     assert parse_job_id(derived) == derived
-    assert (scheduled_for_of(derived), shard_of(derived)) == (scheduled_for, shard)
+    assert (scheduled_for_of(derived), partition_of(derived)) == (scheduled_for, partition)
 
 
 def test_another_origin_derives_another_id():
-    derived = {derive_job_id(NINE_THIRTY, 0, *origin) for origin in (["a"], ["b"], ["a", "b"], ["ab"], ["a", "b", ""])}
+    derived = {
+        derive_job_id(NINE_THIRTY, HOME, *origin) for origin in (["a"], ["b"], ["a", "b"], ["ab"], ["a", "b", ""])
+    }
 
     assert len(derived) == 5
 
@@ -82,7 +126,7 @@ def test_a_uuid_of_another_version_is_refused(foreign):
         parse_job_id(str(foreign))
 
 
-OURS = make_job_id(NINE_THIRTY, 3, 0xABCDEF)
+OURS = make_job_id(NINE_THIRTY, JobPartition(0x3FA1, 3), 0xABCDEF)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +156,7 @@ def test_what_make_job_id_could_not_have_made_is_refused(foreign):
 
 
 def test_the_last_millisecond_of_the_year_9999_is_the_last_that_an_id_holds():
-    last = make_job_id(LATEST, MAX_SHARDS - 1, (1 << RANDOM_BITS) - 1)
+    last = make_job_id(LATEST, JobPartition(SYSTEM_CODE, MAX_SHARDS - 1), (1 << RANDOM_BITS) - 1)
 
     assert scheduled_for_of(parse_job_id(last)) == LATEST
     with pytest.raises(InvalidJobIdError):
@@ -120,6 +164,6 @@ def test_the_last_millisecond_of_the_year_9999_is_the_last_that_an_id_holds():
 
 
 @pytest.mark.parametrize("shard", [-1, MAX_SHARDS])
-def test_a_shard_beyond_twelve_bits_is_refused(shard):
+def test_a_shard_beyond_eight_bits_is_refused(shard):
     with pytest.raises(InvalidOptionError, match=f"no such shard: got {shard}"):
-        make_job_id(NINE_THIRTY, shard, 0)
+        make_job_id(NINE_THIRTY, JobPartition(1, shard), 0)

@@ -9,7 +9,7 @@ from typing import Any
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
 from leasehold.domain.due import Due, Priority
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.limits import Places
@@ -34,7 +34,7 @@ from leasehold.store.records import dead_letter_record, job_record
 
 LIMIT = 400 * 1024
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-JOB_ID = make_job_id(NOW, 4095, (1 << 62) - 1)
+JOB_ID = make_job_id(NOW, JobPartition(0xFFFE, 255), (1 << 50) - 1)
 NAME = "n" * 256
 WORKER = "w" * 128
 ARTIFACTS = ("a" * MAX_ARTIFACT_BYTES,) * MAX_ARTIFACTS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.run import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -65,7 +65,7 @@ def test_the_newest_run_is_kept_whatever_its_size():
 
 
 def test_a_run_is_named_after_its_job():
-    job_id = make_job_id(NOW, 0, 7)
+    job_id = make_job_id(NOW, JobPartition(1), 7)
 
     assert a_run(3).run_id(job_id) == f"{job_id}.3"
 

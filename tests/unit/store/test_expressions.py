@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.domain.conditions import Exists, Missing, NotAfter, OneOf
 from leasehold.domain.due import Due, position_at
-from leasehold.domain.ids import make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.lifecycle import CLAIM, EXTEND, RESOLVE, SETTLE, TRANSITIONS, Write
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
@@ -18,7 +18,7 @@ from leasehold.store.jobs import transition
 from leasehold.store.table import Delete, Key, Put, Update
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-JOB_ID = make_job_id(NOW, 0, 7)
+JOB_ID = make_job_id(NOW, JobPartition(1), 7)
 DUE = Due(NOW, position_at(NOW), JOB_ID)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from leasehold.domain.dead_letter import DeadLetter
 from leasehold.domain.dedup import DedupRecord, DedupRef
 from leasehold.domain.due import Priority
-from leasehold.domain.ids import key_of, make_job_id
+from leasehold.domain.ids import JobPartition, key_of, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.store import keys
@@ -39,7 +39,7 @@ def test_the_strategies_draw_every_field():
 
 @given(jobs)
 def test_every_field_of_a_job_survives_its_record_and_its_item(job):
-    record = job_record(job)
+    record = {**keys.job(job.job_id).attributes, **job_record(job)}
 
     assert job_of(record) == job
     assert job_of(from_item(to_item(record))) == job
@@ -65,7 +65,7 @@ def test_a_dedup_record_points_to_its_job(job_id, until):
 
 def test_a_plain_job_stores_nothing_that_is_unset():
     job = Job(
-        job_id=make_job_id(NOW, 0, 1),
+        job_id=make_job_id(NOW, JobPartition(1), 1),
         job_type="user_sync",
         stored_payload="{}",
         scheduled_for=NOW,

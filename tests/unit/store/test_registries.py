@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
+from leasehold.domain.ids import MAX_SHARDS, SYSTEM_CODE
 from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import MAX_SEATS, OnFull, Rate
 from leasehold.domain.retry import MAX_DELAY, Delays, Exponential, Fixed
@@ -40,6 +41,7 @@ events = st.lists(st.sampled_from(RunEvent), min_size=1, unique=True).map(tuple)
 resources = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "name": st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True),
+    "code": st.integers(1, SYSTEM_CODE - 1),
     "timeout": seconds,
     "max_event_age": seconds,
     "lease": st.none() | st.integers(15, 900).map(lambda value: timedelta(seconds=value)),
@@ -67,17 +69,18 @@ def test_the_strategy_draws_every_setting():
 
 
 @given(
-    st.lists(job_types, max_size=4),
-    st.integers(1, 4095),
-    st.booleans(),
+    st.lists(job_types, max_size=4, unique_by=lambda each: each.code),
+    st.integers(1, MAX_SHARDS),
+    st.tuples(st.booleans(), st.booleans()),
     st.none() | st.integers(1, MAX_SEATS),
     st.dictionaries(resources, st.integers(1, MAX_SEATS), max_size=3),
 )
-def test_a_registry_survives_its_record_and_its_item(types, shards, ended_index, concurrency, shared):
+def test_a_registry_survives_its_record_and_its_item(types, shards, switches, concurrency, shared):
     registry = Registry(
         types={each.name: each for each in types},
         shards=shards,
-        ended_index=ended_index,
+        isolate_types=switches[0],
+        ended_index=switches[1],
         concurrency=concurrency,
         resources=shared | dict.fromkeys((name for each in types for name in each.resources), 1),
     )
@@ -100,8 +103,8 @@ def test_a_hundred_types_fit_into_one_item():
 
 
 def test_a_policy_of_a_newer_version_is_not_guessed():
-    registry = {"types": '{"x": {"timeout":1,"max_event_age":1,"priority":1,"max_attempts":1,"retry":{"moon":1},'}
-    document = registry["types"] + '"retention":[1,1,1]}}'
+    values = '"code":1,"timeout":1,"max_event_age":1,"priority":1,"max_attempts":1,"retry":{"moon":1}'
+    document = f'{{"x": {{{values},"retention":[1,1,1]}}}}'
 
     with pytest.raises(ValueError, match="unknown retry policy"):
-        registry_of({"shards": 1, "ended_index": True, "types": document})
+        registry_of({"shards": 1, "isolate_types": True, "ended_index": True, "types": document})

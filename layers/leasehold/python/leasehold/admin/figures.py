@@ -11,14 +11,16 @@ from leasehold.admin.scenes import Scene
 from leasehold.domain.due import Due, Priority, hold_lane, lanes_by_priority
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
+from leasehold.engine.trust import trusted_jobs
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
-from leasehold.store.jobs import DueJob, due_entry, ended_lane
+from leasehold.store.jobs import due_entry, ended_lane
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DueJob
     from leasehold.store.table import Record
 
 COUNT_LIMIT = 10_000
@@ -106,7 +108,7 @@ def _count_lane(lane: str, live: _Live, parts: Parts, scene: Scene) -> None:
     cursor: Record | None = None
     for _ in range(COUNT_LIMIT // _PAGE):
         page = parts.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
-        entries = [entry for entry in map(due_entry, page.records) if isinstance(entry, DueJob)]
+        entries = trusted_jobs(map(due_entry, page.records), parts)
         live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
         cursor = page.cursor
         if cursor is None:

@@ -32,7 +32,9 @@ def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Grou
             "Deploy with it, or look at a group by its id.",
         )
     stretch = walk(parts.store.table, _LEG, start, most, Budget())
-    listed = [keys.group_of_partition(cast("str", record["PK"])) or "" for record in stretch.records]
+    # Only a group's own key makes a group of what stands in this lane.
+    own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == keys.GROUP]
+    listed = [group_id for each in own if (group_id := keys.group_of_partition(each)) is not None]
     read = read_each(parts.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
     found = {group.group_id: group for group in read.items}
     end = stretch.below

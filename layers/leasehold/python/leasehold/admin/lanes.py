@@ -59,7 +59,9 @@ def may_match(wanted: JobFilter) -> Callable[[Record], bool]:
     """Whether an entry of an index is of a job that can match: both of ours tell its type, and its id its date."""
 
     def keep(entry: Record) -> bool:
-        is_of_type = wanted.is_of_type(cast("str", entry["job_type"]))
-        return is_of_type and wanted.schedules(scheduled_for_of(job_id_of_entry(entry)))
+        is_of_type = wanted.is_of_type(cast("str", entry.get("job_type")))
+        job_id = job_id_of_entry(entry)
+        # What is no job's is left to whoever reports it.
+        return is_of_type and (job_id is None or wanted.schedules(scheduled_for_of(job_id)))
 
     return keep

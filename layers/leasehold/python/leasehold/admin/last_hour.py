@@ -8,16 +8,17 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.filters import JobFilter
-from leasehold.domain.ids import JobId, job_id_of_key
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
+from leasehold.engine.trust import is_trusted
 from leasehold.store.definition import ENDED_INDEX, JOBS
-from leasehold.store.jobs import ended_lane
+from leasehold.store.jobs import ended_lane, job_id_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
 
@@ -104,8 +105,9 @@ def _ends(status: JobStatus, job_type: str, start: datetime, parts: Parts) -> tu
         newest_first=True,
     )
     ends = [
-        _End(_ended_at(cast("str", record["ended_key"])), status, job_type, job_id_of_key(cast("str", record["SK"])))
+        _End(_ended_at(cast("str", record["ended_key"])), status, job_type, job_id)
         for record in page.records
+        if (job_id := job_id_in(record)) is not None and is_trusted(job_id, job_type, parts)
     ]
     return ends, page.cursor is None or not ends
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.ids import JobId, job_id_of_key
+from leasehold.domain.ids import JobId, job_id_at
 from leasehold.domain.instants import from_text
 from leasehold.domain.lean import dataclass
 from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
@@ -89,6 +89,8 @@ class Members:
 type Leg = Walk | Members
 
 
-def job_id_of_entry(record: Record) -> JobId:
-    """The job that an entry of an index, or a dedup record, stands for."""
-    return job_id_of_key(cast("str", record.get("job_sk", record["SK"])))
+def job_id_of_entry(record: Record) -> JobId | None:
+    """The job that an entry of an index, or a dedup record, stands for; None if there can be no such job."""
+    names = ("job_pk", "job_sk") if "job_sk" in record else ("PK", "SK")
+    pk, sk = (cast("str", record.get(name, "")) for name in names)
+    return job_id_at(pk, sk)

@@ -12,6 +12,7 @@ from leasehold.admin.walking import walk
 from leasehold.domain.instants import instant, to_text
 from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.lean import dataclass
+from leasehold.engine.trust import is_trusted_letter
 from leasehold.store import keys
 from leasehold.store.records import OPEN, dead_letter_of
 from leasehold.store.unreadable import read_each
@@ -64,7 +65,7 @@ def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: s
     stretch = walk(table, leg, start, most, Budget())
     listed = [cast("JobId", record["id"]) for record in stretch.records]
     read = read_each(table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-    found = {letter.id: letter for letter in read.items}
+    found = {letter.id: letter for letter in read.items if is_trusted_letter(letter, parts)}
     end = stretch.below
     return Page(
         items=tuple(found[each] for each in listed if each in found and wanted.matches(found[each])),

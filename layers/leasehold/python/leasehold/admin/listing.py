@@ -16,12 +16,13 @@ from leasehold.domain.errors import InvalidCursorError
 from leasehold.domain.ids import key_of
 from leasehold.domain.job import Job
 from leasehold.domain.lean import dataclass
+from leasehold.engine.trust import is_trusted, report
 from leasehold.store import keys
 from leasehold.store.records import job_of
 from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.admin.filters import JobFilter
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from leasehold.admin.stages import Stage
     from leasehold.domain.ids import JobId
     from leasehold.engine.parts import Parts
-    from leasehold.store.table import Record
     from leasehold.store.unreadable import Unreadable
 
 # Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.
@@ -100,7 +100,8 @@ class _Gathering:
         self.unreadable += damaged
         # An index that lags may show a job in the lane that it left, too.
         jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
-        matching = [job for job in jobs.values() if self.wanted.matches(job)]
+        fitting = [job for job in jobs.values() if self.wanted.matches(job)]
+        matching = [job for job in fitting if is_trusted(job.job_id, job.job_type, self.parts)]
         is_second_look = self.stage is not None and self.stage.without_key_holders
         return _without_key_holders(matching, self.parts) if is_second_look else matching
 
@@ -135,11 +136,16 @@ class _Gathering:
                 self.found += [(f"{job.member:07d}", job) for job in jobs]
             case Walk():
                 stretch = walk(self.parts.store.table, leg, below, room, self.budget, reserve=_FETCH)
-                read: Callable[[Record], Job | JobId] = job_of if leg.source is TABLE_ORDER else job_id_of_entry
+                whole = leg.source is TABLE_ORDER
                 for sort_key, record in stretch.entries:
-                    listed = read_each([record], read)
-                    self.found += [(sort_key, each) for each in listed.items]
-                    self.unreadable += listed.unreadable
+                    if whole:
+                        listed = read_each([record], job_of)
+                        self.found += [(sort_key, each) for each in listed.items]
+                        self.unreadable += listed.unreadable
+                    elif (job_id := job_id_of_entry(record)) is not None:
+                        self.found.append((sort_key, job_id))
+                    else:
+                        report(f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", self.parts)
                 rest, looked = stretch.below, stretch.searched
             case _:
                 assert_never(leg)

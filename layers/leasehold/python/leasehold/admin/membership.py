@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.engine.trust import is_trusted
+
 if TYPE_CHECKING:
     from leasehold.admin.budget import Budget
     from leasehold.admin.filters import JobFilter
@@ -39,7 +41,7 @@ def members_below(
         for number in numbers:
             looked, top = looked + 1, number
             job = fetched.get(group.member_id(number))
-            if job is not None and wanted.matches(job):
+            if job is not None and wanted.matches(job) and is_trusted(job.job_id, job.job_type, parts):
                 found.append(job)
                 if len(found) == limit:
                     break

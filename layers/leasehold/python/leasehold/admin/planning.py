@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.domain.control import Registry
 
 _BY_ENDED_INDEX = frozenset({"statuses", "job_type", "ended", "scheduled"})
+_BY_BOTH_INDEXES = frozenset({"statuses", "scheduled"})
 _BY_DUE_INDEX = frozenset({"statuses", "job_type", "concurrency_key", "scheduled"})
 
 
@@ -48,17 +49,31 @@ def _fits_ended_index(wanted: JobFilter, registry: Registry) -> bool:
     """
     if not (registry.ended_index and wanted.wanted_statuses <= ENDED and wanted.asked <= _BY_ENDED_INDEX):
         return False
-    if "ended" in wanted.asked or JobStatus.COMPLETED not in wanted.wanted_statuses:
+    if "ended" in wanted.asked or JobStatus.COMPLETED not in wanted.wanted_statuses or _is_spread(wanted, registry):
         return True
     is_ordered = len(stages.ended_partitions(wanted, registry)) <= MAX_PARTITIONS
     return is_ordered and "scheduled" not in wanted.asked
 
 
-def _fits_due_index(wanted: JobFilter, _: Registry) -> bool:
+def _is_spread(wanted: JobFilter, registry: Registry) -> bool:
+    """Whether the jobs of all types are in more partitions than a page can look into: then no order is left to keep."""
+    return wanted.job_type is None and len(stages.table_partitions(wanted, registry)) > MAX_PARTITIONS
+
+
+def _fits_due_index(wanted: JobFilter, registry: Registry) -> bool:
     """Only live states. Pending jobs of a range of dates are had from the table, which is ordered by just that."""
     if wanted.wanted_statuses & ENDED or not wanted.asked <= _BY_DUE_INDEX:
         return False
+    if _is_spread(wanted, registry):
+        return True
     return JobStatus.PENDING not in wanted.wanted_statuses or "scheduled" not in wanted.asked
+
+
+def _fits_both_indexes(wanted: JobFilter, registry: Registry) -> bool:
+    """Jobs of all types that have ended or not: lanes are fewer than partitions, and the due index knows no types."""
+    is_both = bool(wanted.wanted_statuses & ENDED) and not wanted.wanted_statuses <= ENDED
+    knows = registry.ended_index and wanted.asked <= _BY_BOTH_INDEXES
+    return is_both and knows and _is_spread(wanted, registry)
 
 
 PLANS = (
@@ -79,6 +94,12 @@ PLANS = (
         stages=(stages.RUNNING_LANES,),
     ),
     Plan(name="due index", order=Order.DUE, fits=_fits_due_index, stages=(stages.RUN_LANES, stages.HOLD_LANES)),
+    Plan(
+        name="both indexes",
+        order=Order.DUE,
+        fits=_fits_both_indexes,
+        stages=(stages.LIVE_RUN_LANES, stages.LIVE_HOLD_LANES, stages.ENDED_LAST),
+    ),
     Plan(name="table", order=Order.SCHEDULED, fits=lambda *_: True, stages=(stages.JOBS_BY_DATE,)),
 )
 

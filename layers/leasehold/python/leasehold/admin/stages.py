@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING
@@ -18,13 +19,11 @@ from leasehold.admin.legs import (
 from leasehold.admin.pages import Order
 from leasehold.domain.dedup import NO_WINDOW, DedupRef
 from leasehold.domain.due import due_until
-from leasehold.domain.ids import SYSTEM_SHARD, partition_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.domain.limits import type_scope
-from leasehold.domain.webhook import DELIVERY
 from leasehold.store import keys
 from leasehold.store.jobs import ended_lane
 
@@ -44,6 +43,7 @@ _ON_THE_JOB = (
 # One dedup record is looked up per type: of more types than these, all jobs are searched instead.
 _MOST_KEYED_TYPES = 6
 _TRIED_AGAIN_WITHIN = timedelta(hours=1)
+LIVE = frozenset(JobStatus) - ENDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +87,8 @@ def _jobs_by_date(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
 
 
 def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    # The system's own jobs are on a shard of their own, where no listing of others meets them.
-    shards = [SYSTEM_SHARD] if wanted.job_type == DELIVERY else range(scene.registry.shards)
-    partitions = [partition_of(shard) for shard in shards]
+    # The system's own jobs have a partition of their own, where no listing of others meets them.
+    partitions = table_partitions(wanted, scene.registry)
     where = wanted.conditions(*_ON_THE_JOB)
     for number, some in enumerate(batched(partitions, MAX_PARTITIONS, strict=False)):
         yield Walk(
@@ -104,10 +103,10 @@ def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobF
         )
 
 
-def _ended_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _ended_lanes(wanted: JobFilter, scene: Scene, *, name: str = "1-ended") -> Iterator[Leg]:
     for number, some in enumerate(batched(ended_partitions(wanted, scene.registry), MAX_PARTITIONS, strict=False)):
         yield Walk(
-            name=f"1-ended:{number:04d}",
+            name=f"{name}:{number:04d}",
             source=ENDED_JOBS,
             order=Order.ENDED,
             partitions=some,
@@ -145,6 +144,10 @@ def _held_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
     return iter(sorted(legs, key=lambda leg: leg.name))
 
 
+def _only(statuses: frozenset[JobStatus], wanted: JobFilter) -> JobFilter:
+    return replace(wanted, statuses=wanted.wanted_statuses & statuses)
+
+
 MEMBERS = Stage(name="1-members", cost=1, legs=_members)
 KEY_HOLDERS = Stage(name="1-keys", legs=_key_holders)
 OTHER_JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date, without_key_holders=True)
@@ -153,6 +156,14 @@ ENDED_LANES = Stage(name="1-ended", legs=_ended_lanes)
 RUNNING_LANES = Stage(name="1-run", legs=_running_lanes)
 RUN_LANES = Stage(name="1-run", legs=_run_lanes)
 HOLD_LANES = Stage(name="2-hold", cost=2, legs=_held_lanes)
+# Of jobs of all states: those that have not ended from the due index, then the others from the ended index.
+LIVE_RUN_LANES = Stage(name="1-run", legs=lambda wanted, scene: _run_lanes(_only(LIVE, wanted), scene))
+LIVE_HOLD_LANES = Stage(name="2-hold", cost=2, legs=lambda wanted, scene: _held_lanes(_only(LIVE, wanted), scene))
+ENDED_LAST = Stage(name="3-ended", legs=lambda wanted, scene: _ended_lanes(_only(ENDED, wanted), scene, name="3-ended"))
+
+
+def table_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
+    return registry.partitions(*([] if wanted.job_type is None else [wanted.job_type]))
 
 
 def ended_partitions(wanted: JobFilter, registry: Registry) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.instants import from_text, to_millis, to_text
 from leasehold.domain.position import CREATION_WIDTH, to_digits
 
@@ -62,8 +61,8 @@ def position_at(created_at: datetime) -> str:
 
 
 def run_lane(priority: int, shard: int) -> str:
-    """The system's own jobs share the lanes of the first shard: a partition of theirs costs no poll anything."""
-    return f"{int(priority)}#{0 if shard == SYSTEM_SHARD else shard}"
+    """Lanes know no types: however many there are, a poll asks as often."""
+    return f"{int(priority)}#{shard}"
 
 
 def hold_lane(scope: str, priority: int) -> str:

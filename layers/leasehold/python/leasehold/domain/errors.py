@@ -23,7 +23,9 @@ LeaseholdError
 │   ├── JobTypePausedError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
+│   ├── JobIdTakenError          the id that a job must have is another's
 │   ├── JobNotFoundError
+│   ├── DeadJobMissingError      a dead letter whose dead job is not there cannot be redriven
 │   ├── ScheduleNotFoundError
 │   ├── ScheduleExistsError
 │   ├── ScheduleDeployedError    its definition is a job.toml, not the table
@@ -40,6 +42,7 @@ LeaseholdError
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
 │   ├── RecordUnreadableError    what is stored is no job, dead letter, … that this version knows
+│   ├── MisplacedItemError       an item among the jobs whose key is no job's
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
 ├── WebhookFailedError           a receiver was not told; carries a code such as http_503
@@ -286,12 +289,37 @@ class DuplicateJobError(RefusedError):
         self.existing = existing
 
 
+class JobIdTakenError(RefusedError):
+    """The id that a job must have is another's: an item that was not made for the same reason."""
+
+    code = "job_id_taken"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"job {job_id} exists and was made by somebody else, so it is not taken for this one. Look at it with "
+            "queue.get, and delete the item if it does not belong there."
+        )
+        self.job_id = job_id
+
+
 class JobNotFoundError(RefusedError):
     code = "job_not_found"
 
     def __init__(self, what: str, job_id: str) -> None:
         super().__init__(f"there is no {what} {job_id}. It never existed, or its retention is over.")
         self.job_id = job_id
+
+
+class DeadJobMissingError(RefusedError):
+    """A dead letter stands alone: without its job, nothing says that such a job ever died."""
+
+    code = "dead_job_missing"
+
+    def __init__(self, dead_letter_id: str, job_type: str) -> None:
+        super().__init__(
+            f"there is no dead {job_type} job for dead letter {dead_letter_id}, so it is not run again. "
+            "Discard the letter; enqueue the job anew if it is wanted."
+        )
 
 
 class ScheduleNotFoundError(RefusedError):
@@ -441,6 +469,15 @@ class RecordUnreadableError(StoreError):
             f"the record {shown(key)} cannot be read ({problem}). It was damaged, or is of a newer version: "
             "repair or delete it in the table, or upgrade."
         )
+
+
+class MisplacedItemError(StoreError, ValueError):
+    """An item stands where only jobs are, and its key is no job's."""
+
+    code = "misplaced_item"
+
+    def __init__(self, pk: object, sk: object) -> None:
+        super().__init__(f"{shown(pk)}, {shown(sk)} is not the key of a job; Leasehold did not write this item")
 
 
 class TransactionRefusedError(StoreError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, assert_never
 
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.errors import InvalidKeyError
-from leasehold.domain.ids import derive_job_id
+from leasehold.domain.ids import JobPartition, derive_job_id
 from leasehold.domain.job import SYSTEM
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
@@ -22,7 +22,7 @@ from leasehold.domain.position import numbered
 from leasehold.domain.run import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
@@ -34,6 +34,7 @@ KEPT_FOR = timedelta(days=30)
 
 _GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 _CALLBACK_SHARD = 0
+CODE_BYTES = 2
 
 
 class GroupMode(StrEnum):
@@ -79,6 +80,7 @@ class Group:
     made: how many members exist; all of them do once it has left `creating`.
     turn: of a sequential group, the member that may run; `total` once there is none left.
     swept: while it stops, members from this number on have been seen to.
+    codes: those of the members' types, two bytes for each, or for all of them: ids of members carry them.
     """
 
     group_id: str
@@ -98,10 +100,12 @@ class Group:
     ended_at: datetime | None = None
     # The type of the job that is made at its end.
     callback: str | None = None
+    callback_code: int = 0
     # What it was made of, so that the same id for something else is noticed; and which making of this id it is.
     content: str
     stamp: str
     shards: int = 1
+    codes: bytes
     made: int = 0
     made_at: datetime
     turn: int | None = None
@@ -131,7 +135,8 @@ class Group:
         """The job that its end has made."""
         if self.callback is None or self.ended_at is None:
             return None
-        return derive_job_id(self.ended_at, _CALLBACK_SHARD, "group", self.group_id, "callback")
+        partition = JobPartition(self.callback_code, _CALLBACK_SHARD)
+        return derive_job_id(self.ended_at, partition, "group", self.group_id, "callback")
 
     @property
     def progress(self) -> dict[str, str | int]:
@@ -144,7 +149,10 @@ class Group:
         }
 
     def member_id(self, number: int) -> JobId:
-        return derive_job_id(self.created_at, number % self.shards, "group", self.group_id, str(number))
+        place = 0 if len(self.codes) == CODE_BYTES else number * CODE_BYTES
+        code = int.from_bytes(self.codes[place : place + CODE_BYTES])
+        partition = JobPartition(code, number % self.shards)
+        return derive_job_id(self.created_at, partition, "group", self.group_id, str(number))
 
     def place_of(self, number: int) -> Due:
         """Where a member waits: all are due since the creation, in the order of their numbers."""
@@ -185,6 +193,16 @@ class Group:
 
     def left_alone(self) -> Self:
         return replace(self, due_key=None, wake=False)
+
+
+def packed_codes(codes: Sequence[int]) -> bytes:
+    """The codes of a group's members, in their order; one stands for all where all are the same.
+
+    >>> packed_codes([0x3fa1, 0x3fa1]).hex(), packed_codes([0x3fa1, 7]).hex()
+    ('3fa1', '3fa10007')
+    """
+    distinct = codes[:1] if len(set(codes)) == 1 else codes
+    return b"".join(code.to_bytes(CODE_BYTES) for code in distinct)
 
 
 def group_scope(group_id: str) -> str:

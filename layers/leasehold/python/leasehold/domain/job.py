@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain import payload as codec
 from leasehold.domain.due import Due, Priority, is_hold_lane, run_lane
 from leasehold.domain.errors import PayloadNotReadError
-from leasehold.domain.ids import JobKey, key_of, shard_of
+from leasehold.domain.ids import JobKey, code_of, key_of, shard_of
 from leasehold.domain.lean import dataclass
 from leasehold.domain.payload_form import name_apart, size_of, text_in
 
@@ -122,6 +122,10 @@ class Job:
     @property
     def shard(self) -> int:
         return shard_of(self.job_id)
+
+    @property
+    def code(self) -> int:
+        return code_of(self.job_id)
 
     @property
     def run_lane(self) -> str:

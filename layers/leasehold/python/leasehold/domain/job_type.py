@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError
+from leasehold.domain.ids import SYSTEM_CODE, check_code, type_code
 from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import OnFull, Rate, check_resource, check_seats, type_scope
 from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
@@ -59,6 +60,7 @@ class Retention:
 class JobType:
     """Settings of one job type.
 
+    code: names its jobs' partitions, and stands in their ids; left out, it is a hash of the name.
     timeout: how long a handler may run.
     max_event_age: how long a hand-over may wait in Lambda's own queue.
     lease: how long a claim lasts; by default as long as the platform could need.
@@ -76,6 +78,7 @@ class JobType:
     """
 
     name: str
+    code: int = 0
     timeout: timedelta = timedelta(seconds=60)
     max_event_age: timedelta = timedelta(seconds=60)
     lease: timedelta | None = None
@@ -98,6 +101,10 @@ class JobType:
 
     def __post_init__(self) -> None:
         parse_job_type(self.name)
+        if self.name == DELIVERY or not self.code:
+            object.__setattr__(self, "code", SYSTEM_CODE if self.name == DELIVERY else type_code(self.name))
+        else:
+            check_code(self.code, self.name)
         if self.timeout <= timedelta(0) or self.max_event_age < timedelta(0):
             raise InvalidOptionError(
                 (self.timeout, self.max_event_age),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due, position_at, run_lane
-from leasehold.domain.ids import SYSTEM_SHARD, derive_job_id
+from leasehold.domain.ids import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, derive_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
 from leasehold.domain.job_type import JobType
@@ -46,7 +46,8 @@ def delivery_type(function: str | None = None) -> JobType:
 
 def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
     """The same end gives the same id: it is told once, and found again from its job."""
-    return derive_job_id(ended_at, SYSTEM_SHARD, "webhook", job_id, str(run.number) if run else "-")
+    home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
+    return derive_job_id(ended_at, home, "webhook", job_id, str(run.number) if run else "-")
 
 
 def delivery_ids(job: Job) -> list[JobId]:

@@ -9,7 +9,7 @@ from leasehold.domain.due import Priority
 from leasehold.domain.limits import type_of_scope
 from leasehold.engine.hold import LOOK_AGAIN_AFTER, Stop, stop_of
 from leasehold.engine.ports import make_stamp
-from leasehold.store.jobs import DueJob
+from leasehold.engine.trust import trusted_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.engine.report import PollReport
     from leasehold.store.holds import ScopeState
-    from leasehold.store.jobs import DueScope
+    from leasehold.store.jobs import DueJob, DueScope
     from leasehold.store.table import Record
 
 # After held jobs were admitted, their lane is looked at once more before it is called empty.
@@ -130,7 +130,7 @@ class Admissions:
             cursor: Record | None = None
             while True:
                 page = self._parts.store.jobs.held(state.scope, priority, limit=self._page_limit, after=cursor)
-                yield from (each for each in page.entries if isinstance(each, DueJob))
+                yield from trusted_jobs(page.entries, self._parts)
                 cursor = page.cursor
                 if cursor is None:
                     break

@@ -11,11 +11,12 @@ from leasehold.engine.count_ends import Step, tell_change
 from leasehold.engine.deeds import contended, deed_of, token_of, tries
 from leasehold.engine.operate import refuse_without_reason
 from leasehold.engine.ports import make_stamp
-from leasehold.store.group_records import change_of
+from leasehold.store.group_records import are_codes_apart, change_of, codes_expire
 from leasehold.store.groups import callback_used
 
 if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
+    from leasehold.store.table import Change
 
 
 def find_group(group_id: object, parts: Parts) -> Group:
@@ -50,8 +51,11 @@ def broken_off(group: Group, reason: str, parts: Parts) -> Step:
     """The end of a group that is still being made. What was never made counts as cancelled; nobody is called back."""
     unmade = {MemberEnd.CANCELLED: group.total - group.made}
     given_up = replace(_cancelling(group, reason, group.made, parts), abandoned=True, callback=None).counting(unmade)
-    changes = () if group.callback is None else (callback_used(group.group_id),)
-    return Step(given_up if given_up.left else given_up.finished(parts.clock.now()), changes)
+    ended = given_up if given_up.left else given_up.finished(parts.clock.now())
+    changes: list[Change] = [] if group.callback is None else [callback_used(group.group_id)]
+    if ended.has_ended and are_codes_apart(ended):
+        changes.append(codes_expire(ended))
+    return Step(ended, tuple(changes))
 
 
 def _commit_with_record(group: Group, step: Step, reason: str, parts: Parts) -> bool:

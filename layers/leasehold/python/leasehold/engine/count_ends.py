@@ -19,6 +19,8 @@ from leasehold.engine.lay_out import laid_out
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
 from leasehold.engine.telemetry import Event
+from leasehold.engine.trust import report
+from leasehold.store.group_records import are_codes_apart, codes_expire
 from leasehold.store.groups import GroupChanged, callback_used
 from leasehold.store.jobs import TransitionRefused, insertion, transition
 from leasehold.store.tokens import request_token
@@ -50,6 +52,9 @@ def count_end(job: Job, parts: Parts) -> bool:
         # Read after the job was seen to have ended: from then on its turn cannot come any more.
         group = parts.store.groups.get(job.group_id)
         if group is None or group.has_ended:
+            return _settle_alone(settled, parts)
+        if job.member is None or group.member_id(job.member) != job.job_id:
+            report(job.job_id, f"it calls itself member {job.member} of group {group.group_id}, which it is not", parts)
             return _settle_alone(settled, parts)
         step = _after(group, job, parts)
         token = request_token("settle", job.job_id, make_stamp(parts.chance))
@@ -106,8 +111,9 @@ def finish(group: Group, parts: Parts) -> Step:
     ended = group.finished(now)
     job_id = ended.callback_job_id
     kept = parts.store.groups.callback(group.group_id) if job_id else None
+    also = (codes_expire(ended),) if are_codes_apart(ended) else ()
     if job_id is None or kept is None:
-        return Step(ended)
+        return Step(ended, also)
     job = replace(
         kept,
         job_id=job_id,
@@ -119,7 +125,7 @@ def finish(group: Group, parts: Parts) -> Step:
     )
     job = laid_out(replace(job, due_lane=job.run_lane), parts)
     # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
-    return Step(ended, (insertion(job), callback_used(group.group_id)))
+    return Step(ended, (insertion(job), callback_used(group.group_id), *also))
 
 
 def commit(group: Group, step: Step, parts: Parts) -> bool:

@@ -15,6 +15,7 @@ from leasehold.domain.run import Outcome
 from leasehold.domain.webhook import DELIVERY, RunEvent
 from leasehold.domain.webhook_delivery import delivery_ids
 from leasehold.engine.look import report_unreadable
+from leasehold.engine.trust import is_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,8 +78,11 @@ def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
 
 
 def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
-    found, unreadable = parts.store.jobs.look_up(ids)
+    read, unreadable = parts.store.jobs.look_up(ids)
     report_unreadable(unreadable, parts)
+    found = {
+        job.job_id: job for job in read.values() if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, parts)
+    }
     jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
     # What it told is gone with its payload.
     return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]

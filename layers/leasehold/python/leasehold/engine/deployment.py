@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import NotDeployedError, SystemHaltedError, WebhooksOffError
+from leasehold.domain.ids import code_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import JobType
 from leasehold.domain.webhook import DELIVERY
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.breaker import Circuit
     from leasehold.domain.control import Registry, Switches
+    from leasehold.domain.ids import JobId
     from leasehold.engine.ports import Clock
     from leasehold.store.store import Store
 
@@ -65,6 +67,13 @@ class Deployment:
     def refuse_if_webhooks_are_off(self, url: str) -> None:
         if DELIVERY not in self.registry().types:
             raise WebhooksOffError(url)
+
+    def agrees(self, job_id: JobId, job_type: str) -> bool:
+        """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""
+        known = self.registry()
+        if known.agrees(job_id, job_type) or known.has_code(code_of(job_id)):
+            return known.agrees(job_id, job_type)
+        return self.registry(fresh=True).agrees(job_id, job_type)
 
     def settings_of(self, job_type: str) -> JobType:
         """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""

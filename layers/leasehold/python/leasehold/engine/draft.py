@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.dedup import DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
 from leasehold.domain.due import Due, Priority, position_at, run_lane
-from leasehold.domain.errors import InvalidInputError, InvalidOptionError
-from leasehold.domain.ids import RANDOM_BITS, SYSTEM_SHARD, make_job_id, parse_job_id, scheduled_for_of, shard_of
+from leasehold.domain.errors import InvalidInputError, InvalidJobIdError, InvalidOptionError
+from leasehold.domain.ids import (
+    RANDOM_BITS,
+    SYSTEM_CODE,
+    SYSTEM_SHARD,
+    code_of,
+    make_job_id,
+    parse_job_id,
+    scheduled_for_of,
+    shard_of,
+)
 from leasehold.domain.instants import instant, later, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.job_type import parse_job_type, parse_users_job_type
@@ -69,6 +78,8 @@ class Draft:
 
     job: Job
     record: DedupRecord | None = None
+    # Whether its id says what it is made for, so that it can have no other.
+    has_given_id: bool = False
 
 
 def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
@@ -80,12 +91,15 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     is_systems = _repeats_systems_job(request)
     parse = parse_job_type if is_systems else parse_users_job_type
     job_type = registry.job_type(parse(request.job_type))
-    now = parts.clock.now()
+    now, has_given_id = parts.clock.now(), job_id is not None
     # A derived id carries its time already, and the key must agree with it, also when that time has passed.
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
         shard = SYSTEM_SHARD if is_systems else _users_shard(registry, parts)
-        job_id = make_job_id(scheduled_for, shard, parts.chance.bits(RANDOM_BITS))
+        partition = registry.partition_of(job_type.name, shard)
+        job_id = make_job_id(scheduled_for, partition, parts.chance.bits(RANDOM_BITS))
+    elif not registry.agrees(job_id, job_type.name):
+        raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
     if request.dedup_key is not None:
         key = parse_key(request.dedup_key, "dedup key")
@@ -118,13 +132,13 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         webhook=None if request.webhook is None else parse_webhook(request.webhook),
         effects=request.effects,
     )
-    return Draft(job, record)
+    return Draft(job, record, has_given_id)
 
 
 def _repeats_systems_job(request: JobRequest) -> bool:
     """A job of the system's own is made by nobody else, but an operator may have it done again."""
     is_repeat = request.job_type == DELIVERY and request.retry_of is not None
-    return is_repeat and shard_of(parse_job_id(request.retry_of)) == SYSTEM_SHARD
+    return is_repeat and code_of(parse_job_id(request.retry_of)) == SYSTEM_CODE
 
 
 def _users_shard(registry: Registry, parts: Parts) -> int:

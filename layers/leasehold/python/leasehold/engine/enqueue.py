@@ -6,17 +6,26 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.errors import DuplicateJobError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.domain.errors import (
+    DuplicateJobError,
+    JobIdTakenError,
+    LeaseholdError,
+    StoreError,
+    StoreUnavailableError,
+)
+from leasehold.domain.ids import RANDOM_BITS, make_job_id, partition_of
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, Write
 from leasehold.domain.position import numbered
 from leasehold.engine.deeds import contended, creation, job_target, token_of, tries
-from leasehold.engine.draft import draft
+from leasehold.engine.draft import Draft, draft
 from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
 from leasehold.engine.telemetry import Event
+from leasehold.engine.trust import is_trusted
+from leasehold.store import keys
 from leasehold.store.dedups import PointerMoved, insertions, repointed
-from leasehold.store.jobs import insertion
+from leasehold.store.jobs import insertion, is_as_made, is_of_same_origin
 from leasehold.store.table import ConditionFailed
 
 if TYPE_CHECKING:
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from leasehold.domain.dedup import DedupRecord
     from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
-    from leasehold.engine.draft import Draft, JobRequest
+    from leasehold.engine.draft import JobRequest
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Audit, Deed
     from leasehold.store.payloads import Layout
@@ -92,7 +101,7 @@ def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Chan
     changes: list[Change] = [insertion(layout.job)]
     if drafted.record is not None:
         holder = parts.store.dedups.get(drafted.record.ref)
-        if holder is not None and is_free(holder, parts.store.jobs.get(holder.job_id), parts):
+        if holder is not None and is_free(holder, job_of_holder(holder, parts), parts):
             changes.append(repointed(drafted.record, holder))
         else:
             # Also where somebody holds the key: it is the caller's transaction that is to say so.
@@ -124,12 +133,46 @@ def write(
     elif deed is not None:
         result = _write_recorded(drafted.job, deed, parts)
     else:
-        # Our id carries 62 random bits: where it exists already, a retry of this very call wrote it.
-        parts.store.jobs.insert(laid_out(drafted.job, parts))
+        drafted = replace(drafted, job=_inserted(drafted, parts))
         result = Enqueued(job_id=drafted.job.job_id, created=True)
     if result.created:
         _tell(drafted.job, parts)
     return result
+
+
+def _inserted(drafted: Draft, parts: Parts, *, refused: ConditionFailed | None = None) -> Job:
+    """Insert a job, under another id if there is one already that this call did not write."""
+    job = drafted.job
+    for _ in range(_TRIES):
+        stored = laid_out(job, parts)
+        try:
+            if refused is not None:
+                raise refused
+            parts.store.jobs.insert(stored)
+        except ConditionFailed as failed:
+            refused = None
+            if _is_own(stored, failed, drafted, parts):
+                return job
+            if drafted.has_given_id:
+                raise JobIdTakenError(job.job_id) from None
+            job = _renamed(job, parts)
+        else:
+            return job
+    raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
+
+
+def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, parts: Parts) -> bool:
+    """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
+    if not failed.was_repeated and not drafted.has_given_id:
+        return False
+    current = failed.current or parts.store.table.get(keys.job(stored.job_id))
+    return is_of_same_origin(stored, current) if drafted.has_given_id else is_as_made(stored, current)
+
+
+def _renamed(job: Job, parts: Parts) -> Job:
+    job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), parts.chance.bits(RANDOM_BITS))
+    assert job.due is not None
+    return replace(job, job_id=job_id, due=job.due._replace(item_id=job_id))
 
 
 def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
@@ -162,7 +205,7 @@ def _write_deduplicated(
                 holder = parts.store.dedups.insert(_with_payload(layout, parts), record, also)
             if holder is None or holder.job_id == job.job_id:
                 return Enqueued(job_id=job.job_id, created=True)
-            existing = parts.store.jobs.get(holder.job_id)
+            existing = job_of_holder(holder, parts)
             if is_free(holder, existing, parts) or holder.job_id == successor_of:
                 parts.store.dedups.take_over(_with_payload(layout, parts), record, holder, also)
                 return Enqueued(job_id=job.job_id, created=True)
@@ -203,6 +246,12 @@ def _with_payload(layout: Layout, parts: Parts) -> Job:
     return layout.job
 
 
+def job_of_holder(holder: DedupRecord, parts: Parts) -> Job | None:
+    """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
+    job = parts.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, parts) else None
+    return job if job is not None and job.job_type == holder.ref.job_type else None
+
+
 def is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
     """A key is held until its job has ended and its window is over."""
     return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
@@ -234,28 +283,26 @@ def _write_batch(
         except LeaseholdError as error:
             results[position] = Rejected(error=error)
     for position, job, answer in _insert(plain, parts):
-        results[position] = result = _bulk_result(job, answer)
-        if isinstance(result, Enqueued):
-            _tell(job, parts)
+        results[position] = _bulk_result(job, answer, parts)
     return [results[position] for position in range(len(requests))]
 
 
 def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[int, Job, Exception | None]]:
     """Insert jobs whose payloads are there, with an answer for each."""
     layouts = zip(plain, lay_out_many([job for _, job in plain], parts), strict=True)
-    ready: list[tuple[int, Job]] = []
+    ready: list[tuple[int, Job, Job]] = []
     for (position, job), layout in layouts:
         if isinstance(layout, Exception):
             yield position, job, layout
         else:
-            ready.append((position, layout.job))
+            ready.append((position, job, layout.job))
     answers: Sequence[Exception | None]
     try:
-        answers = parts.store.jobs.insert_many([job for _, job in ready]) if ready else []
+        answers = parts.store.jobs.insert_many([stored for *_, stored in ready]) if ready else []
     except StoreUnavailableError as error:
         # Raised, it would take the answers of all other batches with it.
         answers = [error] * len(ready)
-    for (position, job), answer in zip(ready, answers, strict=True):
+    for (position, job, _), answer in zip(ready, answers, strict=True):
         yield position, job, answer
 
 
@@ -266,10 +313,15 @@ def _numbered(drafted: Draft, number: int) -> Draft:
     return replace(drafted, job=replace(drafted.job, due=due._replace(position=numbered(due.position, number))))
 
 
-def _bulk_result(job: Job, answer: Exception | None) -> BulkResult:
+def _bulk_result(job: Job, answer: Exception | None, parts: Parts) -> BulkResult:
+    if isinstance(answer, ConditionFailed):
+        try:
+            job, answer = _inserted(Draft(job), parts, refused=answer), None
+        except LeaseholdError as error:
+            answer = error
     match answer:
-        case None | ConditionFailed():
-            # An id of ours that exists was written by a try whose response was lost.
+        case None:
+            _tell(job, parts)
             return Enqueued(job_id=job.job_id, created=True)
         case LeaseholdError():
             return Rejected(error=answer)

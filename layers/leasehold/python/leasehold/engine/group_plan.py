@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 from leasehold.domain import payload as codec
 from leasehold.domain.due import hold_lane
 from leasehold.domain.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
-from leasehold.domain.group import MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure, parse_group_id
+from leasehold.domain.group import (
+    MAX_MEMBERS,
+    Group,
+    GroupMode,
+    GroupState,
+    MemberEnd,
+    OnFailure,
+    packed_codes,
+    parse_group_id,
+)
 from leasehold.domain.job import SYSTEM
 from leasehold.domain.lean import dataclass
 from leasehold.engine.draft import JobRequest, draft, parse_words
+from leasehold.engine.fill import filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +100,9 @@ def planned(request: GroupRequest, group: Group, parts: Parts) -> GroupPlan:
     """Draft all of it; the group says which ids its members have."""
     members = [_member(group, number, each, parts) for number, each in enumerate(request.members)]
     callback = _callback(request, group, parts)
-    return GroupPlan(replace(group, callback=callback.job_type if callback else None), members, callback)
+    if callback is not None:
+        group = replace(group, callback=callback.job_type, callback_code=callback.code)
+    return GroupPlan(group, members, callback)
 
 
 def new_group(request: GroupRequest, group_id: str, parts: Parts) -> Group:
@@ -107,9 +119,22 @@ def new_group(request: GroupRequest, group_id: str, parts: Parts) -> Group:
         content=content_of(request),
         stamp=f"{parts.chance.bits(48):012x}",
         shards=parts.deployment.registry().shards,
+        codes=packed_codes(_codes(request, parts)),
         made_at=now,
         turn=0 if request.mode == GroupMode.SEQUENTIAL else None,
     )
+
+
+def _codes(request: GroupRequest, parts: Parts) -> list[int]:
+    """Of the members' types; what cannot be a member is refused when it is drafted."""
+    registry = parts.deployment.registry()
+    codes = []
+    for number, member in enumerate(request.members):
+        try:
+            codes.append(registry.code_of(str(filled(member, parts).job_type)))
+        except InvalidInputError as error:
+            raise InvalidMemberError(number, error) from error
+    return codes
 
 
 def _member(group: Group, number: int, request: JobRequest, parts: Parts) -> Job:

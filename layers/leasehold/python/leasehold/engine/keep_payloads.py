@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import StoreError
-from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.lean import dataclass
+from leasehold.domain.webhook import DELIVERY
 from leasehold.engine.lay_out import expiry_of
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.telemetry import Event
@@ -71,6 +71,8 @@ def _go_on(place: Round, parts: Parts, *, is_over: Callable[[], bool]) -> Kept:
     """Work through pages. The place is noted at the end of a visit only: who dies before it leaves the visit undone."""
     kept = Kept()
     rounds = parts.store.payload_rounds
+    if not place.partition:
+        place = replace(place, partition=min(partitions(parts), default=""))
     while True:
         jobs, following = rounds.page(place, parts.clock.now() - EVERY, limit=_PAGE)
         for job in jobs:
@@ -78,7 +80,7 @@ def _go_on(place: Round, parts: Parts, *, is_over: Callable[[], bool]) -> Kept:
             if is_over():
                 rounds.leave(replace(place, below=job.key.sk), parts.clock.now())
                 return kept
-        beyond = following or _next_shard(place, parts)
+        beyond = following or _next_partition(place, parts)
         if beyond is None:
             kept.is_done = rounds.finish(place.holder, parts.clock.now() + EVERY)
             return kept
@@ -99,10 +101,12 @@ def _keep(job: Job, parts: Parts, kept: Kept) -> None:
         kept.missing += 1
 
 
-def _next_shard(place: Round, parts: Parts) -> Round | None:
-    """Users' shards, then the system's own."""
-    if place.shard == SYSTEM_SHARD:
-        return None
-    following = place.shard + 1
-    shard = following if following < parts.deployment.registry().shards else SYSTEM_SHARD
-    return replace(place, shard=shard, below=None)
+def _next_partition(place: Round, parts: Parts) -> Round | None:
+    """In the order of their names, so that a type that is deployed meanwhile changes nothing."""
+    following = min((each for each in partitions(parts) if each > place.partition), default=None)
+    return None if following is None else replace(place, partition=following, below=None)
+
+
+def partitions(parts: Parts) -> list[str]:
+    registry = parts.deployment.registry()
+    return [*registry.partitions(), *registry.partitions(DELIVERY)]

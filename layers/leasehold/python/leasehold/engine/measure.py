@@ -64,10 +64,10 @@ def backlog_of(parts: Parts) -> Backlog:
     registry = parts.deployment.registry()
     backlog = Backlog()
     for lane in (lane for level in lanes_by_priority(registry.shards) for lane in level):
-        for entry in _waiting(_due_pages(lane, parts, parts.clock.now())):
+        for entry in _waiting(_due_pages(lane, parts, parts.clock.now()), parts):
             _count(entry, backlog)
     for scope in _waiting_scopes(parts):
-        for entry in _waiting(_held_pages(scope, parts)):
+        for entry in _waiting(_held_pages(scope, parts), parts):
             _count(entry, backlog)
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
@@ -93,13 +93,18 @@ def _count(entry: DueJob, backlog: Backlog) -> None:
     backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
 
 
-def _waiting(pages: Iterator[DuePage]) -> Iterator[DueJob]:
+def _waiting(pages: Iterator[DuePage], parts: Parts) -> Iterator[DueJob]:
     read = 0
     for page in pages:
-        yield from (each for each in page.entries if isinstance(each, DueJob) and each.status.is_waiting)
+        yield from (each for each in page.entries if isinstance(each, DueJob) and _is_counted(each, parts))
         read += len(page.entries)
         if read >= COUNT_LIMIT:
             return
+
+
+def _is_counted(entry: DueJob, parts: Parts) -> bool:
+    """What calls itself a job of a type that it cannot be of must not be that type's backlog; the polls report it."""
+    return entry.status.is_waiting and parts.deployment.agrees(entry.job_id, entry.job_type)
 
 
 def _due_pages(lane: str, parts: Parts, until: datetime) -> Iterator[DuePage]:

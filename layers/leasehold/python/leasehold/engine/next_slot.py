@@ -20,6 +20,7 @@ from leasehold.domain.limits import Limit
 from leasehold.engine.deployment import CACHE_FOR
 from leasehold.engine.seating import plan_seats
 from leasehold.engine.telemetry import Event
+from leasehold.engine.trust import is_trusted
 from leasehold.store.holds import Seat, Taking
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class NextSlot:
         now = self._parts.clock.now()
         latest = now + self._job_type.longest_hold + CLOCK_TOLERANCE
         found = self._parts.store.leases.of_type(self._job_type.name, lane, now - CLOCK_TOLERANCE, latest)
-        entry = next(found, None)
+        entry = next((each for each in found if is_trusted(each.job_id, each.job_type, self._parts)), None)
         return None if entry is None else f"job {entry.job_id}, which is in progress"
 
     def _wait_for(self, find: Callable[[], str | None]) -> None:

@@ -137,7 +137,7 @@ def successor(
     held = parts.store.dedups.get(job.dedup)
     until = held.window_until if held else made.job.scheduled_for
     record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
-    return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record)
+    return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record, made.has_given_id)
 
 
 def refuse_forgotten(job_id: JobId, payload_text: str) -> None:

@@ -20,6 +20,7 @@ from leasehold.engine.admit import Admissions
 from leasehold.engine.offer import Offers
 from leasehold.engine.report import HALT, PollReport
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.engine.trust import trusted_entries, trusted_jobs
 from leasehold.engine.watch import Watches
 from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
 
@@ -141,7 +142,7 @@ class _Run:
     def _take(self, hints: Sequence[DueJob]) -> None:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
-        due = [hint for hint in hints if hint.due.at <= now]
+        due = [hint for hint in trusted_jobs(hints, self._parts) if hint.due.at <= now]
         # Without the watch they are claimed all the same: the index of whoever has it may not show them yet.
         is_watched = self._is_backlog(due) and all(self._watches.take(shard_of(hint.job_id)) for hint in due)
         self._work_off(due, switches, is_watched=is_watched, stop_at_lost_race=False)
@@ -177,7 +178,9 @@ class _Run:
         before, lane.cursor = lane.cursor, page.cursor
         lane.is_exhausted = page.cursor is None
         self.report.scanned += len(page.entries)
-        fresh = [entry for entry in page.entries if entry.due_key not in self._seen]
+        unseen = [entry for entry in page.entries if entry.due_key not in self._seen]
+        fresh = trusted_entries(unseen, self._parts)
+        self._seen.update(entry.due_key for entry in unseen if entry not in fresh)
         # Read after the page: a pause that ended before the page was written is not mistaken for one that goes on.
         if not fresh or self._is_halted():
             return bool(page.entries)

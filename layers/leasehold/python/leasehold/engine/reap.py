@@ -33,6 +33,7 @@ from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.tidy import give_back_seats, retire_dedup_record
 from leasehold.engine.trip import after_run
+from leasehold.engine.trust import trusted_job
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.tokens import request_token
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 def reap(entry: DueJob, parts: Parts) -> bool:
     """Take an orphan from its lost owner; False if it is none (any more)."""
-    job = parts.store.jobs.get(entry.job_id)
+    job = trusted_job(parts.store.jobs.get(entry.job_id), parts)
     now = parts.clock.now()
     if job is None or job.status is not JobStatus.IN_PROGRESS or job.due is None or job.due.key != entry.due_key:
         return False

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import (
+    DeadJobMissingError,
     DuplicateJobError,
     JobNotFoundError,
     LeaseholdError,
@@ -13,15 +14,15 @@ from leasehold.domain.errors import (
 )
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import RESOLVE, Write
+from leasehold.domain.lifecycle import RESOLVE, JobStatus, Write
 from leasehold.engine.deeds import check_deed, dead_letter_target, deed_of, retried
-from leasehold.engine.draft import Draft, JobRequest, draft
-from leasehold.engine.enqueue import is_free
+from leasehold.engine.enqueue import is_free, job_of_holder
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.look import report_unreadable, with_payload_of
-from leasehold.engine.operate import refuse_forgotten, successor
+from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
+from leasehold.engine.trust import is_trusted_letter, trusted_job
 from leasehold.store.dedups import insertions, repointed
 from leasehold.store.jobs import TransitionRefused, insertion
 from leasehold.store.letters import AlreadyResolved, ResolvedBy
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
+    from leasehold.engine.draft import Draft
     from leasehold.engine.parts import Parts
     from leasehold.store.audits import Deed
     from leasehold.store.table import Attribute, Change, Record
@@ -142,7 +144,7 @@ def discard(dead_letter_id: object, parts: Parts, *, reason: str) -> DeadLetter:
 def find_letter(dead_letter_id: object, parts: Parts) -> DeadLetter:
     wanted = parse_job_id(dead_letter_id)
     letter = parts.store.letters.get(wanted)
-    if letter is None:
+    if letter is None or not is_trusted_letter(letter, parts):
         raise JobNotFoundError("dead letter", wanted)
     return letter
 
@@ -155,7 +157,7 @@ def open_letters(
     while True:
         page = parts.store.letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
         report_unreadable(page.unreadable, parts)
-        yield from page.letters
+        yield from (letter for letter in page.letters if is_trusted_letter(letter, parts))
         cursor = page.cursor
         if cursor is None:
             return
@@ -164,29 +166,19 @@ def open_letters(
 def _revival(
     letter: DeadLetter, parts: Parts, priority: Priority | int | None, job_id: JobId | None
 ) -> tuple[Draft, list[Change]]:
+    # It is kept as long as its letter is open. A letter alone proves nothing: its writer could say anything in it.
+    job = trusted_job(parts.store.jobs.get(letter.id), parts)
+    if job is None or job.status is not JobStatus.DEAD_LETTER or job.job_type != letter.job_type:
+        raise DeadJobMissingError(letter.id, letter.job_type)
     by = parts.identity.actor()
-    job = parts.store.jobs.get(letter.id)
-    if job is None:
-        # The letter outlives its job; it holds all that a new one needs.
-        refuse_forgotten(letter.id, letter.payload_text)
-        request = JobRequest(
-            job_type=letter.job_type,
-            payload_text=letter.payload_text,
-            priority=priority,
-            created_by=by,
-            retry_of=letter.id,
-            trace=letter.trace,
-        )
-        again = draft(request, parts, job_id=job_id)
-    else:
-        again = successor(with_payload_of(letter, job), parts, created_by=by, priority=priority, job_id=job_id)
+    again = successor(with_payload_of(letter, job), parts, created_by=by, priority=priority, job_id=job_id)
     again = replace(again, job=laid_out(again.job, parts))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = parts.store.dedups.get(again.record.ref)
         if holder is None:
             changes = insertions(again.job, again.record)
-        elif holder.job_id == letter.id or is_free(holder, parts.store.jobs.get(holder.job_id), parts):
+        elif holder.job_id == letter.id or is_free(holder, job_of_holder(holder, parts), parts):
             changes.append(repointed(again.record, holder))
         else:
             raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)

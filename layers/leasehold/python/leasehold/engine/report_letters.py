@@ -13,6 +13,7 @@ from leasehold.domain.redaction import redacted, without_payload
 from leasehold.engine.look import report_unreadable
 from leasehold.engine.measure import measure_dead_letters
 from leasehold.engine.telemetry import Event
+from leasehold.engine.trust import is_trusted_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,6 +88,8 @@ def _reported_or_told(job_id: JobId, parts: Parts) -> bool:
         return False
     if letter is None or not letter.is_open or letter.reported_at is not None:
         return True
+    if not is_trusted_letter(letter, parts):
+        return True  # nobody died; who put it there is counted
     _alert(letter, parts)
     return _taken(letter, parts)
 
@@ -148,7 +151,7 @@ def _unreported(parts: Parts) -> Iterator[DeadLetter]:
     while True:
         page = parts.store.letters.unreported(start=now - SWEEP_BACK, end=now - SWEEP_MARGIN, limit=_PAGE, after=cursor)
         report_unreadable(page.unreadable, parts)
-        yield from page.letters
+        yield from (letter for letter in page.letters if is_trusted_letter(letter, parts))
         cursor = page.cursor
         if cursor is None:
             return

@@ -84,8 +84,8 @@ def slots_without_jobs(
     slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
     missing: list[datetime] = []
     for some in batched(slots, _READ_AT_ONCE, strict=False):
-        made = parts.store.jobs.get_many([id_of_slot(schedule, slot) for slot in some])
-        missing += [slot for slot in some if id_of_slot(schedule, slot) not in made]
+        made = parts.store.jobs.get_many([id_of_slot(schedule, slot, parts) for slot in some])
+        missing += [slot for slot in some if id_of_slot(schedule, slot, parts) not in made]
     return missing
 
 

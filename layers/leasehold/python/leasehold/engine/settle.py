@@ -16,6 +16,7 @@ from leasehold.engine.endings import due_values, settled_values
 from leasehold.engine.enqueue import OnDuplicate, write
 from leasehold.engine.telemetry import Event
 from leasehold.engine.tidy import retire_dedup_record
+from leasehold.engine.trust import trusted_job
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def follow_up(job_type: str, payload_text: str, *, statuses: tuple[str, ...] = (
 
 def settle(entry: DueJob, parts: Parts) -> bool:
     """Do the effects that a job owes; False if it owes none (any more)."""
-    job = parts.store.jobs.get(entry.job_id)
+    job = trusted_job(parts.store.jobs.get(entry.job_id), parts)
     if job is None or not job.has_ended or job.due is None or job.due.key != entry.due_key:
         return False
     now = parts.clock.now()
@@ -74,7 +75,8 @@ def _do(effect: Effect, number: int, job: Job, parts: Parts) -> None:
             request = JobRequest(job_type=wanted["job_type"], payload_text=wanted["payload"], trace=job.trace)
             # The same end gives the same id: a second try finds the job made. A halt does not stop it, since the
             # work it follows was accepted before.
-            job_id = derive_job_id(ended_at, job.shard, job.job_id, str(number))
+            partition = parts.deployment.registry().partition_of(wanted["job_type"], job.shard)
+            job_id = derive_job_id(ended_at, partition, job.job_id, str(number))
             write(draft(request, parts, job_id=job_id), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
         case _:
             assert_never(effect.kind)

@@ -38,11 +38,12 @@ def job_of_slot(
         created_by=created_by or f"schedule:{schedule.name}",
         schedule=schedule.name,
     )
-    return draft(request, parts, job_id=id_of_slot(schedule, slot, kind=kind)).job
+    return draft(request, parts, job_id=id_of_slot(schedule, slot, parts, kind=kind)).job
 
 
-def id_of_slot(schedule: Schedule, slot: datetime, *, kind: str = "slot") -> JobId:
-    return derive_job_id(slot, _SHARD, "schedule", schedule.name, kind, to_text(slot))
+def id_of_slot(schedule: Schedule, slot: datetime, parts: Parts, *, kind: str = "slot") -> JobId:
+    partition = parts.deployment.registry().partition_of(schedule.job_type, _SHARD)
+    return derive_job_id(slot, partition, "schedule", schedule.name, kind, to_text(slot))
 
 
 def tell(job: Job, parts: Parts) -> None:

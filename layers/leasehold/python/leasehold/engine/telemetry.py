@@ -41,6 +41,7 @@ class Event(StrEnum):
     POLL_FINISHED = "poll_finished"
     POLL_PAUSED = "poll_paused"
     ENTRY_FAILED = "entry_failed"
+    ENTRY_DISAGREES = "entry_disagrees"
     BATCH_REFUSED = "batch_refused"
     MIRROR_FAILED = "mirror_failed"
     EFFECT_FAILED = "effect_failed"
@@ -66,6 +67,8 @@ class Metric:
 
 HEARTBEAT = Metric("heartbeat", Unit.COUNT)
 WAKE_UPS = Metric("job_notification_received_total", Unit.COUNT, ("channel",))
+# Index entries and items that call themselves what their key does not let them be: somebody wrote where it may write.
+DISAGREEMENTS = Metric("entry_disagreements_total", Unit.COUNT)
 POLL_SCANNED = Metric("job_poll_scanned_total", Unit.COUNT)
 QUEUE_DEPTH = Metric("job_queue_depth", Unit.COUNT, ("job_type",))
 OLDEST_DUE_AGE = Metric("job_oldest_due_age_seconds", Unit.SECONDS, ("job_type",))
@@ -82,6 +85,7 @@ DEAD_LETTER_OLDEST_AGE = Metric("dead_letter_oldest_age_seconds", Unit.SECONDS)
 METRICS: tuple[Metric, ...] = (
     HEARTBEAT,
     WAKE_UPS,
+    DISAGREEMENTS,
     POLL_SCANNED,
     QUEUE_DEPTH,
     OLDEST_DUE_AGE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from leasehold.domain.control import Registry
+from leasehold.domain.control import Registry, free_code_line
 from leasehold.domain.errors import InvalidJobFolderError, InvalidJobTypeError, InvalidOptionError
 from leasehold.domain.folder_problem import FolderProblem
 from leasehold.domain.job_type import parse_users_job_type
@@ -16,7 +16,7 @@ from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.settings.job_toml import JobFolder, read_job_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from leasehold.domain.schedule import Schedule
@@ -39,9 +39,11 @@ def load_job_folders(root: Path, place: PurePosixPath = JOBS) -> tuple[JobFolder
     found = [
         _load(root, place / path.name, problems) for path in sorted((root / place).iterdir()) if _is_job_folder(path)
     ]
+    folders = tuple(folder for folder in found if folder is not None)
+    problems += _collisions(folders)
     if problems:
         raise InvalidJobFolderError(problems)
-    return tuple(folder for folder in found if folder is not None)
+    return folders
 
 
 def load_job_folder(root: Path, name: str, place: PurePosixPath = JOBS) -> JobFolder:
@@ -61,6 +63,7 @@ def registry_of(
     ended_index: bool = True,
     concurrency: int | None = None,
     resources: Mapping[str, int] | None = None,
+    isolate_types: bool = True,
     webhook_sender: str | None = None,
 ) -> Registry:
     """What a deployment of these folders publishes; without function names, for handlers in this process.
@@ -79,13 +82,33 @@ def registry_of(
     elif function_names is not None and told:
         raise InvalidOptionError(told, "these job types have a webhook, and nothing sends it", SWITCH_ON)
     return Registry(
-        types=types, shards=shards, ended_index=ended_index, concurrency=concurrency, resources=resources or {}
+        types=types,
+        shards=shards,
+        isolate_types=isolate_types,
+        ended_index=ended_index,
+        concurrency=concurrency,
+        resources=resources or {},
     )
 
 
 def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:
     """The schedules that a deployment of these folders makes."""
     return [folder.schedule.definition(folder.name) for folder in folders if folder.schedule is not None]
+
+
+def _collisions(folders: Sequence[JobFolder]) -> Iterator[FolderProblem]:
+    """Two types with one code would share partitions, and with them rights."""
+    owners: dict[int, str] = {}
+    for folder in folders:
+        code, first = folder.job_type.code, owners.setdefault(folder.job_type.code, folder.name)
+        if first != folder.name:
+            yield FolderProblem(
+                f"{folder.path}/{SETTINGS}",
+                "code",
+                code,
+                f"{first} has the same code, which names the partitions of a type's jobs",
+                f"Write {free_code_line({each.job_type.code for each in folders})} for the newer of the two.",
+            )
 
 
 def _is_job_folder(path: Path) -> bool:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
+from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE
 from leasehold.domain.job_type import CLOCK_TOLERANCE, JobType, Retention
 from leasehold.domain.lean import dataclass
 from leasehold.settings.circuit_breaker import read_circuit_breaker
@@ -36,6 +37,7 @@ _DEFAULT = JobType(name="default")
 _PRIORITIES = {priority.name.lower(): priority for priority in Priority}
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=sha256:[0-9a-f]{64})+", re.ASCII)
 
+_code = whole_number("the code of a type is", "", NOT_ISOLATED + 1, SYSTEM_CODE - 1)
 _timeout = duration("a Lambda function runs", timedelta(seconds=1), timedelta(seconds=900))
 _event_age = duration("Lambda keeps an event for", timedelta(seconds=60), timedelta(hours=6))
 _lease = duration("a lease is", 3 * CLOCK_TOLERANCE, timedelta(days=1))
@@ -106,6 +108,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
     webhook = root.optional_section("webhook")
     job_type = JobType(
         name=name,
+        code=root.read("code", _code, 0),
         timeout=timeout,
         max_event_age=max_event_age,
         heartbeat=heartbeat,

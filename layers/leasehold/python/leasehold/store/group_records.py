@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.conditions import Above, Equals, Missing
 from leasehold.domain.due import SERVICE_LANE
-from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, OnFailure
+from leasehold.domain.group import CODE_BYTES, Group, GroupMode, GroupState, MemberEnd, OnFailure
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import SYSTEM
 from leasehold.store import keys
 from leasehold.store.records import encode
-from leasehold.store.table import Update
+from leasehold.store.table import Put, Update
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # The lane of the ended index that lists all groups.
 LISTED = "group"
+# Of so many bytes: 50 members of several types, or all that are of one.
+_CODES_WITHIN = 100
 # These change at the end of every member: they are added to, so that ends that meet do not shut each other out.
 _COUNTED = frozenset({"left", *map(str, MemberEnd)})
 
@@ -32,6 +35,8 @@ def group_record(group: Group) -> Record:
         "reason": group.reason,
         "ended_at": group.ended_at,
         "callback": group.callback,
+        "callback_code": group.callback_code or None,
+        "codes": None if are_codes_apart(group) else group.codes,
         "turn": group.turn,
         "swept": group.swept,
         "abandoned": group.abandoned or None,
@@ -58,7 +63,37 @@ def group_record(group: Group) -> Record:
     }
 
 
-def group_of(record: Record) -> Group:
+def are_codes_apart(group: Group) -> bool:
+    """The group is written at the end of each member: what is long does not belong into it."""
+    return len(group.codes) > _CODES_WITHIN
+
+
+def codes_put(group: Group) -> Put:
+    record: Record = {"codes": compressed(group.codes), "stamp": group.stamp}
+    return Put(key=keys.group_codes(group.group_id), record=record, conditions=())
+
+
+def codes_expire(group: Group) -> Update:
+    """They go when their group goes."""
+    assert group.expires_at is not None
+    return Update(
+        key=keys.group_codes(group.group_id),
+        # What changes with it is conditional on the group.
+        conditions=(),
+        sets={"expires_at": group.expires_at},
+    )
+
+
+def compressed(codes: bytes) -> bytes:
+    return zlib.compress(codes, 9)
+
+
+def decompressed(form: bytes, total: int) -> bytes:
+    """No more of it than a group of so many members needs, whoever wrote it."""
+    return zlib.decompressobj().decompress(form, total * CODE_BYTES)
+
+
+def group_of(record: Record, codes: bytes = b"") -> Group:
     read: dict[str, Any] = record
     return Group(
         group_id=keys.group_of_partition(read["PK"]) or "",
@@ -72,6 +107,8 @@ def group_of(record: Record) -> Group:
         reason=read.get("reason"),
         ended_at=_time(read.get("ended_at")),
         callback=read.get("callback"),
+        callback_code=read.get("callback_code", 0),
+        codes=read.get("codes", codes),
         content=read["content"],
         stamp=read["stamp"],
         shards=read["shards"],

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import Equals, Exists
+from leasehold.domain.ids import JobId
 from leasehold.store import keys
 from leasehold.store.definition import ENDED_INDEX, JOBS
-from leasehold.store.group_records import LISTED, change_of, group_of, group_record
-from leasehold.store.records import job_of, job_record
+from leasehold.store.group_records import (
+    LISTED,
+    are_codes_apart,
+    change_of,
+    codes_put,
+    decompressed,
+    group_of,
+    group_record,
+)
+from leasehold.store.records import described_job, job_record
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled
 from leasehold.store.unreadable import Listed, read_each, read_one
 
@@ -40,12 +49,27 @@ class Groups:
 
     def get(self, group_id: str) -> Group | None:
         record = self._table.get(keys.group(group_id))
-        return read_one(record, group_of) if record else None
+        if record is None:
+            return None
+        codes = self._codes(record)
+        return read_one(record, lambda each: group_of(each, codes))
+
+    def _codes(self, record: Record) -> bytes:
+        """Those that stand apart from the group. One that was replaced meanwhile is over, and needs them no more."""
+        if "codes" in record:
+            return b""
+        group_id = keys.group_of_partition(cast("str", record["PK"])) or ""
+        apart = self._table.get(keys.group_codes(group_id)) or {}
+        if apart.get("stamp") != record.get("stamp"):
+            return b""
+        return decompressed(cast("bytes", apart["codes"]), cast("int", record.get("total", 0)))
 
     def newest(self, *, limit: int) -> Listed[Group]:
         """Groups by their creation, the newest first."""
         page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
-        group_ids = [keys.group_of_partition(cast("str", record["PK"])) or "" for record in page.records]
+        # Who may write an item can put it into this lane: only a group's own key makes it one.
+        places = (keys.group_of_partition(cast("str", each["PK"])) for each in page.records if each["SK"] == keys.GROUP)
+        group_ids = [group_id for group_id in places if group_id is not None]
         read = read_each(self._table.get_many([keys.group(group_id) for group_id in group_ids]), group_of)
         found = {group.group_id: group for group in read.items}
         return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
@@ -62,7 +86,9 @@ class Groups:
         """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
         as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
         put = Put(key=keys.group(group.group_id), record=group_record(group), conditions=as_read)
-        others = [*([] if callback is None else [_kept(group, callback)]), *also]
+        others: list[Change] = [*([] if callback is None else [_kept(group, callback)]), *also]
+        if are_codes_apart(group):
+            others.append(codes_put(group))
         try:
             if others:
                 self._table.transact([put, *others], token=token)
@@ -93,7 +119,7 @@ class Groups:
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""
         record = self._table.get(keys.group_callback(group_id))
-        return job_of(record) if record else None
+        return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
 
 
 def callback_used(group_id: str) -> Delete:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.due import Due, Priority, due_until, hold_lane
-from leasehold.domain.ids import JobId, job_id_of_key, key_of, partition_of
+from leasehold.domain.ids import JobId, job_id_at, key_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
 _NEIGHBOURS = 3
+# What no transition changes.
+_ORIGIN = ("job_type", "created_by", "retry_of", "schedule")
+_AS_MADE = (*_ORIGIN, "created_at", "payload")
 
 
 class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
@@ -63,10 +66,14 @@ class DueScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueUnreadable:
-    """An entry that is damaged, or of a version to come. It must not hide the entries behind it."""
+    """An entry that is damaged, or of a version to come. It must not hide the entries behind it.
+
+    is_misplaced: nothing with such a key is ever due; somebody put it there.
+    """
 
     due_key: str
     problem: str
+    is_misplaced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +117,9 @@ class Jobs:
         # Why transitions are not asked for in batches here any more; None while they are.
         self.refused_batches: str | None = None
 
-    def insert(self, job: Job) -> bool:
-        """Put a new job; False where there is one already."""
-        try:
-            self._table.write(insertion(job))
-        except ConditionFailed:
-            return False
-        return True
+    def insert(self, job: Job) -> None:
+        """Put a new job; ConditionFailed where there is one already."""
+        self._table.write(insertion(job))
 
     def insert_many(self, jobs: Sequence[Job]) -> list[Exception | None]:
         """Insert each job where there is none, in as few calls as possible, with an answer for each."""
@@ -163,12 +166,12 @@ class Jobs:
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def by_date(
-        self, shard: int, start: datetime, end: datetime, *, limit: int, after: Record | None = None
+        self, partition: str, start: datetime, end: datetime, *, limit: int, after: Record | None = None
     ) -> JobPage:
         """Jobs by the date they were first meant to run, ended ones included."""
         page = self._table.query(
             JOBS,
-            partition_of(shard),
+            partition,
             first=f"scheduled#{to_text(start)}",
             last=f"scheduled#{to_text(end)}",
             limit=limit,
@@ -179,11 +182,11 @@ class Jobs:
     def ended(
         self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
     ) -> tuple[list[JobId], Record | None]:
-        """Ended jobs of one type, the newest first."""
+        """Ended jobs of one type, the newest first, as far as their keys are those of jobs."""
         page = self._table.query(
             JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
         )
-        return [job_id_of_key(cast("str", record["SK"])) for record in page.records], page.cursor
+        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
 
     def advance(self, write: Write) -> Job:
         """Make one transition and return the job after it."""
@@ -227,6 +230,18 @@ def insertion(job: Job) -> Put:
     return Put(key=keys.job(job.job_id), record=job_record(job))
 
 
+def is_as_made(job: Job, current: Record | None) -> bool:
+    """Whether what is stored under this job's key was written as this job, whatever became of it since."""
+    wanted = job_record(job)
+    return current is not None and all(current.get(name) == wanted.get(name) for name in _AS_MADE)
+
+
+def is_of_same_origin(job: Job, current: Record | None) -> bool:
+    """Whether it was made for the same reason, at whatever time."""
+    wanted = job_record(job)
+    return current is not None and all(current.get(name) == wanted.get(name) for name in _ORIGIN)
+
+
 def letter_insertion(letter: DeadLetter) -> Put:
     """A dead letter's record, to be written together with the end of its job."""
     return Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))
@@ -265,20 +280,29 @@ def ended_lane(status: JobStatus, job_type: str) -> str:
     return f"{status}#{job_type}"
 
 
+def job_id_in(record: Record) -> JobId | None:
+    """The job whose key this entry of an index has; None if it is no job's."""
+    return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+
+
 def due_entry(record: Record) -> DueEntry:
     """What a record of the due index, or of the stream, stands for."""
     due_key = cast("str", record["due_key"])
     partition = cast("str", record["PK"])
-    if partition.startswith("seat#"):
+    sort = cast("str", record["SK"])
+    if partition.startswith("seat#") and sort == keys.SCOPE:
         return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
     if partition == keys.SCHEDULE:
-        return DueSchedule(name=cast("str", record["SK"]), due_key=due_key)
+        return DueSchedule(name=sort, due_key=due_key)
     group_id = keys.group_of_partition(partition)
-    if group_id is not None:
+    if group_id is not None and sort == keys.GROUP:
         return DueGroup(group_id=group_id, due_key=due_key)
+    job_id = job_id_at(partition, sort)
+    if job_id is None:
+        return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)
     try:
         return DueJob(
-            job_id=job_id_of_key(cast("str", record["SK"])),
+            job_id=job_id,
             job_type=cast("str", record["job_type"]),
             status=JobStatus(cast("str", record["status"])),
             priority=Priority(cast("int", record["priority"])),
@@ -287,4 +311,4 @@ def due_entry(record: Record) -> DueEntry:
             concurrency_key=cast("str | None", record.get("concurrency_key")),
         )
     except (KeyError, ValueError) as error:
-        return DueUnreadable(due_key=due_key, problem=f"{cast('str', record['SK'])}: {type(error).__name__}: {error}")
+        return DueUnreadable(due_key=due_key, problem=f"{sort}: {type(error).__name__}: {error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import SYSTEM_SHARD, JobId, key_of, shard_of
+from leasehold.domain.ids import SYSTEM_CODE, JobId, code_of, key_of
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.table import Key
 
@@ -24,6 +24,7 @@ AUDIT_HEADS = "audit-head"
 TEMPLATE = "template"
 GROUP = "group"
 CALLBACK = "callback"
+CODES = "codes"
 REQUEST = "request"
 DIRECT_RUN = "direct-run"
 PAYLOAD = "payload"
@@ -43,7 +44,7 @@ def payload(job_id: JobId, name: str) -> Key:
 
 def payload_partition(job_id: JobId) -> str:
     """The system's own jobs are apart from users' also here: see ids.py."""
-    return f"{SYSTEM_PAYLOAD if shard_of(job_id) == SYSTEM_SHARD else PAYLOAD}#{job_id}"
+    return f"{SYSTEM_PAYLOAD if code_of(job_id) == SYSTEM_CODE else PAYLOAD}#{job_id}"
 
 
 def dedup(ref: DedupRef) -> Key:
@@ -94,6 +95,11 @@ def group(group_id: str) -> Key:
 def group_callback(group_id: str) -> Key:
     """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
     return Key(JOBS, (group_partition(group_id), CALLBACK))
+
+
+def group_codes(group_id: str) -> Key:
+    """The codes of many members of several types, apart for the same reason."""
+    return Key(JOBS, (group_partition(group_id), CODES))
 
 
 def group_partition(group_id: str) -> str:

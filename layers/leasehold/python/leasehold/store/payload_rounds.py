@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Missing, NotAfter, OneOf
-from leasehold.domain.ids import partition_of
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import RUNNING, WAITING
@@ -25,10 +25,10 @@ _LIVE = OneOf("status", tuple(sorted(WAITING | RUNNING)))
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How far a round has come: `shard` and `below` are the place of the last job that was looked at."""
+    """How far a round has come: `partition` and `below` are the place of the last job that was looked at."""
 
     holder: str
-    shard: int = 0
+    partition: str
     below: str | None = None
 
 
@@ -51,36 +51,35 @@ class PayloadRounds:
             current = failed.current or {}
             busy_or_done = max(cast("str", current.get(name, "")) for name in ("until", "next_at"))
             return from_text(busy_or_done) if busy_or_done else until
-        return Round(holder, cast("int", record.get("shard", 0)), cast("str | None", record.get("below")))
+        return Round(holder, cast("str", record.get("partition", "")), cast("str | None", record.get("below")))
 
     def page(self, place: Round, last: datetime, *, limit: int) -> tuple[list[Job], Round | None]:
-        """Live jobs of one shard that were meant to run by then, from a place on; and where the next page begins.
+        """Live jobs of one partition that were meant to run by then, from a place on; and where the next page begins.
 
         In the table's own order. What has ended is left out by the engine, so that only its bytes are read.
         """
-        partition = partition_of(place.shard)
         page = self._table.query(
             JOBS,
-            partition,
+            place.partition,
             last=f"scheduled#{to_text(last)}",
             limit=limit,
-            after=None if place.below is None else {"PK": partition, "SK": place.below},
+            after=None if place.below is None else {"PK": place.partition, "SK": place.below},
             where=(_LIVE,),
             consistent=False,
         )
-        following = None if page.cursor is None else Round(place.holder, place.shard, cast("str", page.cursor["SK"]))
+        following = None if page.cursor is None else replace(place, below=cast("str", page.cursor["SK"]))
         return [job for record in page.records if (job := _readable(record)) is not None], following
 
     def leave(self, place: Round, now: datetime) -> bool:
         """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
-        sets: Record = {"shard": place.shard, "until": to_text(now)}
+        sets: Record = {"partition": place.partition, "until": to_text(now)}
         if place.below is not None:
             sets["below"] = place.below
         removes = frozenset({"below"}) if place.below is None else frozenset[str]()
         return self._mine(place.holder, sets, removes)
 
     def finish(self, holder: str, next_at: datetime) -> bool:
-        return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "shard", "below"}))
+        return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))
 
     def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
         mine = Update(key=keys.payload_round(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)

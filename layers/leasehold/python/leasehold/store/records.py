@@ -10,7 +10,8 @@ from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import NO_WINDOW, DedupRecord, DedupRef
 from leasehold.domain.due import Due, Priority
 from leasehold.domain.effects import Effect, EffectKind
-from leasehold.domain.ids import JobId, job_id_of_key
+from leasehold.domain.errors import MisplacedItemError
+from leasehold.domain.ids import JobId, job_id_at, job_id_of_key, scheduled_for_of
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import SYSTEM, Job
 from leasehold.domain.lifecycle import JobStatus
@@ -109,14 +110,23 @@ def job_record(job: Job) -> Record:
 
 
 def job_of(record: Record) -> Job:
+    """The job of an item. Which job it is, its key says: what is written inside is only as good as its writer."""
+    job_id = job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+    if job_id is None:
+        raise MisplacedItemError(record["PK"], record["SK"])
+    return described_job(record, job_id)
+
+
+def described_job(record: Record, job_id: JobId) -> Job:
+    """A job of this id as a record describes it, wherever the record stands."""
     read = _Reader(record)
     job_type = read.text("job_type")
     dedup_key = read.maybe("dedup_key")
     return Job(
-        job_id=JobId(read.text("job_id")),
+        job_id=job_id,
         job_type=job_type,
         stored_payload=cast("Form", record["payload"]),
-        scheduled_for=from_text(read.text("scheduled_for")),
+        scheduled_for=scheduled_for_of(job_id),
         status=JobStatus(read.text("status")),
         priority=Priority(read.number("priority")),
         max_attempts=read.number("max_attempts"),

@@ -25,9 +25,12 @@ def registry_record(registry: Registry) -> Record:
         optional["concurrency"] = registry.concurrency
     if registry.resources:
         optional["resources"] = dict(registry.resources)
+    if registry.retired:
+        optional["retired"] = dict(registry.retired)
     return {
         **optional,
         "shards": registry.shards,
+        "isolate_types": registry.isolate_types,
         "ended_index": registry.ended_index,
         "types": json.dumps(types, separators=(",", ":")),
     }
@@ -39,6 +42,8 @@ def registry_of(record: Record) -> Registry:
     return Registry(
         types=types,
         shards=read["shards"],
+        isolate_types=read["isolate_types"],
+        retired=read.get("retired", {}),
         ended_index=read["ended_index"],
         concurrency=read.get("concurrency"),
         resources=read.get("resources", {}),
@@ -47,6 +52,7 @@ def registry_of(record: Record) -> Registry:
 
 def _type_document(job_type: JobType) -> dict[str, object]:
     document: dict[str, object] = {
+        "code": job_type.code,
         "timeout": job_type.timeout.total_seconds(),
         "max_event_age": job_type.max_event_age.total_seconds(),
         "priority": int(job_type.priority),
@@ -90,6 +96,7 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
     completed, cancelled, dead_letter = (timedelta(seconds=each) for each in document["retention"])
     return JobType(
         name=name,
+        code=document["code"],
         timeout=timedelta(seconds=document["timeout"]),
         max_event_age=timedelta(seconds=document["max_event_age"]),
         lease=timedelta(seconds=document["lease"]) if "lease" in document else None,

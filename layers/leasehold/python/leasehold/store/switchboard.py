@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
-from leasehold.domain.control import Switch, Switches
+from leasehold.domain.control import Switch, Switches, succeeding
 from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.limits import type_scope
@@ -60,7 +60,7 @@ class Switchboard:
     def publish(self, registry: Registry, now: datetime, *, token: str) -> None:
         """Say what is deployed, and wake the held jobs of types that were not deployed before.
 
-        There are never fewer shards than there were: jobs in one that nobody polls any more would be lost.
+        There are never fewer shards than there were, and no other codes: jobs where nobody looks would be lost.
         """
         for attempt in range(_TRIES):
             try:
@@ -74,7 +74,7 @@ class Switchboard:
         as_seen: tuple[Condition, ...] = (Missing("PK"),)
         new: list[str] = []
         if known is not None:
-            registry = replace(registry, shards=max(registry.shards, known.shards))
+            registry = succeeding(known, registry)
             as_seen = (Equals("shards", known.shards),)
             new = [name for name in registry.types if name not in known.types]
         for start in range(0, len(new), _TYPES_AT_ONCE):

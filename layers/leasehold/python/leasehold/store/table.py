@@ -81,11 +81,15 @@ class Page:
 
 
 class ConditionFailed(Exception):  # noqa: N818  an answer, not an error: callers decide what it means
-    """The stored record is not what the writer saw. Nothing was written."""
+    """The stored record is not what the writer saw. Nothing was written, unless an earlier try of this call did.
 
-    def __init__(self, current: Record | None) -> None:
+    `was_repeated`: a try before this answer was not answered, so what is stored may be the caller's own.
+    """
+
+    def __init__(self, current: Record | None, *, was_repeated: bool = False) -> None:
         super().__init__("the condition of a write did not hold")
         self.current = current
+        self.was_repeated = was_repeated
 
 
 class StatementRefused(Exception):  # noqa: N818  an answer: make the change by itself instead

@@ -13,7 +13,6 @@ from leasehold.client.queue import Queue
 from leasehold.domain.control import Registry
 from leasehold.domain.due import lanes_by_priority
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.ids import SYSTEM_SHARD
 from leasehold.domain.instants import EPOCH, LATEST, instant
 from leasehold.domain.job_type import JobType
 from leasehold.domain.webhook import DELIVERY
@@ -114,10 +113,13 @@ class LeaseholdTest:
 
     def jobs(self, job_type: str | None = None) -> list[Job]:
         """All jobs, ended ones included, by the time they were scheduled for."""
-        return [job for job in self._stored(0) if job_type is None or job.job_type == job_type]
+        found = [job for job in self._stored() if job_type is None or job.job_type == job_type]
+        return sorted(found, key=lambda job: job.key.sk)
 
-    def _stored(self, shard: int) -> list[Job]:
-        stored = self.parts.store.jobs.by_date(shard, EPOCH, LATEST, limit=_ENDLESS).jobs
+    def _stored(self, *job_types: str) -> list[Job]:
+        jobs = self.parts.store.jobs
+        partitions = self.parts.deployment.registry().partitions(*job_types)
+        stored = [job for each in partitions for job in jobs.by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
         return self.parts.store.payloads.shown_many(stored)
 
     def assert_enqueued(
@@ -187,7 +189,7 @@ class LeaseholdTest:
     def _next_due_at(self) -> datetime | None:
         lanes = [lane for level in lanes_by_priority(1) for lane in level]
         upcoming = [at for lane in lanes if (at := self.parts.store.jobs.next_due(lane)) is not None]
-        waiting = any(not job.has_ended for shard in (0, SYSTEM_SHARD) for job in self._stored(shard))
+        waiting = any(not job.has_ended for job in (*self._stored(), *self._stored(DELIVERY)))
         return min(upcoming) if upcoming and waiting else None
 
 

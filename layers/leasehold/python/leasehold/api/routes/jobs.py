@@ -23,7 +23,7 @@ from leasehold.api.operations import Operation, asked_for
 from leasehold.api.queries import JobsQuery, QueueQuery
 from leasehold.client.queue import request_of
 from leasehold.domain.documents import job_document, job_summary
-from leasehold.domain.ids import RANDOM_BITS, make_job_id, shard_of
+from leasehold.domain.ids import RANDOM_BITS, make_job_id, partition_of
 from leasehold.engine.draft import draft
 from leasehold.engine.enqueue import OnDuplicate
 from leasehold.engine.operate import find
@@ -89,9 +89,9 @@ def retry(call: Call) -> Answer:
 
 
 def successor_id(job_id: str, call: Call) -> JobId:
-    """Of a job that does the work of this one again, on its shard."""
+    """Of a job that does the work of this one again, in its partition."""
     found = find(job_id, call.parts)
-    return make_job_id(call.parts.clock.now(), shard_of(found.job_id), call.parts.chance.bits(RANDOM_BITS))
+    return make_job_id(call.parts.clock.now(), partition_of(found.job_id), call.parts.chance.bits(RANDOM_BITS))
 
 
 def run_now(call: Call) -> Answer:

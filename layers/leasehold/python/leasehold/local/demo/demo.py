@@ -16,7 +16,7 @@ from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.local.demo.changes import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from leasehold.client.queue import Queue
     from leasehold.domain.ids import JobId
@@ -116,13 +116,17 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
 
 
 def _made_by(who: str, began_at: datetime, queue: Queue) -> list[Job]:
-    jobs: list[Job] = []
-    cursor: Record | None = None
     # Some room for a clock that was corrected meanwhile.
     start = began_at - timedelta(minutes=1)
+    partitions = queue.parts.deployment.registry().partitions()
+    return [job for each in partitions for job in _since(start, each, queue) if job.created_by == who]
+
+
+def _since(start: datetime, partition: str, queue: Queue) -> Iterator[Job]:
+    cursor: Record | None = None
     while True:
-        page = queue.parts.store.jobs.by_date(0, start, LATEST, limit=_PAGE, after=cursor)
-        jobs += [job for job in page.jobs if job.created_by == who]
+        page = queue.parts.store.jobs.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
+        yield from page.jobs
         cursor = page.cursor
         if cursor is None:
-            return jobs
+            return

@@ -25,13 +25,14 @@ UNTAKEN = frozenset(
 )
 
 
-def statement_answer(error: Any) -> Exception | None:
+def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | None:
     """The answer to one statement of a batch; StoreUnavailableError if another try may do."""
     if not error:
         return None
     code, message = error["Code"], error.get("Message", "no message")
     if code in {"DuplicateItem", "ConditionalCheckFailed"}:
-        return ConditionFailed(None)  # some engines tell what is stored; AWS does not, so nobody may know it from here
+        # Some engines tell what is stored; AWS does not, so nobody may know it from here.
+        return ConditionFailed(None, was_repeated=was_repeated)
     if code in CONFLICTS | THROTTLES:
         return StoreUnavailableError(f"a statement was refused with {code} on every try")
     if code in UNTAKEN:

@@ -221,13 +221,14 @@ class DynamoTable:
         for attempt in range(_CONFLICT_TRIES):
             request = {"Statements": [statements[position] for position in waiting]}
             try:
-                responses = self._call("batch_execute_statement", request)["Responses"]
+                answered = self._call("batch_execute_statement", request)
             except StoreUnavailableError:
                 if attempt == 0:
                     raise
                 break  # what was answered before stays known; the others have their error already
-            for position, response in zip(waiting, responses, strict=True):
-                answers[position] = statement_answer(response.get("Error"))
+            was_repeated = attempt > 0 or _was_repeated(answered)
+            for position, response in zip(waiting, answered["Responses"], strict=True):
+                answers[position] = statement_answer(response.get("Error"), was_repeated=was_repeated)
             waiting = [position for position in waiting if isinstance(answers[position], StoreUnavailableError)]
             if not waiting:
                 break
@@ -244,7 +245,8 @@ class DynamoTable:
                 code = error.response["Error"]["Code"]
                 if code == "ConditionalCheckFailedException":
                     item: Any = error.response.get("Item")
-                    raise ConditionFailed(from_item(item) if item else None) from None
+                    current, was_repeated = from_item(item) if item else None, _was_repeated(error.response)
+                    raise ConditionFailed(current, was_repeated=was_repeated) from None
                 if code == "TransactionCanceledException":
                     _raise_if_refused(error, own)
                 elif operation == "batch_execute_statement" and code in UNTAKEN:
@@ -259,6 +261,11 @@ class DynamoTable:
 
     def _pause(self, attempt: int) -> None:
         self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._chance() / 2))
+
+
+def _was_repeated(response: Any) -> bool:
+    """Whether botocore sent the call more than once: a try whose answer was lost may have had its effect."""
+    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
 
 
 def _raise_if_refused(error: ClientError, own: int) -> None:
