@@ -13,9 +13,12 @@ class Coverage:
         self.calls: Counter[str] = Counter()
         self.transitions: Counter[str] = Counter()
         self.deeds: Counter[str] = Counter()
+        # Calls that found nobody there, by what they asked for.
+        self.outages: Counter[str] = Counter()
 
     def add(self, other: Coverage) -> None:
         self.cells.update(other.cells)
         self.calls.update(other.calls)
         self.transitions.update(other.transitions)
         self.deeds.update(other.deeds)
+        self.outages.update(other.outages)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
-from leasehold.domain.job_type import JobType
+from leasehold.domain.job_type import JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Fixed
 from leasehold.domain.webhook import DELIVERY
@@ -24,6 +24,7 @@ WEBHOOKS = "webhooks"
 # One for the jobs of all types that need it.
 PRESS = "press"
 _PAUSE = timedelta(seconds=10)
+_SHORT = Retention(completed=timedelta(seconds=20), cancelled=timedelta(seconds=20))
 _BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=_PAUSE, longest_pause=2 * _PAUSE)
 
 
@@ -46,6 +47,8 @@ TYPES = {
         _type("limited", concurrency=1),
         _type("keyed", concurrency_per_key=1),
         _type("double", concurrency=2, concurrency_per_key=1),
+        _type("triple", concurrency=2, concurrency_per_key=1, rate=Rate(3, timedelta(seconds=10))),
+        _type("pressed", concurrency=2, concurrency_per_key=1, resources=(PRESS,)),
         _type("rated", rate=Rate(1, timedelta(seconds=15))),
         _type("paced", rate_per_key=Rate(1, timedelta(seconds=15)), resources=(PRESS,)),
         _type("sharing", resources=(PRESS,)),
@@ -58,9 +61,11 @@ TYPES = {
 
 
 def registry_of(plan: Plan) -> Registry:
-    types = {name: TYPES[name] for name in plan.types}
+    types = {name: TYPES[name] for name in ("plain", *plan.types)}
+    if plan.removes:
+        types = {name: replace(each, retention=_SHORT) for name, each in types.items()}
     return Registry(
-        types={**types, "plain": TYPES["plain"], DELIVERY: delivery_type(WEBHOOKS)},
+        types={**types, DELIVERY: delivery_type(WEBHOOKS)},
         shards=plan.shards,
         concurrency=plan.concurrency,
         resources={PRESS: 1},

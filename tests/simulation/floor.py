@@ -22,6 +22,8 @@ class Floor:
         self._world = world
         self.runs: Counter[str] = Counter()
         self._at_work: dict[str, list[str]] = {}
+        # Direct runs, by their type.
+        self._direct: dict[str, list[str]] = {}
 
     @contextmanager
     def running(self, job_id: str, process: Process) -> Iterator[None]:
@@ -33,12 +35,33 @@ class Floor:
         if self._world.plan.is_within_tolerance:
             self._check_alone(job_id)
             self._check_limits(self._record(job_id))
+            self._check_apart(self._record(job_id))
         try:
             yield
         finally:
             at_work.remove(name)
             if not at_work:
                 del self._at_work[job_id]
+
+    @contextmanager
+    def running_directly(self, job_type: str, process: Process) -> Iterator[None]:
+        """A run without a job, which has its type to itself."""
+        name = str(process.invocation)
+        self._direct.setdefault(job_type, []).append(name)
+        if self._world.plan.is_within_tolerance:
+            for job_id in self._at_work:
+                self._check_apart(self._record(job_id))
+        try:
+            yield
+        finally:
+            self._direct[job_type].remove(name)
+
+    def _check_apart(self, job: Record) -> None:
+        beside = self._direct.get(job["job_type"])
+        # A handler that completed its job by a transaction of its own may go on.
+        if beside and job["status"] != "completed":
+            told = f"{job['job_type']} {job['job_id'][-6:]} beside {', '.join(beside)}"
+            self._world.watch.blame(Violation("a direct run has its type to itself", told))
 
     def _check_alone(self, job_id: str) -> None:
         """Not promised where a beat may be missed."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.letter_stream import batch_answer, new_letters
 from leasehold.aws.polling import Polling, Wake
+from leasehold.domain.errors import LeaseholdError
 from leasehold.domain.handover import Handover
 from leasehold.engine.poll import Poller, PollSettings
 from leasehold.engine.report_letters import report_letters
@@ -67,6 +69,16 @@ class Functions:
         # Signals are the test process's own.
         polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
         polling.answer(wake)
+
+    def poll_on(self, process: Process, invocation: Invocation) -> None:
+        """A program of its own that polls until the trouble is over, with one poller and all that it remembers."""
+        world = self._world
+        settings = PollSettings(poll_limit=world.plan.page)
+        poller = Poller(process.parts, dispatcher_in(world), worker_id=invocation.worker_id, settings=settings)
+        while world.kernel.seconds < world.plan.calm_at:
+            with suppress(LeaseholdError):
+                poller.poll(should_stop=lambda: "calm" if world.kernel.seconds >= world.plan.calm_at else None)
+            world.kernel.sleep(1.0)
 
     def _handle(self, process: Process, invocation: Invocation, event: dict[str, Any], timeout: timedelta) -> None:
         worker = Worker(

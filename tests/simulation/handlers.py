@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from leasehold.domain.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.domain.instants import to_text
 from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.runtime.direct_context import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
 from tests.simulation.kernel import Killed, current_process
 
@@ -51,6 +52,10 @@ class WorkHandler(BaseJobHandler):
 
     def handle(self, payload: Work, context: JobContext) -> Json:
         process = current_process()
+        if isinstance(context, DirectContext):
+            with process.world.floor.running_directly(context.job_type, process):
+                process.kernel.sleep(payload.seconds)
+                return {"done": "directly"}
         with process.world.floor.running(context.job_id, process):
             return _behave(payload, context, process)
 

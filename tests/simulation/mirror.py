@@ -43,6 +43,11 @@ class Mirror:
         self.changes: Counter[Key] = Counter()
         # What has not come to rest: jobs that have not ended or owe something, and groups that have not ended.
         self.restless: set[Key] = set()
+        # What its retention removed.
+        self.removed: set[Key] = set()
+        self.removed_slots: set[Key] = set()
+        # Each schedule as it ever was, by its name.
+        self.plans: dict[str, list[Record]] = {}
 
     def note(self, table: str, old: Any, new: Any) -> tuple[Key | None, Record | None, Record | None]:
         """Follow one change; the key of an item of the job table, and the records before and after."""
@@ -62,6 +67,8 @@ class Mirror:
             self._put(self.jobs, key, after)
             has_ended = after is None or after["status"] in ENDED
             (self.restless.discard if has_ended and "due_key" not in (after or {}) else self.restless.add)(key)
+        elif key[0] == "schedule" and after is not None:
+            self.plans.setdefault(key[1], []).append(after)
         elif key[1] == "group" and after is not None:
             (self.restless.discard if after["state"] in _ENDED_GROUPS else self.restless.add)(key)
         return key, before, after

@@ -52,6 +52,10 @@ class Network:
                 return fault
         return None
 
+    def _is_out(self) -> bool:
+        now = self._kernel.seconds
+        return now < self._plan.calm_at and any(since <= now < since + seconds for since, seconds in self._plan.outages)
+
     def latency(self) -> float:
         return self._chance.expovariate(1 / self._plan.latency)
 
@@ -74,6 +78,9 @@ class Network:
                 process.die()
                 raise Killed(task.name)
         self._kernel.sleep(self.latency())
+        if self._is_out():
+            self._coverage.outages[operation] += 1
+            raise ConnectionClosedError(endpoint_url=_ADDRESS)
         if self.interject is not None:
             self.interject(invocation, operation, request)
         if fault is Fault.STALL:

@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 class OperatorAtWork:
     """Does one thing at a time to whatever is there; each has a reason of its own, by which its record is found."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, target: str | None = None) -> None:
         self._world = world
         self._chance = world.chance
+        # The job that it is about, if somebody else acts on the same one.
+        self._target = target
 
     def act(self, chore: str) -> None:
+        if not self._world.plan.pairs:
+            self._act(chore)
+            return
+        target = self._job()
+        for _ in range(2):
+            OperatorAtWork(self._world, target)._act(chore)
+
+    def _act(self, chore: str) -> None:
         act, makes = CHORES[chore]
         self._world.coverage.deeds[chore] += 1
         self._world.reasons += 1
@@ -41,6 +51,8 @@ class OperatorAtWork:
             self._world.fleet.invoke(function, "operator", body, makes=makes)
 
     def _job(self) -> str:
+        if self._target is not None:
+            return self._target
         jobs = list(self._world.watch.mirror.jobs.values())
         return str(self._chance.choice(jobs)["job_id"]) if jobs else "no job"
 
@@ -121,6 +133,29 @@ class OperatorAtWork:
         self._world.deploy(redeployed(self._world.registry, self._chance), process)
         return False
 
+    def update_schedule(self, process: Process, reason: str) -> object:
+        chance = self._chance
+        process.queue.schedules.update(
+            chance.choice(("s1", "s2")),
+            every=timedelta(seconds=chance.choice((30, 60, 90))),
+            missed=chance.choice(("latest", "all", "skip")),
+            overlap=chance.choice(("skip", "queue", "allow")),
+            reason=reason,
+        )
+        return False  # one that changes nothing is not recorded
+
+    def backfill(self, process: Process, reason: str) -> object:
+        """Slots that nobody ran; never one that has had its job, however long ago."""
+        now = process.now()
+        process.queue.schedules.backfill(
+            # One record for each slot that it makes.
+            self._chance.choice(("s1", "s2")),
+            now - timedelta(seconds=self._chance.choice((15, 90, 180))),
+            now,
+            reason=f"backfill, {reason}",
+        )
+        return False
+
     def end_schedule(self, process: Process, reason: str) -> object:
         name = self._chance.choice(("s1", "s2"))
         if self._chance.random() < 0.5:
@@ -147,4 +182,6 @@ CHORES: dict[str, tuple[Callable[[OperatorAtWork, Process, str], object], int]] 
     "cancel_group": (OperatorAtWork.cancel_group, 0),
     "redeploy": (OperatorAtWork.redeploy, 0),
     "end_schedule": (OperatorAtWork.end_schedule, 0),
+    "update_schedule": (OperatorAtWork.update_schedule, 0),
+    "backfill": (OperatorAtWork.backfill, 0),
 }

@@ -58,6 +58,19 @@ class Plan:
     rush: float | None = None
     # How many seconds handlers take at most, besides what their mode takes.
     work: float = 2.0
+    # From when, and for how many seconds, nobody reaches the table: longer than its client tries.
+    outages: tuple[tuple[float, float], ...] = ()
+    # Whether whatever people do is done by two of them at once, to the same job.
+    pairs: bool = False
+    # How many programs poll by themselves, all the time.
+    programs: int = 0
+    # Whether ended jobs that owe nothing are soon removed, as their retention does later.
+    removes: bool = False
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing goes wrong at all."""
+        return not self.rates and not self.outages
 
     @property
     def is_within_tolerance(self) -> bool:
@@ -76,7 +89,7 @@ def draw_plan(
     is_healthy = chance.random() < 0.05
     faults = [] if is_healthy else [fault for fault in Fault if chance.random() < 0.4]
     is_about_the_dead = chance.random() < _AFTERLIVES
-    return Plan(
+    return Plan(  # what is new is drawn last: it leaves what a seed was before as it was
         calm_at=chance.choice((40.0, 90.0, 150.0)),
         rates={fault: chance.choice(_RATES) * (3 if fault in _FEW else 1) for fault in faults},
         latency=chance.choice((0.00001, 0.002, 0.02, 0.2)),
@@ -100,4 +113,11 @@ def draw_plan(
         pollers=chance.choice((1, 1, 1, 1, 2, 3)),
         rush=chance.choice((None, None, 10.0, 2.0, 0.005)),
         work=chance.choice((0.5, 2.0, 2.0, 30.0)),
+        outages=tuple(
+            (chance.uniform(1.0, 35.0), chance.choice((1.0, 3.0, 10.0, 30.0, 60.0)))
+            for _ in range(0 if is_healthy else chance.choice((0, 0, 0, 0, 1, 2)))
+        ),
+        pairs=chance.random() < 0.15,
+        programs=chance.choice((0, 0, 0, 0, 0, 0, 0, 1)),
+        removes=chance.random() < 0.2,
     )

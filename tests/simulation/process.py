@@ -12,6 +12,7 @@ from leasehold.engine.parts import Parts
 from leasehold.engine.ports import KnownIdentity
 from leasehold.store.dynamodb.table import DynamoTable
 from leasehold.store.store import Store
+from tests.simulation.direct_calls import DirectCalls
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -53,6 +54,7 @@ class Process:
             telemetry=Quiet(),
             reporter=reporter,
             identity=KnownIdentity(self.name),
+            caller=DirectCalls(self.world),
         )
 
     @property

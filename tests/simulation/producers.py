@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _WEBHOOK = "https://receiver.example/hook"
+_BACKLOG = 10
 
 
 class Producer:
@@ -85,6 +86,28 @@ class Producer:
             if isinstance(result, Enqueued):
                 self._world.acknowledge(result)
 
+    def backlog(self, process: Process) -> None:
+        """So many of one type at once that most of them wait."""
+        name = self._type()
+        jobs = [NewJob(job=name, payload=self._work(), **self._options()) for _ in range(_BACKLOG)]
+        for result in process.queue.enqueue_many(jobs):
+            if isinstance(result, Enqueued):
+                self._world.acknowledge(result)
+
+    def steady(self, process: Process) -> None:
+        """One after the other, for a while: a poll that goes on for long always finds something."""
+        jobs = [
+            NewJob(job="plain", payload={"mode": "result"}, run_in=timedelta(seconds=3 * number))
+            for number in range(_BACKLOG)
+        ]
+        for result in process.queue.enqueue_many(jobs):
+            if isinstance(result, Enqueued):
+                self._world.acknowledge(result)
+
+    def direct(self, process: Process) -> None:
+        """A run without a job, whose caller waits for it."""
+        process.queue.run_now(self._type(), self._work(), timeout=timedelta(seconds=20))
+
     def grouped(self, process: Process) -> None:
         chance = self._chance
         jobs = [NewJob(job=self._type(), payload=self._work()) for _ in range(chance.choice((2, 3)))]
@@ -134,6 +157,9 @@ DEEDS: dict[str, tuple[Callable[[Producer, Process], None], int]] = {
     "starting_by": (Producer.starting_by, 1),
     "hooked": (Producer.hooked, 1),
     "many": (Producer.many, 3),
+    "backlog": (Producer.backlog, _BACKLOG),
+    "steady": (Producer.steady, _BACKLOG),
+    "direct": (Producer.direct, 0),
     "grouped": (Producer.grouped, 3),
     "scheduled": (Producer.scheduled, 0),
     "templated": (Producer.templated, 1),

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # given up after a quarter of an hour, and hand-overs that fail are tried again after five minutes at most.
 REST_WITHIN = 2 * 3600.0
 _TICK, _CALM_TICK = 20.0, 60.0
+_REMOVAL = 7.0
+# A scene is about what it names, and about nothing else that lasts.
+_UNDISTURBED: dict[str, Any] = {"outages": (), "pairs": False, "programs": 0, "removes": False}
 
 
 @dataclass(kw_only=True)
@@ -42,7 +45,7 @@ class Outcome:
 def simulate(seed: int, **directed: Any) -> Outcome:
     """Run one seed; what is directed is not left to it."""
     plan = draw_plan(Random(f"plan {seed}"), types=tuple(TYPES), deeds=tuple(DEEDS), chores=tuple(CHORES), modes=MODES)
-    return Simulation(seed, replace(plan, **directed)).run()
+    return Simulation(seed, replace(plan, **({**_UNDISTURBED, **directed} if directed else {}))).run()
 
 
 class Simulation:
@@ -77,6 +80,10 @@ class Simulation:
                 self._later(at, operator.act, chance.choice(world.plan.chores))
         if world.plan.rush is not None:
             self._later(chance.uniform(0.0, rush), world.start, "poller", {}, 0.0)
+        for _ in range(world.plan.programs):
+            world.fleet.invoke("program", "poller", world.functions.poll_on)
+        if world.plan.removes:
+            world.kernel.later(_REMOVAL, self._remove)
         world.kernel.later(chance.uniform(0.0, _TICK), self._tick)
         world.kernel.later(world.plan.calm_at + 1.0, self._heal)
 
@@ -128,6 +135,10 @@ class Simulation:
         for schedule in world.watch.mirror.schedules():
             if not is_calm and world.chance.random() < 0.5:
                 world.start("trigger", {"schedule": schedule}, world.chance.uniform(0.0, 5.0))
+
+    def _remove(self) -> None:
+        self.world.remove_ended()
+        self.world.kernel.later(_REMOVAL, self._remove)
 
     def _heal(self) -> None:
         """What was stopped on purpose is started again, and what goes on for ever is ended.

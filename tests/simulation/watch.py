@@ -18,6 +18,7 @@ from tests.simulation.invariants.slots import check_slots
 from tests.simulation.invariants.transitions import check_transition
 from tests.simulation.invariants.turns import check_group, check_groups
 from tests.simulation.invariants.violation import Violation
+from tests.simulation.invariants.waiting import Waiting, check_lateness
 from tests.simulation.mirror import Mirror, is_job
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Watch:
         self.dedups = DedupKeys(self.mirror)
         self.seats = Seats(self.mirror, limits)
         self.rates = Rates(limits)
+        self.waiting = Waiting(self.mirror)
         self.spending = Spending()
         self.insistence = Insistence(self.mirror)
         self._coverage = coverage
@@ -53,7 +55,14 @@ class Watch:
         self._writes = 0
 
     def on_change(self, change: Change) -> None:
-        self._changes.append(change)
+        if not change.expired:
+            self._changes.append(change)
+            return
+        key, job, _ = self.mirror.note(change.table, change.old, change.new)
+        if key is not None and job is not None:
+            self.mirror.removed.add(key)
+            if "schedule" in job:
+                self.mirror.removed_slots.add((job["schedule"], job["scheduled_for"]))
 
     def blame(self, violation: Violation) -> None:
         """Only the first one counts: what follows may follow from it."""
@@ -78,9 +87,11 @@ class Watch:
             self._note_refused(call, writer)
             if changes:
                 self.spending.note(keys, changes, call, writer)
+                self.waiting.note_call(keys)
                 self._writes += 1
                 if self._writes % _WHOLE_EVERY == 0:
                     self.check_whole()
+                    self.waiting.check_lines(writer.process.world)
         except Violation as violation:
             self.blame(violation)
         for change in changes:
@@ -138,7 +149,10 @@ class Watch:
             touched.dead[new["job_id"]] = None
         elif new["status"] == "in_progress" != old["status"]:
             check_patience(old, writer.process.world)
+            check_lateness(old, writer.process.world)
             self.rates.check_claim(new)
+        if old is not None:
+            self.waiting.check_job(old, new, writer)
         if (ref := self.dedups.note(key, new)) is not None:
             touched.refs[ref] = None
         touched.seats.update(dict.fromkeys(self.seats.note(key, old, new)))

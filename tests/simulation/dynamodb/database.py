@@ -108,6 +108,10 @@ class Database:
             self._commit(plan, expired=True)
         return len(gone)
 
+    def remove(self, table: str, key: tuple[str, str]) -> None:
+        """Delete an item whose time is over, as `expire` does."""
+        self._commit(self.tables[table].plan(key, None), expired=True)
+
     def _write(self, operation: str, request: Request) -> Answer:
         writes.refuse_unknown_returns(request, _RETURNS[operation])
         write = _SINGLE_WRITES[operation](self._table(request), request)

@@ -42,5 +42,6 @@ class DedupKeys:
             return
         pointed = (record["job_pk"], record["job_sk"])
         job = self._mirror.items.get(pointed)
-        hold(job is not None and ref_of(job) == ref, "dedup record and job agree", f"{ref} points to {pointed}")
+        is_there = ref_of(job) == ref if job is not None else pointed in self._mirror.removed
+        hold(is_there, "dedup record and job agree", f"{ref} points to {pointed}")
         hold(live <= {pointed}, "dedup record and job agree", f"{ref} points to {pointed}, not to {sorted(live)}")

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.ids import JobId, key_of
+from leasehold.domain.instants import to_text
 from leasehold.store.audits import audit_record_of, head_of_record
 from tests.simulation.invariants.violation import hold
 
@@ -21,12 +22,13 @@ def check_end(world: World) -> None:
     mirror = world.watch.mirror
     world.watch.check_whole()
     for job_id in world.acknowledged:
-        is_there = key_of(JobId(job_id)) in mirror.jobs
+        is_there = key_of(JobId(job_id)) in mirror.jobs.keys() | mirror.removed
         hold(is_there, "what was acknowledged is there", f"{job_id} is gone")
     for key, job in mirror.jobs.items():
         world.watch.spending.check(key, job, has_faults=bool(world.plan.rates))
         _check_runs(job)
         _check_effect(job, mirror)
+    world.watch.waiting.check_end(world)
     _check_trails(world)
 
 
@@ -52,6 +54,7 @@ def _check_trails(world: World) -> None:
     mirror = world.watch.mirror
     heads = {}
     by_target: dict[str, dict[str, Any]] = {}
+    dates: dict[tuple[str, str], str] = {}
     reasons: Counter[str] = Counter()
     for (partition, _), record in mirror.items.items():
         if partition == "audit-head":
@@ -63,11 +66,15 @@ def _check_trails(world: World) -> None:
             links = by_target.setdefault(audit.deed.target, {})
             hold(audit.previous not in links, "audit chains are whole", f"{audit.deed.target} forks")
             links[audit.previous] = audit.head
+            dates[audit.deed.target, audit.previous] = to_text(audit.deed.at)
             reasons[audit.deed.reason] += 1
     for target, links in by_target.items():
         at, length = "", 0
+        when = ""
         while at in links:
-            at, length = links[at], length + 1
+            dated = dates[target, at]
+            hold(when <= dated, "audit chains are dated along", f"{target}: {dated} follows {when}")
+            at, length, when = links[at], length + 1, dated
         is_whole = length == len(links) and heads.get(target) == at
         hold(is_whole, "audit chains are whole", f"{target}: {length} of {len(links)}")
     for reason, chore in world.done.items():

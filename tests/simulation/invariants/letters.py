@@ -17,5 +17,9 @@ def check_letter(job_id: str, mirror: Mirror) -> None:
     is_dead = job is not None and job["status"] == "dead_letter"
     hold(is_dead == (letter is not None), "one dead letter per dead job", f"{job_id[-6:]}: {job} has {letter}")
     if letter is not None and "redriven_as" in letter:
-        made = mirror.items.get(key_of(JobId(letter["redriven_as"])))
-        hold(made is not None, "a redriven letter has its job", f"{job_id[-6:]} as {letter['redriven_as']}")
+        made = key_of(JobId(letter["redriven_as"]))
+        hold(
+            made in mirror.items or made in mirror.removed,
+            "a redriven letter has its job",
+            f"{job_id[-6:]} as {letter['redriven_as']}",
+        )
