@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from functions.jobs.daily_summary.handler import DailySummaryHandler
 from leasehold import Fixed, JobStatus, Priority, Queue
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.docs.markdown import ROOT, code_blocks, text_of
@@ -17,10 +18,10 @@ from tests.docs.markdown import ROOT, code_blocks, text_of
 
 @pytest.fixture
 def deployed() -> LeaseholdTest:
-    """A queue in memory in the place of the one that the README connects to."""
+    """A queue in memory in the place of the one that the README connects to, with the sample that is deployed there."""
     # A little ahead, so that what the README calls now is due.
     test = LeaseholdTest(clock=FakeClock(datetime.now(UTC) + timedelta(minutes=1)))
-    test.register("daily_summary", None)
+    test.register("daily_summary", DailySummaryHandler)
     return test
 
 
@@ -58,6 +59,13 @@ def test_the_first_block_enqueues_a_job_that_its_handler_completes(
     assert job.result == {"sent_to": "ada"}
 
 
+def test_the_first_blocks_job_is_done_by_the_sample_that_is_deployed_too(
+    deployed: LeaseholdTest, shown: dict[str, Any]
+) -> None:
+    assert deployed.drain(until_idle=True)["completed"] == 1
+    assert deployed.queue.get(shown["job"].job_id).result == {"user_id": "ada", "summary": "The day went well."}
+
+
 def test_the_example_of_a_users_test_passes(shown: dict[str, Any], leasehold: LeaseholdTest) -> None:
     exec(code_blocks("README.md", "python")[1], shown)
 
@@ -86,12 +94,11 @@ def test_the_templates_example_makes_a_job_that_is_partly_the_templates(
     exec(block_with("templates.create"), shown)
 
     job = deployed.queue.get(shown["summary"].job_id)
-    assert (job.payload, job.retry) == ({"user": "bob", "style": "long"}, Fixed(timedelta(minutes=5)))
+    assert (job.payload, job.retry) == ({"user_id": "bob", "style": "long"}, Fixed(timedelta(minutes=5)))
     assert deployed.queue.schedules.get("fridays").template == "weekly"
 
 
 def test_the_example_of_priorities_and_order_changes_the_order(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
-    deployed.register("daily_summary", shown["DailySummaryHandler"])
     exec(block_with("queue.move"), shown)
 
     early, late = (deployed.queue.get(shown[name].job_id) for name in ("early", "late"))
@@ -106,7 +113,6 @@ def block_with(text: str) -> str:
 
 
 def test_the_group_of_the_readme_runs_in_order_and_is_made_once(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
-    deployed.register("daily_summary", shown["DailySummaryHandler"])
     exec(block_with("groups.create"), shown)
 
     assert (shown["made"].created, shown["again"].created, shown["progress"].left) == (True, False, 3)
@@ -114,18 +120,17 @@ def test_the_group_of_the_readme_runs_in_order_and_is_made_once(deployed: Leaseh
     group = deployed.queue.groups.get(shown["made"].group_id)
     assert (group.state, group.completed) == ("completed", 3)
     assert group.callback_job_id is not None
-    assert deployed.queue.get(group.callback_job_id).payload == {"user": "team", "group": group.progress}
+    assert deployed.queue.get(group.callback_job_id).payload == {"user_id": "team", "group": group.progress}
 
 
 def test_the_direct_run_of_the_readme_is_answered_and_makes_no_job(
     deployed: LeaseholdTest, shown: dict[str, Any]
 ) -> None:
-    deployed.register("daily_summary", shown["DailySummaryHandler"])
     jobs = deployed.jobs()
 
     exec(block_with("queue.run_now"), shown)
 
-    assert shown["answer"] == {"sent_to": "ada"}
+    assert shown["answer"] == {"user_id": "ada", "summary": "The day went well."}
     assert deployed.jobs() == jobs
 
 
@@ -135,7 +140,7 @@ def test_the_cancelling_example_ends_a_waiting_job_and_a_running_one_that_looks(
     exec(block_with("context.cancel_requested"), shown)
     assert shown["stopped"].job_ended
     assert deployed.queue.get(shown["job"].job_id).status is JobStatus.CANCELLED
-    running = deployed.queue.enqueue("daily_summary", {"user": "bob"}).job_id
+    running = deployed.queue.enqueue("daily_summary", {"user_id": "bob"}).job_id
 
     def has_more_to_do(*_: object) -> bool:
         deployed.queue.cancel(running, reason="bob has left")

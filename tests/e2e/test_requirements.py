@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from leasehold.domain.lifecycle import JobStatus
+from tests.docs.markdown import text_of
 from tests.e2e.test_api import Client
 from tests.local_stack import LOCAL_AWS, eventually
 
@@ -63,6 +65,18 @@ def test_the_requests_of_003_are_taken_as_they_are_written_there(local_stack: Lo
     status, listed = admin.send("GET /api/jobs?status=QUEUED&status=COMPLETED&job_type=daily_summary")
     assert status == 200
     assert job.job_id in {each["job_id"] for each in listed["items"]}
+
+
+def test_the_example_of_the_command_line_completes_on_the_deployed_samples(local_stack: LocalStack):
+    """As it stands in the help and in docs/cli.md."""
+    (example,) = re.findall(r"^leasehold (enqueue daily_summary .*)$", text_of("docs/cli.md"), re.MULTILINE)
+    made = local_stack.project.leasehold(*shlex.split(example), "--local")
+    assert made.returncode == 0, made.stderr
+    job_id = made.stdout.strip()
+
+    local_stack.queue.reschedule(job_id)
+
+    assert local_stack.wait(job_id).status is JobStatus.COMPLETED
 
 
 def test_a_run_is_there_from_its_start(local_stack: LocalStack, admin: Client):
@@ -132,7 +146,7 @@ def test_a_job_that_a_person_creates_is_on_record_and_is_listed_by_when_it_was_c
         items: list[dict[str, Any]] = json.loads(told.stdout)["items"]
         return items
 
-    newest = answer("jobs", "--created-since", f"{since:%Y-%m-%dT%H:%M:%SZ}", "--status", "pending", "--all")
+    newest = answer("jobs", "--created-since", f"{since:%Y-%m-%dT%H:%M:%SZ}", "--status", "pending", "--limit", "100")
     assert made in {each["job_id"] for each in newest}
     (record,) = answer("audit", "list", "--target", made)
     assert (record["action"], record["by"]) == ("create", "user-42")

@@ -233,7 +233,7 @@ class Queue:
         A job that cannot be accepted is `Rejected` with its error and does not stop the others. `progress` is called
         with how many are done and how many there are.
 
-        >>> queue.enqueue_many(NewJob(job="user_sync", payload={"user": n}) for n in range(1000))  # doctest: +SKIP
+        >>> queue.enqueue_many(NewJob(job="daily_summary", payload={"user_id": n}) for n in users)  # doctest: +SKIP
         """
         return enqueue_many(
             [_request_or_error(job) for job in jobs],

@@ -28,7 +28,7 @@ class Templates:
     A change takes effect at once here, and within five seconds in other programs. Jobs that exist keep what they have.
 
     >>> queue.templates.create("nightly", "daily_summary", {"style": "short"}, priority=0)     # doctest: +SKIP
-    >>> queue.enqueue(template="nightly", payload={"user": "ada"})                             # doctest: +SKIP
+    >>> queue.enqueue(template="nightly", payload={"user_id": "ada"})                             # doctest: +SKIP
     """
 
     def __init__(self, parts: Parts) -> None:

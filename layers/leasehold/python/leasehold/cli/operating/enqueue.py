@@ -23,7 +23,7 @@ app = typer.Typer()
     app,
     "enqueue",
     rich_help_panel=OPERATE,
-    example="""leasehold enqueue daily_summary --payload '{"user": "ada"}' --in 2h --reason 'ada asked'""",
+    example="""leasehold enqueue daily_summary --payload '{"user_id": "ada"}' --in 2h --reason 'ada asked'""",
 )
 def enqueue(
     session: Session,

@@ -39,7 +39,7 @@ def read_payload(text: str | None, file: str | None) -> Json:
         payload: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOptionError(
-            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user": "ada"}'."""
+            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user_id": "ada"}'."""
         ) from None
     return payload
 
