@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.api.application import Application
 from leasehold.api.callers import caller_of
 from leasehold.aws.api_settings import access_of, starter_of
+from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container
 
 if TYPE_CHECKING:
@@ -36,3 +37,6 @@ def _application() -> Application:
         authenticate=partial(caller_of, access=access_of()),
         starter=starter_of(),
     )
+
+
+warm(_container)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining
 from leasehold.aws.letter_stream import batch_answer, is_sweep, new_letters
 from leasehold.engine.report_letters import report_letters, sweep_unreported
@@ -36,3 +37,6 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
 @cache
 def _container() -> Container:
     return open_container("dead_letter_reporter")
+
+
+warm(_container)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, worker_id
 from leasehold.aws.direct_starter import RUN_ID
 from leasehold.engine.direct_requests import perform
@@ -27,3 +28,6 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
 @cache
 def _container() -> Container:
     return open_container("direct_runner")
+
+
+warm(_container)

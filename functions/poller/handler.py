@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining, worker_id
 from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
 from leasehold.aws.polling import Polling, Wake
@@ -42,3 +43,6 @@ def _container() -> Container:
 @cache
 def _dispatcher() -> LambdaDispatcher:
     return LambdaDispatcher(LambdaOnDemand(connect_lambda))
+
+
+warm(_container)

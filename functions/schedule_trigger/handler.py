@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container
 from leasehold.engine.trigger import trigger
 
@@ -27,3 +28,6 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, obje
 @cache
 def _container() -> Container:
     return open_container("schedule_trigger")
+
+
+warm(_container)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leasehold.store.dynamodb.connection import table_config
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from botocore.config import Config
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.aws.container import Container
+
+# Set by Lambda, and by nothing else: whoever imports a handler to test it gets no connection.
+_IN_LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
+
+
+def warm(container: Callable[[], Container]) -> None:
+    """Connect, and read what every run reads first: the only thing that an entry does at import, and only in Lambda.
+
+    A function starts with a whole core and is invoked with its share of one, so what all its runs need is opened at
+    the start.
+    """
+    if _IN_LAMBDA in os.environ:
+        with suppress(Exception):  # the invocation will meet it again, and there it is told
+            container().parts.deployment.registry()
 
 
 def connect() -> DynamoDBClient:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import warm
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.handover import Handover
 from leasehold.runtime.worker import Worker
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, str | None]]:
     """A Lambda function that runs hand-overs and direct runs with this handler.
 
-    It connects at its first invocation, not at import, and returns normally however the job went: the job's own item
-    says so, and Leasehold retries by itself. A direct run's answer says how it went.
+    It connects while the function starts, which in Lambda is at import and elsewhere at its first invocation, and
+    returns normally however the job went: the job's own item says so, and Leasehold retries by itself. A direct run's
+    answer says how it went.
     """
 
     def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str | None]:
@@ -39,6 +41,7 @@ def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaC
             container.telemetry.flush()
         return {"job_id": asked.job_id, "execution": str(execution)}
 
+    warm(_container)
     return lambda_handler
 
 
