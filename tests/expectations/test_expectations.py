@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import botocore.session
 import pytest
 
+from leasehold.domain.errors import StoreError, StoreUnavailableError
+from leasehold.store.dynamodb.answers import statement_answer
 from leasehold.store.dynamodb.table import TableNames
+from leasehold.store.table import ConditionFailed, StatementRefused
 from tests.expectations.cases import CASES, Case, Site
 from tests.expectations.engines import DEVIATIONS
 from tests.simulation.dynamodb.database import Database
@@ -49,6 +53,34 @@ def test_an_engine_answers_as_aws_or_as_it_is_known_to(
     known = _KNOWN.get((engine, case.name))
 
     assert seen_by(client, case) == (known.answer if known else case.answer)
+
+
+def test_every_code_that_aws_lists_for_a_statement_has_its_meaning_here() -> None:
+    """botocore's model of the service is AWS's own: API_BatchStatementError.html shows the same list."""
+    service: Any = botocore.session.get_session().get_service_model("dynamodb")
+    listed = set(service.shape_for("BatchStatementErrorCodeEnum").enum)
+    meanings = {code: type(statement_answer({"Code": code})) for code in listed}
+
+    assert {code for code, meaning in meanings.items() if meaning is ConditionFailed} == {
+        "ConditionalCheckFailed",
+        "DuplicateItem",
+    }
+    assert {code for code, meaning in meanings.items() if meaning is StatementRefused} == {
+        "ValidationError",
+        "AccessDenied",
+    }
+    assert {code for code, meaning in meanings.items() if meaning is StoreUnavailableError} == {
+        "TransactionConflict",
+        "ProvisionedThroughputExceeded",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "InternalServerError",
+    }
+    # Of a table that is not deployed, and of local indexes, which ours have not: nothing but an error to be told.
+    assert {code for code, meaning in meanings.items() if meaning is StoreError} == {
+        "ResourceNotFound",
+        "ItemCollectionSizeLimitExceeded",
+    }
 
 
 def test_every_deviation_is_of_a_case_and_differs_from_aws() -> None:
