@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.traceback_text import exceptions_of
 from leasehold.domain.failure_report import Severity
 from leasehold.domain.instants import to_text
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def event_of(report: FailureReport) -> dict[str, Any]:
+    from leasehold.aws.traceback_text import exceptions_of  # only for a run that failed
+
     event: dict[str, Any] = {
         "event_id": event_id(report),
         "timestamp": report.failed_at,

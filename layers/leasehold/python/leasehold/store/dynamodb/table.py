@@ -13,7 +13,6 @@ from leasehold.domain.lean import dataclass
 from leasehold.store.definition import JOBS
 from leasehold.store.dynamodb.answers import CONFLICTS, THROTTLES, UNTAKEN, statement_answer
 from leasehold.store.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
-from leasehold.store.dynamodb.foreign import check_foreign
 from leasehold.store.dynamodb.items import from_item, to_item
 from leasehold.store.plain import check_plain
 from leasehold.store.table import ConditionFailed, Delete, Page, Put, StatementRefused, TransactionCancelled, Update
@@ -152,6 +151,8 @@ class DynamoTable:
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
+            from leasehold.store.dynamodb.foreign import check_foreign
+
             check_foreign(self._client, foreign)
         items = [*self.transact_items(changes), *foreign]
         request = {"TransactItems": items, "ClientRequestToken": content_token(token, items)}
