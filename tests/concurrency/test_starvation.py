@@ -40,7 +40,7 @@ def poll(test: LeaseholdTest) -> Inbox:
 
 CORRUPTIONS: dict[str, Record] = {
     "a lease that is no time": {"status": "in_progress", "locked_by": "w", "lock_expires_at": "soon"},
-    "an ended job whose effects are unreadable": {"status": "completed", "effects": [{"kind": "teleport"}]},
+    "an ended job whose runs are unreadable": {"status": "completed", "runs": [{"number": 1}]},
     "a status from a version to come": {"status": "hibernating"},
     "a priority that does not exist": {"priority": 9},
     "a due key of another make": {"due_key": "2025"},

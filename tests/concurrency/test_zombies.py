@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
 from leasehold.domain.errors import LeaseLostError
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Execution, Executor
 from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import LEASES_LOST, Event
+from leasehold.kernel.end import Failure
 from tests.real_queue import Inbox, RealQueue
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Snooze
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Executor
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.end import Failure
 from tests.contract.world import RETRY_DELAY, TYPES
 
 if TYPE_CHECKING:

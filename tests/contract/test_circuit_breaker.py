@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
-from leasehold.domain.breaker import CircuitBreaker
+from leasehold.domain.breaker import CircuitBreaker, Tally
 from leasehold.domain.errors import NonRetryableError, StoreUnavailableError
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Executor
 from leasehold.engine.measure import measure
 from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
+from leasehold.kernel.end import Failure
 from leasehold.store import keys
 from leasehold.store.circuits import Circuits
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.breaker import Circuit, Tally
+    from leasehold.domain.breaker import Circuit
     from tests.contract.world import World
 
 
@@ -223,7 +223,7 @@ def test_a_count_that_cannot_be_written_neither_fails_nor_changes_the_job(
     monkeypatch.setattr(Circuits, "count", unavailable)
 
     assert run(world, "done", FAILS) == ["completed", "failed"]
-    assert [each["what"] for each in world.recorder.of(Event.TIDY_FAILED)] == ["circuit breaker"] * 2
+    assert [each["what"] for each in world.recorder.of(Event.TIDY_FAILED)] == ["circuit_breaker"] * 2
 
 
 def test_a_circuit_whose_breaker_is_no_longer_deployed_holds_nobody_back(world: World) -> None:
@@ -254,5 +254,5 @@ def test_two_who_find_a_window_over_begin_one_together(world: World, failed: boo
 
     counted = circuits.count("report", now, window, failed=failed)
 
-    assert counted is not None
+    assert isinstance(counted, Tally)
     assert (counted.runs, counted.failures) == (2, 1 + failed)

@@ -12,6 +12,7 @@ from leasehold import JobStatus, JobType
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import DirectRunLostError, DirectRunTimeoutError
 from leasehold.engine.telemetry import Event
+from leasehold.limits.seats import SeatHooks
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.contract.world import TYPES
 
@@ -115,7 +116,7 @@ def test_a_seat_whose_holder_is_gone_is_taken_over(world: World, direct: DirectR
     attempt = started(world, world.claim_one())
     with pytest.MonkeyPatch.context() as patch:
         # It dies between the job's end and the end of its seat.
-        patch.setattr("leasehold.engine.attempt.give_back_seats", lambda *_: None)
+        patch.setattr(SeatHooks, "after", lambda *_: None)
         attempt.complete(None)
     assert what_is_taken(world, "limited") == (False, [0])
     world.clock.advance(world.types["limited"].longest_hold)

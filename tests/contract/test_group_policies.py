@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
-from leasehold.client.queue import request_of
 from leasehold.domain.errors import GroupEndedError, InvalidOptionError
 from leasehold.domain.group import GroupState
-from leasehold.engine import create_group
-from leasehold.engine.group_plan import GroupRequest
-from leasehold.engine.settle import follow_up
 from leasehold.engine.telemetry import COMPLETED, Event
-from tests.contract.grouping import callbacks, counts, group, jobs, make, members, order_of_runs, run_out, states
+from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
+from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 
 if TYPE_CHECKING:
+    from leasehold import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.hooks import End
     from tests.contract.world import World
 
 BROKEN = NonRetryableError("broken")
@@ -119,17 +118,25 @@ def test_a_stop_ends_and_counts_more_members_than_one_visit_sees(world: World, m
 
 
 def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world: World) -> None:
-    requests = [request_of(job) for job in jobs(3)]
-    effect = follow_up("email", "{}", statuses=("cancelled",))
-    requests[2] = replace(requests[2], effects=(effect,))
-    create_group.create(GroupRequest(members=requests, group_id="import"), world.parts)
+    counted_when_settled: list[tuple[object, ...]] = []
+
+    class Owed(Hooks):
+        def with_end(self, end: End, services: Parts) -> Joining:
+            return Joining(is_owed=True)
+
+        def settle(self, job: Job, services: Parts) -> Joining:
+            counted_when_settled.append(counts(world))
+            return NOTHING
+
+    other = Feature(name="other", load=Owed, concerns=lambda job, _: job.member == 2)
+    world.parts.known_features = Features([other, *world.parts.features.registered])
+    make(world, 3)
     world.script.then(BROKEN)
 
-    assert run_out(world) == ["dead_letter", "completed"]
+    assert run_out(world) == ["dead_letter"]
 
+    assert counted_when_settled == [("stopping", 0, 1, 1, 0)]
     assert counts(world) == ("failed", 0, 1, 2, 0)
-    (follow,) = callbacks(world)
-    assert follow.job_type == "email"
 
 
 def test_a_cancel_ends_what_waits_and_asks_what_runs_to_stop(world: World) -> None:

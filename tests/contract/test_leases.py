@@ -10,9 +10,9 @@ import pytest
 from leasehold import JobStatus, Outcome
 from leasehold.domain.errors import LeaseLostError
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Executor
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.end import Failure
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.domain.lifecycle import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
-from leasehold.engine.endings import Failure, dead_letter_of
+from leasehold.kernel.end import Failure, dead_letter_of
 from leasehold.store import keys
 from leasehold.store.jobs import Jobs, TransitionRefused, letter_insertion
 from leasehold.store.table import Put

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Retention, Skip
+from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Retention, Skip
 from leasehold.domain.limits import OnFull
 from leasehold.domain.retry import Fixed
-from leasehold.engine import enqueue as enqueueing
-from leasehold.engine.draft import JobRequest
-from leasehold.engine.settle import follow_up
 from leasehold.store.keys import dead_letter
 from tests.contract.world import TYPES
 
@@ -113,9 +110,8 @@ def test_a_dead_letter_is_kept_until_it_is_resolved_and_then_for_its_retention(k
 
 
 def test_a_job_that_owes_something_does_not_expire_before_it_is_done(keeping: World) -> None:
-    """Else a halt that lasts longer than the retention would lose the follow-up with the job."""
-    request = JobRequest(job_type="report", payload_text="{}", effects=(follow_up("email", "{}"),))
-    job_id = enqueueing.enqueue(request, keeping.parts).job_id
+    """Else a halt that lasts longer than the retention would lose a member before its group has counted it."""
+    job_id = keeping.queue.groups.create([NewJob(job="report")]).group.member_id(0)
     keeping.work()
     ended_at = keeping.clock.now()
     assert (keeping.status(job_id), keeping.job(job_id).expires_at) == (JobStatus.COMPLETED, None)

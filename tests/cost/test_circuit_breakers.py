@@ -9,9 +9,9 @@ import pytest
 
 from leasehold import CircuitBreaker, JobType
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Executor
 from leasehold.engine.poll import Poller
+from leasehold.kernel.end import Failure
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 

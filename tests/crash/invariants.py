@@ -60,7 +60,7 @@ def assert_at_rest(world: World) -> Snapshot:
 
 def assert_untroubled(process: Process) -> None:
     """A process that no fault has hit fails at nothing and loses no lease; only a second copy finds its job started."""
-    for event in (Event.ENTRY_FAILED, Event.TIDY_FAILED, Event.EFFECT_FAILED):
+    for event in (Event.ENTRY_FAILED, Event.TIDY_FAILED, Event.SETTLE_FAILED):
         assert not process.telemetry.of(event)
     lost = [fields for fields in process.telemetry.of(Event.LEASE_LOST) if fields["transition"] != "start"]
     assert not lost, f"the rightful owner was shut out: {lost}"

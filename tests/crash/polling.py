@@ -1,4 +1,4 @@
-"""Scenarios of the poller: claim and dispatch, release, reap, hold, settle."""
+"""Scenarios of the poller: claim and dispatch, release, reap, hold."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.payloads import encode_value
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.draft import JobRequest
-from leasehold.engine.enqueue import enqueue
-from leasehold.engine.settle import follow_up
 from tests.crash.faults import INVOKE, Killed
 from tests.crash.invariants import assert_at_rest
 from tests.crash.recovery import recover
@@ -122,22 +118,11 @@ def _unpause(world: World) -> None:
     world.elsewhere.operator.unpause("work")
 
 
-def _owing_a_follow_up(world: World) -> None:
-    payload = encode_value({"mode": "result"})
-    request = JobRequest(job_type="work", payload_text=payload, effects=(follow_up("work", payload),))
-    world.acknowledged.append(enqueue(request, world.elsewhere.parts).job_id)
-    world.run(world.claim())
-
-
 def _ended_as(status: JobStatus) -> Any:
     def check(_world: World, end: Snapshot, job_id: str) -> None:
         assert end.jobs[job_id].status is status
 
     return check
-
-
-def _one_follow_up(_world: World, end: Snapshot, _prepared: object) -> None:
-    assert [job.status for job in end.jobs.values()] == [JobStatus.COMPLETED] * 2
 
 
 def seats_can_be_had(world: World, _end: Snapshot, _prepared: object) -> None:
@@ -218,11 +203,4 @@ SCENARIOS = (
     Scenario(name="hold a paused job", prepare=_paused, act=poll, lift=_unpause, calls=("UpdateItem",) * 2),
     Scenario(name="park a paused scope", prepare=_held_and_looked_at, act=poll, lift=_unpause, calls=("UpdateItem",)),
     Scenario(name="admit a held job", prepare=_held_and_free_again, act=poll, calls=("UpdateItem", INVOKE)),
-    Scenario(
-        name="settle what an ended job owes",
-        prepare=_owing_a_follow_up,
-        act=poll,
-        calls=("PutItem", "UpdateItem"),
-        check=_one_follow_up,
-    ),
 )

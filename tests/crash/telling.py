@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook import DELIVERY, RunEvent
 from leasehold.domain.webhook_delivery import delivery_id
 from tests.crash.faults import INVOKE, Killed
 from tests.crash.polling import poll
@@ -63,18 +63,26 @@ def _is_owed(world: World) -> None:
     world.run(world.claim())
 
 
+# Whether it tells of the dead letter that a run has left, besides the run.
+_OF_A_RUN, _OF_A_DEAD_LETTER = False, True
+
+
 def _each_run_was_told_once(world: World, end: Snapshot, _prepared: object) -> None:
+    told_of = [job for job in end.jobs.values() if job.webhook is not None]
     expected = {
-        delivery_id(job.job_id, run, run.ended_at): run.run_id(job.job_id)
-        for job in end.jobs.values()
-        if job.webhook is not None
+        delivery_id(job.job_id, run, run.ended_at): (run.run_id(job.job_id), _OF_A_RUN)
+        for job in told_of
         for run in job.runs
+    } | {
+        delivery_id(job.job_id, None, job.completed_at): (job.runs[-1].run_id(job.job_id), _OF_A_DEAD_LETTER)
+        for job in told_of
+        if job.status is JobStatus.DEAD_LETTER and job.completed_at is not None
     }
     deliveries = {job.job_id: job for job in end.jobs.values() if job.job_type == DELIVERY}
     assert expected
     assert deliveries.keys() == expected.keys(), "a delivery is missing or doubled"
     assert {job.status for job in deliveries.values()} == {JobStatus.COMPLETED}
-    told = Counter(each.event["data"]["run_id"] for each in world.told)
+    told = Counter((each.event["data"]["run_id"], each.event["type"] == RunEvent.DEAD_LETTERED) for each in world.told)
     assert set(told) == set(expected.values())
     # One that was sent by a process that died before it could say so is sent again, under the same id.
     assert all(told[expected[job.job_id]] <= job.attempts for job in deliveries.values())

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.domain.conditions import Above, Equals
+from leasehold.groups import ends
 from leasehold.store import group_records, groups
 from leasehold.store.groups import Groups
+from leasehold.store.jobs import Jobs, transition
 from leasehold.store.table import Put, Update
 from tests.crash.faults import Fault
 from tests.crash.grouping import SCENARIOS
@@ -17,6 +19,7 @@ from tests.crash.harness import strike_everywhere
 
 if TYPE_CHECKING:
     from leasehold.domain.group import Group
+    from leasehold.domain.lifecycle import Write
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
@@ -38,7 +41,8 @@ def without(monkeypatch: pytest.MonkeyPatch, *attributes: str) -> None:
         kept = [each for each in change.conditions if _attribute(each) not in attributes]
         return replace(change, conditions=tuple(kept))
 
-    monkeypatch.setattr(groups, "change_of", careless)
+    for user in (groups, ends):
+        monkeypatch.setattr(user, "change_of", careless)
 
 
 def _attribute(condition: object) -> str:
@@ -51,6 +55,11 @@ def one_by_one(store: Groups, seen: Group, after: Group, changes: Any, *, token:
         store._table.write(change)
 
 
+def settled_one_by_one(store: Jobs, write: Write, changes: Any, **_: object) -> None:
+    for change in [*changes, transition(write)]:
+        store._table.write(change)
+
+
 @pytest.mark.parametrize(
     "name",
     ["count a member's end and let the next in", "count the last end and call back", "create a sequential group"],
@@ -59,6 +68,7 @@ def test_a_step_of_a_group_that_is_not_one_transaction_is_noticed(
     site: Site, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(Groups, "change_with", one_by_one)
+    monkeypatch.setattr(Jobs, "advance_with", settled_one_by_one)
     with pytest.raises(AssertionError):
         strike_everywhere(site, scenario(name), Fault.KILL_AFTER)
 

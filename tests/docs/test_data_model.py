@@ -11,7 +11,6 @@ from leasehold.domain.breaker import Circuit
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
 from leasehold.domain.due import Due, Priority
-from leasehold.domain.effects import Effect, EffectKind
 from leasehold.domain.ids import MAX_SHARDS, JobPartition, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
@@ -92,7 +91,7 @@ FULL_JOB = Job(
     webhook="w",
     group_id="g",
     member=1,
-    effects=(Effect(kind=EffectKind.ENQUEUE, data="d", statuses=("completed",)),),
+    owed=("groups",),
     expires_at=1,
     ended_lane="l",
     ended_key="k",

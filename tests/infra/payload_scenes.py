@@ -7,10 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import NewJob
-from leasehold.engine import enqueue as enqueueing
-from leasehold.engine import schedules, settle
-from leasehold.engine.draft import JobRequest, draft
-from leasehold.engine.enqueue import OnDuplicate
+from leasehold.engine import schedules
 from leasehold.engine.plan import Plan
 from tests.infra.deployed_functions import ENQUEUER
 from tests.sample_payloads import noise
@@ -28,7 +25,6 @@ def large(do: str = "complete", *, seed: int = 1) -> dict[str, Any]:
 def set_payloads_apart(deployed: DeployedFunctions) -> None:
     _enqueue(deployed)
     _die(deployed)
-    _owe(deployed)
     _make_by_schedule(deployed)
     _tell(deployed)
     _wait_for_long(deployed)
@@ -58,14 +54,6 @@ def _die(deployed: DeployedFunctions) -> None:
         lost = deployed.queue.enqueue(PLAIN, large("die"), max_attempts=1).job_id
     deployed.tick().deliver().later(minutes=30).tick()
     assert deployed.operator.dead_letter(lost).payload == large("die")
-
-
-def _owe(deployed: DeployedFunctions) -> None:
-    owed = settle.follow_up(PLAIN, json.dumps(large()))
-    request = JobRequest(job_type=PLAIN, payload_text=json.dumps({"do": "complete"}), effects=(owed,))
-    parts = deployed.queue.parts
-    enqueueing.write(draft(request, parts), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
-    deployed.tick().deliver().tick().deliver()
 
 
 def _make_by_schedule(deployed: DeployedFunctions) -> None:

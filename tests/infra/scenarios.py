@@ -5,7 +5,6 @@ A path that is new needs a scene here; one that is missing shows as a right that
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,7 @@ from leasehold.domain.errors import UnknownTemplateError
 from leasehold.domain.recurrence import Every
 from leasehold.domain.schedule import Schedule
 from leasehold.engine import enqueue as enqueueing
-from leasehold.engine import schedules, settle
-from leasehold.engine.draft import JobRequest, draft
+from leasehold.engine import schedules
 from leasehold.engine.enqueue import OnDuplicate
 from leasehold.engine.operate import successor
 from leasehold.engine.plan import Plan
@@ -46,7 +44,6 @@ def play_all(deployed: DeployedFunctions) -> None:
             claim_many_at_once,
             end_otherwise,
             fail_and_try_again,
-            follow_up,
             meet_a_forgery,
         ),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
@@ -117,15 +114,6 @@ def fail_and_try_again(deployed: DeployedFunctions) -> None:
     tried = deployed.enqueue(PLAIN, "fail", max_attempts=2, dedup_key="fails")
     deployed.tick().deliver().later(minutes=3).tick().deliver()
     assert deployed.queue.get(tried).status == "dead_letter"
-
-
-def follow_up(deployed: DeployedFunctions) -> None:
-    """An ended job that owes another one: the poller makes it."""
-    owed = settle.follow_up(PLAIN, json.dumps({"do": "complete"}))
-    request = JobRequest(job_type=PLAIN, payload_text=json.dumps({"do": "complete"}), effects=(owed,))
-    parts = deployed.queue.parts
-    enqueueing.write(draft(request, parts), parts, on_duplicate=OnDuplicate.RETURN_EXISTING)
-    deployed.tick().deliver().tick().deliver()
 
 
 def meet_a_forgery(deployed: DeployedFunctions) -> None:

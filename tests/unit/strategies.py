@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import DedupRef
 from leasehold.domain.due import Due, Priority, position_at
-from leasehold.domain.effects import Effect, EffectKind
 from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, SYSTEM_CODE, JobPartition, make_job_id, scheduled_for_of
 from leasehold.domain.instants import LATEST, from_millis, to_millis
 from leasehold.domain.job import Job
@@ -71,14 +70,6 @@ positions = st.builds(
     st.text("0123456789abcdefghijklmnopqrstuvwxyz", max_size=12),
 )
 dues = st.builds(Due, at=instants, position=positions, item_id=job_ids)
-effects = st.builds(
-    Effect,
-    kind=st.sampled_from(EffectKind),
-    data=texts,
-    statuses=st.lists(st.sampled_from(JobStatus).map(str), max_size=2).map(tuple),
-)
-
-
 seconds = st.integers(1, 86_400).map(lambda count: timedelta(seconds=count))
 retries = (
     st.builds(Exponential, base=seconds, cap=st.just(timedelta(days=2)), jitter=st.sampled_from([0.0, 0.1, 0.5]))
@@ -134,7 +125,7 @@ JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "webhook": st.none() | texts,
     "group_id": st.none() | names,
     "member": st.none() | st.integers(0, 100_000),
-    "effects": st.lists(effects, max_size=2).map(tuple),
+    "owed": st.lists(st.sampled_from(["groups", "webhooks"]), max_size=2).map(tuple),
     "expires_at": st.none() | st.integers(0, 2**40),
     "ended_lane": st.none() | names,
     "ended_key": st.none() | names,

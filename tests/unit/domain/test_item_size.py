@@ -123,13 +123,13 @@ def largest_job() -> Job:
         webhook="w" * 2048,
         group_id="g" * 64,
         member=100_000,
+        owed=("webhooks", "groups"),
         expires_at=2**33,
         ended_lane=f"dead_letter#{'t' * 64}",
         ended_key=f"2026-11-15T09:30:00.000Z#{JOB_ID}",
     )
-    # Effects are the library's own, and no caller can make any yet.
     unset = {field.name for field in fields(Job) if getattr(job, field.name) in {None, ()}}
-    assert unset == {"effects", "read_payload"}
+    assert unset == {"read_payload"}
     return job
 
 

@@ -151,7 +151,7 @@ def test_a_write_provides_exactly_what_its_transition_takes():
 def test_what_is_provided_is_not_removed():
     write = Write(job_id=JobId("x"), transition=SETTLE, values={"due_key": "later"})
 
-    assert write.removed == {"due_lane", "wake"}
+    assert write.removed == {"due_lane", "owed", "wake"}
 
 
 def test_binding_fills_in_what_was_seen_also_inside_alternatives():

@@ -20,7 +20,7 @@ _WARNING = frozenset(
         Event.JOB_REAPED,
         Event.LEASE_LOST,
         Event.ENTRY_FAILED,
-        Event.EFFECT_FAILED,
+        Event.SETTLE_FAILED,
         Event.TIDY_FAILED,
         Event.REPORT_FAILED,
         Event.RECORD_UNREADABLE,

@@ -19,9 +19,9 @@ from leasehold.domain.errors import (
 from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.endings import Failure
 from leasehold.engine.execute import Executor, failure_of
 from leasehold.engine.poll import Poller, PollSettings
+from leasehold.kernel.end import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

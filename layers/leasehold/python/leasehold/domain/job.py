@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.dedup import DedupRef
-    from leasehold.domain.effects import Effect
     from leasehold.domain.ids import JobId
     from leasehold.domain.lifecycle import JobStatus
     from leasehold.domain.payload import Json
@@ -81,7 +80,8 @@ class Job:
     # The group that it belongs to, and its place in it.
     group_id: str | None = None
     member: int | None = None
-    effects: tuple[Effect, ...] = ()
+    # The features that an ended job still owes something, by name: it stays due until they are settled.
+    owed: tuple[str, ...] = ()
     expires_at: int | None = None
     ended_lane: str | None = None
     ended_key: str | None = None
@@ -143,7 +143,3 @@ class Job:
     @property
     def has_ended(self) -> bool:
         return self.status.has_ended
-
-    def owes_after(self, status: JobStatus) -> bool:
-        """Whether something is left to do once it has ended like this: its group counts every end."""
-        return self.group_id is not None or any(effect.is_owed_after(status) for effect in self.effects)

@@ -123,7 +123,7 @@ _LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
 _DUE = frozenset({"due_lane", "due_key"})
 _END = frozenset({"completed_at"})
 # An ended job that owes something stays in the due index, and wakes a poller.
-_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", "wake", *_DUE})
+_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", "wake", "owed", "last_attempt_at", *_DUE})
 _END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches", "undelivered_since"})
 _BACK_REMOVES = frozenset({*_LEASE, "wake", "seat", "started_at"})
 _ERROR = frozenset({"last_error", "last_error_code"})
@@ -369,9 +369,9 @@ SETTLE = Transition(
     by=(Writer.POLLER,),
     sources=ENDED,
     guards=(_ENTRY_AS_READ,),
-    # An effect that could not be done yet keeps its job in the index, at a later time; one that is done lets it go.
-    may_set=_DUE | {"expires_at"},
-    removes=_DUE | {"wake"},
+    # What could not be done yet keeps its job in the index, at a later time; what is done lets it go.
+    may_set=_DUE | {"expires_at", "owed"},
+    removes=_DUE | {"wake", "owed"},
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
 RESOLVE = Transition(

@@ -29,7 +29,7 @@ _CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
 
 
 class RunEvent(StrEnum):
-    """What is told of a run: how it ended. A run that leaves a dead letter is told as that, not as failed."""
+    """What is told of a run: how it ended. One that leaves a dead letter is told as failed, and as that."""
 
     COMPLETED = "job.run.completed"
     FAILED = "job.run.failed"
@@ -88,13 +88,17 @@ def parse_webhook(address: object) -> str:
     return found[0]
 
 
-def event_of(status: JobStatus, run: Run | None) -> RunEvent | None:
-    """What an end is told as; None for one that no run has come to, such as a cancel before the start."""
-    if status is JobStatus.DEAD_LETTER:
-        return RunEvent.DEAD_LETTERED
-    if run is None:
-        return None
-    match run.outcome:
+def events_of(status: JobStatus, run: Run | None) -> tuple[RunEvent, ...]:
+    """What is told of an end: how its run went, and then that it left a dead letter.
+
+    Nothing of an end that no run has come to, such as a cancel before the start.
+    """
+    of_the_run = () if run is None else (_event_of(run.outcome),)
+    return (*of_the_run, RunEvent.DEAD_LETTERED) if status is JobStatus.DEAD_LETTER else of_the_run
+
+
+def _event_of(outcome: Outcome) -> RunEvent:
+    match outcome:
         case Outcome.COMPLETED:
             return RunEvent.COMPLETED
         case Outcome.FAILED:
@@ -102,4 +106,4 @@ def event_of(status: JobStatus, run: Run | None) -> RunEvent | None:
         case Outcome.SKIPPED:
             return RunEvent.SKIPPED
         case _:
-            assert_never(run.outcome)
+            assert_never(outcome)

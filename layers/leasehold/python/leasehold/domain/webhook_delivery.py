@@ -16,14 +16,13 @@ from leasehold.domain.payload import encode_payload
 from leasehold.domain.redaction import without_payload
 from leasehold.domain.retry import Delays
 from leasehold.domain.run_document import run_document
-from leasehold.domain.webhook import DELIVERY
+from leasehold.domain.webhook import DELIVERY, RunEvent
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.ids import JobId
     from leasehold.domain.run import Run
-    from leasehold.domain.webhook import RunEvent
 
 RETRY_AFTER = (5, 15, 45)
 TRIES = 1 + len(RETRY_AFTER)
@@ -45,7 +44,7 @@ def delivery_type(function: str | None = None) -> JobType:
 
 
 def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
-    """The same end gives the same id: it is told once, and found again from its job."""
+    """The same end gives the same id: told once, and found again from its job. Without a run: of its dead letter."""
     home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
     return derive_job_id(ended_at, home, "webhook", job_id, str(run.number) if run else "-")
 
@@ -62,7 +61,8 @@ def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: 
     The body is made here, once: however often it is sent, it is the same bytes under the same id. It is plain ASCII, so
     that no text of a job's can keep it from being written.
     """
-    made_id = delivery_id(job.job_id, run, ended_at)
+    # A dead letter is the job's, and told besides the run that led to it.
+    made_id = delivery_id(job.job_id, None if event is RunEvent.DEAD_LETTERED else run, ended_at)
     data = run_document(job, run)
     for name in ("error", "reason"):
         if isinstance(text := data.get(name), str):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import GroupEndedError, GroupNotFoundError
 from leasehold.domain.group import Group, GroupState, MemberEnd, parse_group_id
-from leasehold.engine.count_ends import Step, tell_change
+from leasehold.engine.count_ends import Step, log_change
 from leasehold.engine.deeds import contended, deed_of, token_of, tries
 from leasehold.engine.operate import refuse_without_reason
 from leasehold.engine.ports import make_stamp
@@ -65,7 +65,7 @@ def _commit_with_record(group: Group, step: Step, reason: str, parts: Parts) -> 
     changes = [change_of(group, step.group), *step.changes]
     if not parts.store.audits.commit(changes, audit, token=token_of(deed)):
         return False
-    tell_change(group, step.group, parts)
+    log_change(group, step.group, parts)
     return True
 
 

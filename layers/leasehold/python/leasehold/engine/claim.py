@@ -13,7 +13,7 @@ from leasehold.domain.lifecycle import CLAIM, EXPIRE, Write
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.probe import note_of
 from leasehold.engine.seating import places_of, takings_of
-from leasehold.engine.telemetry import CLAIMED, COMPLETED, Event
+from leasehold.engine.telemetry import CLAIMED, Event
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -76,20 +76,16 @@ def expire_if_too_late(job: Job | None, parts: Parts) -> bool:
     now = parts.clock.now()
     if job is None or job.start_by is None or job.start_by > now or job.has_ended:
         return False
-    from leasehold.engine.endings import end_values
-    from leasehold.engine.tidy import give_back_seats, retire_dedup_record
+    from leasehold.kernel.end import Ending, log_cancelled
 
-    job_type = parts.deployment.settings_of(job.job_type)
     reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
-    values = {**end_values(job, EXPIRE, now, job_type, parts.deployment.registry()), "cancel_reason": reason}
+    ending = Ending(job, EXPIRE, parts, reason=reason)
     try:
-        parts.store.jobs.advance(Write(job_id=job.job_id, transition=EXPIRE, seen={"now": now}, values=values))
+        ending.commit()
     except TransitionRefused:
         return False
-    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
-    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-    give_back_seats(job, parts)
-    retire_dedup_record(job, values.get("expires_at"), parts)
+    log_cancelled(job, reason, parts)
+    ending.after()
     return True
 
 

@@ -11,28 +11,21 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import Due, position_at
 from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import SETTLE, Write
 from leasehold.domain.payload import encode
-from leasehold.engine.endings import settled_values
 from leasehold.engine.group_plan import told
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
 from leasehold.engine.telemetry import Event
-from leasehold.engine.trust import report
 from leasehold.store.group_records import are_codes_apart, codes_expire
 from leasehold.store.groups import GroupChanged, callback_used
-from leasehold.store.jobs import TransitionRefused, insertion, transition
+from leasehold.store.jobs import insertion
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.table import Change
-
-_TRIES = 5
-# The group's own change is the first of its transaction, the settled member's the second.
-_SETTLED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +36,8 @@ class Step:
     changes: tuple[Change, ...] = ()
 
 
-def count_end(job: Job, parts: Parts) -> bool:
-    """Take an ended member out of the due index and count it; False if somebody did so before."""
-    values = settled_values(job, parts)
-    settled = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values)
-    for _ in range(_TRIES):
-        assert job.group_id is not None
-        # Read after the job was seen to have ended: from then on its turn cannot come any more.
-        group = parts.store.groups.get(job.group_id)
-        if group is None or group.has_ended:
-            return _settle_alone(settled, parts)
-        if job.member is None or group.member_id(job.member) != job.job_id:
-            report(job.job_id, f"it calls itself member {job.member} of group {group.group_id}, which it is not", parts)
-            return _settle_alone(settled, parts)
-        step = _after(group, job, parts)
-        token = request_token("settle", job.job_id, make_stamp(parts.chance))
-        try:
-            changes = (transition(settled), *step.changes)
-            parts.store.groups.change_with(group, step.group, changes, token=token)
-        except GroupChanged as changed:
-            if _SETTLED in changed.failed:
-                return False
-            continue
-        tell_change(group, step.group, parts)
-        return True
-    # It stays due, and the next poll tries again.
-    return False
-
-
-def _settle_alone(settled: Write, parts: Parts) -> bool:
-    try:
-        parts.store.jobs.advance(settled)
-    except TransitionRefused:
-        return False
-    return True
-
-
-def _after(group: Group, job: Job, parts: Parts) -> Step:
+def after_member(group: Group, job: Job, parts: Parts) -> Step:
+    """What the end of this member makes of its group."""
     end = end_of(job)
     counted = group.counting({end: 1})
     if counted.left == 0:
@@ -138,11 +96,11 @@ def commit(group: Group, step: Step, parts: Parts) -> bool:
             return False
     except GroupChanged:
         return False
-    tell_change(group, step.group, parts)
+    log_change(group, step.group, parts)
     return True
 
 
-def tell_change(before: Group, after: Group, parts: Parts) -> None:
+def log_change(before: Group, after: Group, parts: Parts) -> None:
     """Log what became of a group, if its state changed."""
     if after.state is before.state:
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.domain.job import SYSTEM
+from leasehold.domain.lifecycle import Write
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.domain.text import fits
 from leasehold.store.audits import Deed
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     from leasehold.domain.ids import JobId
     from leasehold.domain.job import Job
-    from leasehold.domain.lifecycle import Write
     from leasehold.engine.parts import Parts
+    from leasehold.kernel.end import Ending
     from leasehold.store.table import Attribute, Record
 
 # How long a change is tried while others change the same thing. The API answers within 29 s.
@@ -83,9 +84,10 @@ def creation(job: Job, parts: Parts) -> Deed | None:
     return deed_of(job_target(job.job_id), "create", details, parts, by=job.created_by, reason="created")
 
 
-def advance_with_record(write: Write, deed: Deed, parts: Parts) -> None:
-    """Make a transition that somebody asked for, with its record, or neither; TransitionRefused as ever."""
-    if not parts.store.audits.commit([transition(write)], parts.store.audits.audit(deed), token=token_of(deed)):
+def advance_with_record(asked: Write | Ending, deed: Deed, parts: Parts) -> None:
+    """Make a transition or an end that somebody asked for, with its record, or neither; TransitionRefused as ever."""
+    write, changes = (asked, [transition(asked)]) if isinstance(asked, Write) else (asked.write, asked.changes)
+    if not parts.store.audits.commit(changes, parts.store.audits.audit(deed), token=token_of(deed)):
         # The job is not what was read, or somebody else did something to it meanwhile: look again.
         raise TransitionRefused(write, None)
 

@@ -30,7 +30,8 @@ class Deployment:
         self._clock = clock
         self._registry: tuple[datetime, Registry] | None = None
         self._switches: tuple[datetime, Switches] | None = None
-        self._circuits: dict[str, tuple[datetime, Circuit | None]] = {}
+        # Without a time: known, but to be read anew.
+        self._circuits: dict[str, tuple[datetime | None, Circuit | None]] = {}
 
     def registry(self, *, fresh: bool = False) -> Registry:
         now = self._clock.now()
@@ -45,7 +46,7 @@ class Deployment:
         now = self._clock.now()
         if fresh or self._switches is None or not is_fresh(self._switches[0], now):
             self._switches = (now, self._store.switchboard.switches())
-            self._circuits.clear()
+            self._circuits = {name: (None, circuit) for name, (_, circuit) in self._circuits.items()}
         return self._switches[1]
 
     def circuit(self, job_type: str, *, fresh: bool = False) -> Circuit | None:
@@ -58,6 +59,10 @@ class Deployment:
             circuit = self._store.circuits.get(job_type)
             self._circuits[job_type] = (now, circuit)
         return circuit
+
+    def known_circuit(self, job_type: str) -> Circuit | None:
+        """The circuit of a type as it was last read, however long ago; nothing is read for it."""
+        return self._circuits.get(job_type, (None, None))[1]
 
     def refuse_if_halted(self) -> None:
         halt = self.switches().halt

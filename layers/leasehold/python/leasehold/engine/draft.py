@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.domain.control import Registry
-    from leasehold.domain.effects import Effect
     from leasehold.domain.ids import JobId
     from leasehold.domain.retry import RetryPolicy
     from leasehold.engine.parts import Parts
@@ -69,7 +68,6 @@ class JobRequest:
     made_from: str | None = None
     retry: RetryPolicy | None = None
     webhook: str | None = None
-    effects: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,6 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         template=request.made_from,
         retry=None if request.retry is None else parse_retry(request.retry),
         webhook=None if request.webhook is None else parse_webhook(request.webhook),
-        effects=request.effects,
     )
     return Draft(job, record, has_given_id)
 

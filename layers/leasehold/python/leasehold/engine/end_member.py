@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leasehold.domain.group import GroupState, MemberEnd, OnFailure
 from leasehold.domain.instants import to_text
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus, Transition, Write
-from leasehold.domain.run import MAX_REASON_BYTES, Outcome, Run, appended, next_number
+from leasehold.domain.lifecycle import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus, Write
+from leasehold.domain.run import MAX_REASON_BYTES, Outcome
 from leasehold.domain.text import shortened
-from leasehold.engine.end_run import RunEnd, webhook_of
-from leasehold.engine.endings import end_values
 from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import give_back_seats
+from leasehold.kernel.end import Ending
 from leasehold.store.jobs import TransitionRefused
-from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
     from leasehold.domain.group import Group
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
+
+# As it is registered in features.py.
+GROUPS = "groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class EndedMember:
     job: Job
     end: MemberEnd
     reason: str
-    write: Write
+    ending: Ending
     is_counted: bool
 
 
@@ -50,21 +49,15 @@ def may_be_asked_to_stop(job: Job, group: Group) -> bool:
 
 
 def ended(job: Job, group: Group, parts: Parts, worker_id: str) -> EndedMember:
-    reason = reason_of(group)
     is_skipped = group.state is GroupState.STOPPING and group.on_failure is OnFailure.SKIP_REMAINING
+    reason, worker = reason_of(group), worker_id if is_skipped else None
     step = SKIP if is_skipped else TURN_AWAY if job.status.is_waiting else CANCEL
-    special: dict[str, object] = (
-        {"runs": _with_skipped_run(job, reason, parts, worker_id)} if is_skipped else {"cancel_reason": reason}
-    )
+    outcome = Outcome.SKIPPED if is_skipped else None
     # Counted at once, it owes nothing more to its group.
-    alone = replace(job, group_id=None)
-    is_told = is_skipped and webhook_of(job, parts) is not None
-    is_counted = not is_told and not alone.owes_after(_target(step))
-    job_type = parts.deployment.settings_of(job.job_type)
-    values = end_values(alone if is_counted else job, step, parts.clock.now(), job_type, parts.deployment.registry())
-    write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values={**values, **special})
+    alone = Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
+    ending = alone if alone.is_plain else Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker)
     end = MemberEnd.SKIPPED if is_skipped else MemberEnd.CANCELLED
-    return EndedMember(job, end, reason, write, is_counted)
+    return EndedMember(job, end, reason, ending, is_counted=ending is alone)
 
 
 def after_end(member: EndedMember, parts: Parts) -> None:
@@ -72,15 +65,13 @@ def after_end(member: EndedMember, parts: Parts) -> None:
     event = Event.JOB_COMPLETED if member.end is MemberEnd.SKIPPED else Event.JOB_CANCELLED
     parts.telemetry.event(event, job_id=job.job_id, job_type=job.job_type, status=str(member.end), reason=member.reason)
     parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=str(member.end))
-    give_back_seats(job, parts)
+    member.ending.after()
 
 
 def end_alone(member: EndedMember, parts: Parts) -> bool:
     """End a member that is counted later; False if it is not what was read."""
-    # Each poller's own: with a shared token, two at the same millisecond would both be told that they did it.
-    token = request_token(member.job.job_id, member.write.transition.name, f"{parts.chance.bits(64):x}")
     try:
-        RunEnd(member.job, member.write, parts, token=token).commit()
+        member.ending.commit()
     except TransitionRefused:
         return False
     after_end(member, parts)
@@ -101,21 +92,3 @@ def reason_of(group: Group) -> str:
     """What a member is told of why it ended."""
     stopped = "was cancelled" if group.state is GroupState.CANCELLING else "stopped"
     return shortened(f"group {group.group_id} {stopped}: {group.reason}", MAX_REASON_BYTES)
-
-
-def _with_skipped_run(job: Job, reason: str, parts: Parts, worker_id: str) -> tuple[Run, ...]:
-    now = parts.clock.now()
-    run = Run(
-        number=next_number(job.runs),
-        worker=worker_id,
-        started_at=now,
-        ended_at=now,
-        outcome=Outcome.SKIPPED,
-        reason=reason,
-    )
-    return appended(job.runs, run)
-
-
-def _target(step: Transition) -> JobStatus:
-    assert step.target is not None
-    return step.target

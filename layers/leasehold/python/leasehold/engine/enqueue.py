@@ -15,14 +15,14 @@ from leasehold.domain.errors import (
 )
 from leasehold.domain.ids import RANDOM_BITS, make_job_id, partition_of
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import CANCEL, Write
+from leasehold.domain.lifecycle import CANCEL
 from leasehold.domain.position import numbered
 from leasehold.engine.deeds import contended, creation, job_target, token_of, tries
 from leasehold.engine.draft import Draft, draft
-from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import laid_out, lay_out, lay_out_many
 from leasehold.engine.telemetry import Event
 from leasehold.engine.trust import is_trusted
+from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.store import keys
 from leasehold.store.dedups import PointerMoved, insertions, repointed
 from leasehold.store.jobs import insertion, is_as_made, is_of_same_origin
@@ -218,13 +218,11 @@ def _write_deduplicated(
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
                     new = _with_payload(layout, parts)
-                    parts.store.dedups.replace(_replaced(existing, job, parts), new, record, holder, also)
-                    parts.telemetry.event(
-                        Event.JOB_CANCELLED,
-                        job_id=existing.job_id,
-                        job_type=existing.job_type,
-                        reason=f"replaced by {job.job_id}",
-                    )
+                    reason = f"replaced by {job.job_id}"
+                    ending = Ending(existing, CANCEL, parts, reason=reason)
+                    parts.store.dedups.replace(ending.changes, new, record, holder, also)
+                    log_cancelled(existing, reason, parts)
+                    ending.after(keeps_key=True)
                     return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
                 case _:
                     assert_never(on_duplicate)
@@ -255,13 +253,6 @@ def job_of_holder(holder: DedupRecord, parts: Parts) -> Job | None:
 def is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
     """A key is held until its job has ended and its window is over."""
     return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
-
-
-def _replaced(old: Job, new: Job, parts: Parts) -> Write:
-    now = parts.clock.now()
-    registry = parts.deployment.registry()
-    values = end_values(old, CANCEL, now, parts.deployment.settings_of(old.job_type), registry)
-    return Write(job_id=old.job_id, transition=CANCEL, values={**values, "cancel_reason": f"replaced by {new.job_id}"})
 
 
 def _write_batch(

@@ -17,13 +17,13 @@ from leasehold.domain.signals import Cancel, GiveUp, Skip, Snooze
 from leasehold.domain.text import shortened
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.claim import expire_if_too_late
-from leasehold.engine.endings import Failure
 from leasehold.engine.hold import CIRCUIT_OPEN
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.probe import give_up, probed_by
-from leasehold.engine.release import release, tell_dead
+from leasehold.engine.release import release
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.kernel.end import Failure, log_dead
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Executor:
             return Execution.NOT_STARTED
         self._tell_started(job)
         deadline = self._parts.clock.now() + time_left
-        return Attempt(job, job_type, self._parts, deadline=deadline, probing=circuit)
+        return Attempt(job, job_type, self._parts, deadline=deadline)
 
     def _is_reserved(self, job_type: str) -> bool:
         now, deployment = self._parts.clock.now(), self._parts.deployment
@@ -207,7 +207,7 @@ class Executor:
         if how == "failed":
             report_failure(attempt.job, failure, self._parts)
             return Execution.FAILED
-        tell_dead(self._parts, attempt.job, failure)
+        log_dead(attempt.job, failure, self._parts)
         return Execution.DEAD_LETTERED
 
     def _cancelled(self, attempt: Attempt, reason: str | None = None) -> Execution:

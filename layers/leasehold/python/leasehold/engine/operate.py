@@ -23,11 +23,10 @@ from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
 from leasehold.engine.deeds import advance_with_record, contended, deed_on_job, tries
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
-from leasehold.engine.endings import end_values
 from leasehold.engine.lay_out import lay_out
 from leasehold.engine.look import shown
-from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import give_back_seats, retire_dedup_record
+from leasehold.engine.telemetry import Event
+from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -95,15 +94,10 @@ def refuse_without_reason(reason: object) -> None:
 
 
 def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
-    job_type = parts.deployment.settings_of(job.job_type)
-    now = parts.clock.now()
-    values = end_values(job, CANCEL, now, job_type, parts.deployment.registry())
-    write = Write(job_id=job.job_id, transition=CANCEL, values={**values, "cancel_reason": reason})
-    advance_with_record(write, deed_on_job(job.job_id, "cancel", parts, reason=reason), parts)
-    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
-    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-    give_back_seats(job, parts)
-    retire_dedup_record(job, values.get("expires_at"), parts)
+    ending = Ending(job, CANCEL, parts, reason=reason)
+    advance_with_record(ending, deed_on_job(job.job_id, "cancel", parts, reason=reason), parts)
+    log_cancelled(job, reason, parts)
+    ending.after()
 
 
 def successor(
@@ -129,7 +123,6 @@ def successor(
         made_from=job.template,
         retry=job.retry,
         webhook=job.webhook,
-        effects=job.effects,
     )
     made = draft(request, parts, job_id=job_id)
     if job.dedup is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror
     from leasehold.engine.telemetry import Telemetry
+    from leasehold.kernel.hooks import Features
     from leasehold.store.store import Store
 
 
@@ -32,6 +33,8 @@ class Parts:
     caller: Caller = field(default_factory=NoCaller)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
     identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
+    # All that there are, unless a test says otherwise.
+    known_features: Features | None = None
     deployment: Deployment = field(init=False)
     templates: TemplateCache = field(init=False)
     # When the payloads that stand apart are looked after again, as far as this process knows.
@@ -40,6 +43,15 @@ class Parts:
     def __post_init__(self) -> None:
         self.deployment = Deployment(self.store, self.clock)
         self.templates = TemplateCache(self.store, self.clock)
+
+    @property
+    def features(self) -> Features:
+        """Who joins in where the kernel asks; not imported before it does."""
+        if self.known_features is None:
+            from leasehold.features import features
+
+            self.known_features = features()
+        return self.known_features
 
     def acting_as(self, identity: Identity) -> Parts:
         """The same parts, caches included, in somebody else's name."""

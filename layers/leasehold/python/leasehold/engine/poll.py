@@ -279,7 +279,7 @@ class _Run:
 
                 self.report.reaped += reap(entry, self._parts)
             case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
-                from leasehold.engine.settle import settle
+                from leasehold.kernel.end import settle
 
                 self.report.settled += settle(entry, self._parts)
             case _:

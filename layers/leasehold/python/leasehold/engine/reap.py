@@ -10,37 +10,25 @@ from leasehold.domain.lifecycle import (
     REAP_FAILED,
     REAP_UNSTARTED,
     JobStatus,
-    Transition,
-    Write,
 )
 from leasehold.domain.run import Outcome
-from leasehold.engine.end_run import RunEnd
-from leasehold.engine.endings import (
+from leasehold.engine.ports import make_stamp
+from leasehold.engine.report_failure import report_failure
+from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.engine.trust import trusted_job
+from leasehold.kernel.end import (
+    Ending,
     Failure,
-    dead_letter_of,
-    end_values,
-    error_values,
     handed_back_values,
     is_given_up,
     is_last_attempt,
+    log_cancelled,
+    log_dead,
     retry_values,
-    run_of,
 )
-from leasehold.engine.ports import make_stamp
-from leasehold.engine.probe import probed_by
-from leasehold.engine.release import tell_dead
-from leasehold.engine.report_failure import report_failure
-from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.tidy import give_back_seats, retire_dedup_record
-from leasehold.engine.trip import after_run
-from leasehold.engine.trust import trusted_job
 from leasehold.store.jobs import TransitionRefused
-from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from leasehold.domain.dead_letter import DeadLetter
     from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DueJob
@@ -56,103 +44,75 @@ def reap(entry: DueJob, parts: Parts) -> bool:
         return False
     try:
         if job.started_at is None:
-            _reap_unstarted(job, parts)
+            ending = _reap_unstarted(job, parts)
         elif job.cancel_requested is not None:
-            _reap_cancelled(job, parts)
-        elif is_last_attempt(job, lost := _lost(parts)):
-            _bury(job, lost, parts, runs=True)
+            ending = _reap_cancelled(job, parts)
         else:
-            values = retry_values(job, lost, now, parts.deployment.settings_of(job.job_type), parts.chance)
-            _end_run(job, REAP_FAILED, values, parts)
-            parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
-            _tell(job, lost, parts, will_retry=True)
-            report_failure(job, lost, parts)
+            ending = _reap_started(job, parts)
     except TransitionRefused:
         return False
-    if job.started_at is not None and job.cancel_requested is None:
-        after_run(job, parts, failed=True, probing=probed_by(job.job_id, job.job_type, parts))
-    _give_back_seats_in_time(job, parts)
+    ending.after()
     return True
 
 
-def _give_back_seats_in_time(job: Job, parts: Parts) -> None:
-    """A handler that lost its lease early may still be running: the limit counts it until its full time is over."""
-    job_type = parts.deployment.settings_of(job.job_type)
-    if job.locked_at is not None and parts.clock.now() >= job.locked_at + job_type.longest_hold:
-        give_back_seats(job, parts)
-
-
-def _reap_unstarted(job: Job, parts: Parts) -> None:
-    now = parts.clock.now()
-    if is_given_up(job, now):
-        _bury(job, _unreached(parts), parts, runs=False)
-        return
-    parts.store.jobs.advance(_write(job, REAP_UNSTARTED, handed_back_values(job, now, parts.chance), parts))
+def _reap_unstarted(job: Job, parts: Parts) -> Ending:
+    if is_given_up(job, parts.clock.now()):
+        text = f"no handler was reached before the lease expired, again and again ({_stamp(parts)})"
+        failure = Failure(error=text, code="undeliverable")
+        ending = Ending(job, REAP_DEAD, parts, failure=failure, is_orphan=True)
+        ending.commit()
+        log_dead(job, failure, parts)
+        return ending
+    ending = Ending(job, REAP_UNSTARTED, parts, values=handed_back_values(job, parts), is_orphan=True)
+    ending.commit()
     parts.telemetry.event(
         Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
     )
+    return ending
 
 
-def _reap_cancelled(job: Job, parts: Parts) -> None:
-    now, lost = parts.clock.now(), _lost(parts)
-    job_type = parts.deployment.settings_of(job.job_type)
-    values = {
-        **end_values(job, REAP_CANCELLED, now, job_type, parts.deployment.registry()),
-        **error_values(lost),
-        "runs": run_of(job, now, Outcome.FAILED, failure=lost),
-    }
-    _end_run(job, REAP_CANCELLED, values, parts)
-    parts.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=job.cancel_reason)
-    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-    retire_dedup_record(job, values.get("expires_at"), parts)
+def _reap_cancelled(job: Job, parts: Parts) -> Ending:
+    lost = _lost(parts)
+    ending = Ending(job, REAP_CANCELLED, parts, outcome=Outcome.FAILED, failure=lost, is_orphan=True)
+    ending.commit()
+    log_cancelled(job, job.cancel_reason, parts)
+    return ending
 
 
-def _bury(job: Job, failure: Failure, parts: Parts, *, runs: bool) -> None:
-    now = parts.clock.now()
-    job_type = parts.deployment.settings_of(job.job_type)
-    history = run_of(job, now, Outcome.FAILED, failure=failure) if runs else job.runs
-    values = {
-        **end_values(job, REAP_DEAD, now, job_type, parts.deployment.registry()),
-        **error_values(failure),
-        **({"runs": history} if runs else {}),
-    }
-    letter = dead_letter_of(parts.store.payloads.shown(job), failure, now, history)
-    _end_run(job, REAP_DEAD, values, parts, letter=letter)
-    if runs:
-        _tell(job, failure, parts, will_retry=False)
-    tell_dead(parts, job, failure)
-
-
-def _end_run(
-    job: Job,
-    transition: Transition,
-    values: Mapping[str, object],
-    parts: Parts,
-    *,
-    letter: DeadLetter | None = None,
-) -> None:
-    # Each reaper's own: with a shared token, two at the same millisecond would both be told that they did it.
-    token = request_token(job.job_id, transition.name, f"{parts.chance.bits(64):x}")
-    RunEnd(job, _write(job, transition, values, parts), parts, token=token, letter=letter).commit()
+def _reap_started(job: Job, parts: Parts) -> Ending:
+    lost = _lost(parts)
+    is_last = is_last_attempt(job, lost)
+    ending = Ending(
+        job,
+        REAP_DEAD if is_last else REAP_FAILED,
+        parts,
+        outcome=Outcome.FAILED,
+        failure=lost,
+        values={} if is_last else retry_values(job, parts.deployment.settings_of(job.job_type), parts),
+        failed=True,
+        is_orphan=True,
+    )
+    ending.commit()
+    _log_lost(job, lost, parts, will_retry=not is_last)
+    if is_last:
+        log_dead(job, lost, parts)
+    else:
+        parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+        report_failure(job, lost, parts)
+    return ending
 
 
 def _lost(parts: Parts) -> Failure:
-    """The stamp is this reaper's own: it tells its write from a rival's when the response is lost."""
-    text = f"worker lost: the lease expired before the handler reported an end (reap {make_stamp(parts.chance)})"
+    text = f"worker lost: the lease expired before the handler reported an end ({_stamp(parts)})"
     return Failure(error=text, code="worker_lost")
 
 
-def _unreached(parts: Parts) -> Failure:
-    text = f"no handler was reached before the lease expired, again and again (reap {make_stamp(parts.chance)})"
-    return Failure(error=text, code="undeliverable")
+def _stamp(parts: Parts) -> str:
+    """This reaper's own: it tells its write from a rival's when the response is lost."""
+    return f"reap {make_stamp(parts.chance)}"
 
 
-def _write(job: Job, transition: Transition, values: Mapping[str, object], parts: Parts) -> Write:
-    seen = {"due_key": job.due, "locked_by": job.locked_by, "now": parts.clock.now()}
-    return Write(job_id=job.job_id, transition=transition, seen=seen, values=values)
-
-
-def _tell(job: Job, failure: Failure, parts: Parts, *, will_retry: bool) -> None:
+def _log_lost(job: Job, failure: Failure, parts: Parts, *, will_retry: bool) -> None:
     parts.telemetry.event(
         Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by
     )

@@ -21,8 +21,8 @@ from leasehold.engine.lay_out import laid_out
 from leasehold.engine.look import report_unreadable, with_payload_of
 from leasehold.engine.operate import successor
 from leasehold.engine.telemetry import Event
-from leasehold.engine.tidy import retire_dedup_record
 from leasehold.engine.trust import is_trusted_letter, trusted_job
+from leasehold.kernel.end import retire_dedup_record
 from leasehold.store.dedups import insertions, repointed
 from leasehold.store.jobs import TransitionRefused, insertion
 from leasehold.store.letters import AlreadyResolved, ResolvedBy

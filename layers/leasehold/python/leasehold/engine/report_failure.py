@@ -8,14 +8,14 @@ from leasehold.domain.failure_report import FailureReport, Severity, allowed_fie
 from leasehold.domain.redaction import redacted
 from leasehold.domain.run import MAX_ERROR_BYTES, Outcome
 from leasehold.domain.text import shortened
-from leasehold.engine.endings import run_of
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.end import run_of
 
 if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
-    from leasehold.engine.endings import Failure
     from leasehold.engine.parts import Parts
+    from leasehold.kernel.end import Failure
 
 
 def report_failure(job: Job, failure: Failure, parts: Parts) -> None:

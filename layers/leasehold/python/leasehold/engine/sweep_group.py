@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from leasehold.engine.count_ends import Step, commit, finish
 from leasehold.engine.end_member import after_end, ask_to_stop, end_alone, ended, may_be_asked_to_stop, may_be_ended
 from leasehold.engine.ports import make_stamp
-from leasehold.store.jobs import transition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +90,7 @@ class _Visit:
     def _write(self, start: int, ends: Sequence[EndedMember]) -> bool:
         counted = replace(self._group, swept=start, wake=False).counting(Counter(each.end for each in ends))
         step = self._after(counted)
-        changes = (*(transition(each.write) for each in ends), *step.changes)
+        changes = (*(change for each in ends for change in each.ending.changes), *step.changes)
         if not commit(self._group, Step(step.group, changes), self._parts):
             return self._look_again()
         for each in ends:

@@ -44,7 +44,7 @@ class Event(StrEnum):
     ENTRY_DISAGREES = "entry_disagrees"
     BATCH_REFUSED = "batch_refused"
     MIRROR_FAILED = "mirror_failed"
-    EFFECT_FAILED = "effect_failed"
+    SETTLE_FAILED = "settle_failed"
     WEBHOOK_DROPPED = "webhook_dropped"
     TIDY_FAILED = "tidy_failed"
     DEAD_LETTER_ALERT = "dead_letter_alert"

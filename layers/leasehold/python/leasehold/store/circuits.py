@@ -37,8 +37,8 @@ class Circuits:
         record = self._table.get(keys.circuit(job_type))
         return circuit_of(record) if record else None
 
-    def count(self, job_type: str, now: datetime, window: timedelta, *, failed: bool) -> Tally | None:
-        """Count one run into the window of now; None if nothing is counted, because the circuit is open."""
+    def count(self, job_type: str, now: datetime, window: timedelta, *, failed: bool) -> Tally | Circuit | None:
+        """Count one run into the window of now; the circuit if it is open: then nothing is counted."""
         one_more = Update(
             key=keys.circuit(job_type),
             conditions=(After("since", to_text(now - window)),),
@@ -48,8 +48,9 @@ class Circuits:
             try:
                 return _tally_of(self._table.write(one_more))
             except ConditionFailed as over:
-                if over.current is not None and circuit_of(over.current) is not None:
-                    return None
+                circuit = None if over.current is None else circuit_of(over.current)
+                if circuit is not None:
+                    return circuit
                 first = Tally(since=now, runs=1, failures=int(failed))
                 if self._begin_window(job_type, first, over.current):
                     return first

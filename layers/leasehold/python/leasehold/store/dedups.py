@@ -8,7 +8,7 @@ from leasehold.domain.conditions import Equals
 from leasehold.domain.ids import key_of
 from leasehold.domain.instants import to_text
 from leasehold.store import keys
-from leasehold.store.jobs import insertion, transition
+from leasehold.store.jobs import insertion
 from leasehold.store.records import dedup_record_of, dedup_record_record
 from leasehold.store.table import ConditionFailed, Put, TransactionCancelled, Update
 from leasehold.store.tokens import request_token
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from leasehold.domain.dedup import DedupRecord, DedupRef
     from leasehold.domain.job import Job
-    from leasehold.domain.lifecycle import Write
     from leasehold.store.table import Change, Table
 
 
@@ -52,10 +51,10 @@ class Dedups:
         self._move([repointed(record, seen), insertion(job), *also], job)
 
     def replace(
-        self, cancel: Write, job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()
+        self, cancel: Sequence[Change], job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()
     ) -> None:
         """Cancel the job that holds the key, put another, and point the record at it: all or nothing."""
-        self._move([repointed(record, seen), insertion(job), transition(cancel), *also], job)
+        self._move([repointed(record, seen), insertion(job), *cancel, *also], job)
 
     def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
         """Let the record expire some time after the job that it points to."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from leasehold.domain.dead_letter import DeadLetter, Resolution
 from leasehold.domain.dedup import NO_WINDOW, DedupRecord, DedupRef
 from leasehold.domain.due import Due, Priority
-from leasehold.domain.effects import Effect, EffectKind
 from leasehold.domain.errors import MisplacedItemError
 from leasehold.domain.ids import JobId, job_id_at, job_id_of_key, scheduled_for_of
 from leasehold.domain.instants import from_text, to_text
@@ -43,8 +42,6 @@ def encode(value: object) -> Attribute:
             return value.key
         case Run():
             return _run_record(value)
-        case Effect():
-            return _effect_record(value)
         case tuple() | list():
             return [encode(each) for each in value]
         case _:
@@ -91,7 +88,7 @@ def job_record(job: Job) -> Record:
         "webhook": job.webhook,
         "group_id": job.group_id,
         "member": job.member,
-        "effects": job.effects or None,
+        "owed": job.owed or None,
         "expires_at": job.expires_at,
         "ended_lane": job.ended_lane,
         "ended_key": job.ended_key,
@@ -122,12 +119,13 @@ def described_job(record: Record, job_id: JobId) -> Job:
     read = _Reader(record)
     job_type = read.text("job_type")
     dedup_key = read.maybe("dedup_key")
+    status = JobStatus(read.text("status"))
     return Job(
         job_id=job_id,
         job_type=job_type,
         stored_payload=cast("Form", record["payload"]),
         scheduled_for=scheduled_for_of(job_id),
-        status=JobStatus(read.text("status")),
+        status=status,
         priority=Priority(read.number("priority")),
         max_attempts=read.number("max_attempts"),
         created_at=from_text(read.text("created_at")),
@@ -141,7 +139,7 @@ def described_job(record: Record, job_id: JobId) -> Job:
         locked_at=read.time("locked_at"),
         lock_expires_at=read.time("lock_expires_at"),
         started_at=read.time("started_at"),
-        last_attempt_at=read.time("last_attempt_at"),
+        last_attempt_at=_last_attempt(read, status),
         completed_at=read.time("completed_at"),
         last_error=read.maybe("last_error"),
         last_error_code=read.maybe("last_error_code"),
@@ -164,11 +162,16 @@ def described_job(record: Record, job_id: JobId) -> Job:
         webhook=read.maybe("webhook"),
         group_id=read.maybe("group_id"),
         member=read.number("member") if "member" in record else None,
-        effects=tuple(_effect_of(each) for each in read.maps("effects")),
+        owed=tuple(read.texts("owed")),
         expires_at=read.number("expires_at") if "expires_at" in record else None,
         ended_lane=read.maybe("ended_lane"),
         ended_key=read.maybe("ended_key"),
     )
+
+
+def _last_attempt(read: _Reader, status: JobStatus) -> datetime | None:
+    """An ended job's last attempt is over: stored once, as `started_at`, since every byte is billed."""
+    return read.time("last_attempt_at") or (read.time("started_at") if status.has_ended else None)
 
 
 def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record:
@@ -272,18 +275,6 @@ def _run_of(record: Record) -> Run:
         reason=read.maybe("reason"),
         artifacts=tuple(read.texts("artifacts")),
     )
-
-
-def _effect_record(effect: Effect) -> Record:
-    record: Record = {"kind": str(effect.kind), "data": effect.data}
-    if effect.statuses:
-        record["statuses"] = list(effect.statuses)
-    return record
-
-
-def _effect_of(record: Record) -> Effect:
-    read = _Reader(record)
-    return Effect(kind=EffectKind(read.text("kind")), data=read.text("data"), statuses=tuple(read.texts("statuses")))
 
 
 class _Reader:

@@ -1,0 +1,42 @@
+"""Which features there are, and which jobs concern them. This is the only place that knows both kernel and features."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import cast
+
+from leasehold.kernel.hooks import Feature, Features, Hooks
+
+
+def features() -> Features:
+    return Features(_FEATURES)
+
+
+def _load(module: str, name: str) -> Hooks:
+    return cast("type[Hooks]", getattr(import_module(f"leasehold.{module}"), name))()
+
+
+# In the order in which they are asked: groups come last, since who is counted there owes nobody else anything.
+_FEATURES = (
+    Feature(
+        name="webhooks",
+        load=partial(_load, "webhooks.deliver", "WebhookHooks"),
+        concerns=lambda job, job_type: job.webhook is not None or job_type.webhook is not None,
+    ),
+    Feature(
+        name="limits",
+        load=partial(_load, "limits.seats", "SeatHooks"),
+        concerns=lambda job, _: job.seat is not None,
+    ),
+    Feature(
+        name="circuit_breaker",
+        load=partial(_load, "circuit_breaker.counts", "CircuitHooks"),
+        concerns=lambda _, job_type: job_type.breaker is not None,
+    ),
+    Feature(
+        name="groups",
+        load=partial(_load, "groups.ends", "GroupHooks"),
+        concerns=lambda job, _: job.group_id is not None,
+    ),
+)

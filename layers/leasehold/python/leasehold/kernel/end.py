@@ -1,0 +1,371 @@
+"""End: how a job is taken from its owner, or from its wait. Only this file writes an end state, and a dead letter.
+
+An `Ending` is decided once, written until the table has taken it, and tidied up behind. Features join in by their hooks
+(hooks.py). A job that concerns none of them ends by one conditional write.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never, cast
+
+from leasehold.domain.dead_letter import DeadLetter
+from leasehold.domain.due import Due, position_at
+from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
+from leasehold.domain.lifecycle import SETTLE, JobStatus, Write
+from leasehold.domain.redaction import without_payload
+from leasehold.domain.retry import hand_over_backoff, next_retry_at
+from leasehold.domain.run import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
+from leasehold.domain.text import shortened
+from leasehold.engine.draft import needs_wake
+from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.engine.trust import trusted_job
+from leasehold.kernel.hooks import End
+from leasehold.store.jobs import TransitionRefused, ended_lane, letter_insertion, transition
+from leasehold.store.table import TransactionCancelled
+from leasehold.store.tokens import request_token
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.domain.lifecycle import Transition
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.hooks import Hooks, Joining
+    from leasehold.store.jobs import DueJob
+    from leasehold.store.table import Change, ForeignItem, Put
+
+# A job that never reached a handler is given up only after many hand-overs and a day.
+MANY_DISPATCHES = 20
+A_DAY = timedelta(days=1)
+# A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
+_OUTLIVES_BY = timedelta(days=7)
+_TRIES = 5
+_SETTLE_AGAIN_AFTER = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a run failed. `error` may be long; each place that keeps it shortens it to its own bound."""
+
+    error: str
+    code: str
+    is_retryable: bool = True
+
+
+class Ending:
+    """One end, decided once: however often it has to be written, it is the same write with the same token.
+
+    job: as its writer saw it; what the step asks of that, such as its owner, must still hold.
+    outcome, worker, artifacts: of the run that ends with it; None for a job that no run has come to.
+    reason: why it was cancelled or skipped.
+    values: where it waits, if it goes back; its result.
+    failed, is_orphan: see `End`.
+    foreign: the handler's own writes, which commit with it.
+    done: features whose share of this end the caller commits in the same transaction.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        step: Transition,
+        services: Parts,
+        *,
+        outcome: Outcome | None = None,
+        failure: Failure | None = None,
+        reason: str | None = None,
+        worker: str | None = None,
+        artifacts: tuple[str, ...] = (),
+        values: Mapping[str, object] | None = None,
+        failed: bool | None = None,
+        is_orphan: bool = False,
+        foreign: Sequence[ForeignItem] = (),
+        done: Collection[str] = (),
+        job_type: JobType | None = None,
+    ) -> None:
+        self.job = job
+        self._services = services
+        self._foreign = foreign
+        self._token: str | None = None
+        now = services.clock.now()
+        written = dict(values or {})
+        if outcome is not None:
+            run = _run(job, now, outcome, failure=failure, reason=reason, worker=worker, artifacts=artifacts)
+            written["runs"] = appended(job.runs, run)
+        if failure is not None:
+            written |= {"last_error": shortened(failure.error, MAX_ERROR_BYTES), "last_error_code": failure.code}
+        if "cancel_reason" in step.sets:
+            written["cancel_reason"] = reason
+        # An ended job's last attempt is the one that `started_at` names: only what would be stale is written over.
+        if job.started_at is not None and ("last_attempt_at" in step.sets or job.last_attempt_at is not None):
+            written["last_attempt_at"] = job.started_at
+        if step.target is not None and step.target.has_ended:
+            written |= self._end_values(step.target, now)
+        job_type = job_type or services.deployment.settings_of(job.job_type)
+        self.end = End(
+            job=job, job_type=job_type, step=step, at=now, values=written, failed=failed, is_orphan=is_orphan
+        )
+        joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned() if name not in done}
+        self.owed = tuple(name for name, each in joinings.items() if each.is_owed)
+        self.joined: list[Change] = [change for each in joinings.values() for change in each.changes]
+        self._first: list[Put] = [item for each in joinings.values() for item in each.first]
+        self._then = [each.then for each in joinings.values() if each.then is not None]
+        if step.target is JobStatus.DEAD_LETTER:
+            assert failure is not None
+            runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
+            letter = dead_letter_of(services.store.payloads.shown(job), failure, now, runs)
+            self.joined.insert(0, letter_insertion(letter))
+        if "completed_at" in written:
+            written |= self._whereabouts(step.target, now)
+        seen = {"due_key": job.due, "locked_by": job.locked_by, "now": now}
+        self.write = Write(job_id=job.job_id, transition=step, seen=seen, values=written)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the write of the job itself is all."""
+        return not (self.joined or self._first or self.owed or self._foreign)
+
+    @property
+    def changes(self) -> list[Change]:
+        """All that is written, for whoever commits it together with changes of its own."""
+        return [transition(self.write), *self.joined]
+
+    def commit(self) -> None:
+        """Write it; TransitionRefused if the job is not what the writer saw."""
+        jobs = self._services.store.jobs
+        for item in self._first:
+            self._services.store.payloads.put(item)
+        if self.joined or self._foreign:
+            if self._token is None:
+                # The writer's own: with a shared one, two at the same millisecond would both be told that they did it.
+                stamp = f"{self._services.chance.bits(64):x}"
+                self._token = request_token(self.job.job_id, self.write.transition.name, stamp)
+            jobs.advance_with(self.write, self.joined, token=self._token, foreign=self._foreign)
+        else:
+            jobs.make(self.write)
+        for each in self._then:
+            each()
+
+    def after(self, *, keeps_key: bool = False) -> None:
+        """Tidy up behind an end that stands. All of it may be lost in a crash without harm.
+
+        keeps_key: its dedup record belongs to another job by now.
+        """
+        if not keeps_key:
+            retire_dedup_record(self.job, self.write.values.get("expires_at"), self._services)
+        for name, hooks in self._concerned():
+            try:
+                hooks.after(self.end, self._services)
+            except StoreError as error:
+                self._services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
+
+    def _concerned(self) -> Iterator[tuple[str, Hooks]]:
+        return self._services.features.concerned(self.job, self.end.job_type)
+
+    def _end_values(self, status: JobStatus, now: datetime) -> dict[str, object]:
+        values: dict[str, object] = {"completed_at": now}
+        if self._services.deployment.registry().ended_index:
+            values["ended_lane"] = ended_lane(status, self.job.job_type)
+            values["ended_key"] = f"{to_text(now)}#{self.job.job_id}"
+        return values
+
+    def _whereabouts(self, status: JobStatus | None, now: datetime) -> dict[str, object]:
+        """An ended job goes after its retention. While it owes something it stays due, and must not expire."""
+        assert status is not None
+        if self.owed:
+            return {**due_values(self.job, now, now), "wake": True, "owed": self.owed}
+        return expiry_values(self.job, status, now, self.end.job_type)
+
+
+def settle(entry: DueJob, services: Parts) -> bool:
+    """Do what an ended job owes, and let it leave the due index; False if it owes nothing (any more)."""
+    job = trusted_job(services.store.jobs.get(entry.job_id), services)
+    if job is None or not job.has_ended or job.due is None or job.due.key != entry.due_key:
+        return False
+    for _ in range(_TRIES):
+        try:
+            joinings = [services.features.named(each).settle(job, services) for each in job.owed]
+        except StoreUnavailableError:
+            raise
+        except LeaseholdError as error:
+            return _put_off(job, error, services)
+        try:
+            values = _settled(job, joinings, services)
+        except TransitionRefused:
+            return False
+        except TransactionCancelled:
+            continue  # what it is settled with is not what was read: look again
+        for each in joinings:
+            if each.then is not None:
+                each.then()
+        retire_dedup_record(job, values.get("expires_at"), services)
+        return True
+    # It stays due, and the next poll tries again.
+    return False
+
+
+def _settled(job: Job, joinings: Sequence[Joining], services: Parts) -> Mapping[str, object]:
+    assert job.completed_at is not None
+    values = expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
+    write = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values)
+    for item in (item for each in joinings for item in each.first):
+        services.store.payloads.put(item)
+    changes = [change for each in joinings for change in each.changes]
+    if changes:
+        token = request_token("settle", job.job_id, f"{services.chance.bits(64):x}")
+        services.store.jobs.advance_with(write, changes, token=token)
+    else:
+        services.store.jobs.make(write)
+    return values
+
+
+def _put_off(job: Job, error: LeaseholdError, services: Parts) -> bool:
+    """It stays owed. Later, so that it does not stand first in its lane at every poll."""
+    services.telemetry.event(
+        Event.SETTLE_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
+    )
+    now = services.clock.now()
+    values = {**due_values(job, now + _SETTLE_AGAIN_AFTER, now), "owed": job.owed}
+    try:
+        services.store.jobs.make(Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values))
+    except TransitionRefused:
+        return False
+    return True
+
+
+def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:
+    """How long a job is kept that ended like this and owes nothing (any more)."""
+    keep_for = _retention(status, job_type)
+    if keep_for is None:
+        return {}
+    # A dedup key is held by its job until the window is over, so the job must not go before that.
+    return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
+
+
+def retire_dedup_record(job: Job, expires_at: object, services: Parts) -> None:
+    """Let the record go some time after its job, which goes at `expires_at`. Kept too long, it only uses storage."""
+    if job.dedup is None or not isinstance(expires_at, int):
+        return
+    try:
+        services.store.dedups.retire(job.dedup, job, expires_at + int(_OUTLIVES_BY.total_seconds()))
+    except StoreError as error:
+        services.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="dedup record", error=str(error))
+
+
+def due_values(job: Job, at: datetime, now: datetime) -> dict[str, object]:
+    """Where the job waits next. It always goes back to its own lane; a poll may hold it again."""
+    position = job.due.position if job.due else position_at(now)
+    return {"due_lane": job.run_lane, "due_key": Due(at, position, job.job_id)}
+
+
+def waiting_values(job: Job, at: datetime, now: datetime) -> dict[str, object]:
+    values = due_values(job, at, now)
+    return {**values, "wake": True} if needs_wake(at, now) else values
+
+
+def retry_values(job: Job, job_type: JobType, services: Parts) -> dict[str, object]:
+    now = services.clock.now()
+    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, services.chance.share())
+    return waiting_values(job, at, now)
+
+
+def handed_back_values(job: Job, services: Parts) -> dict[str, object]:
+    """Where a job waits that was claimed and reached no handler."""
+    now = services.clock.now()
+    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.chance.share()), now)
+    return {**values, "undelivered_since": job.undelivered_since or now}
+
+
+def is_given_up(job: Job, now: datetime) -> bool:
+    """Whether a job that reaches no handler is a dead letter by now."""
+    since = job.undelivered_since
+    return since is not None and job.dispatches >= MANY_DISPATCHES and now - since >= A_DAY
+
+
+def is_last_attempt(job: Job, failure: Failure) -> bool:
+    return not failure.is_retryable or job.attempts >= job.max_attempts
+
+
+def run_of(job: Job, now: datetime, outcome: Outcome, *, failure: Failure | None = None) -> tuple[Run, ...]:
+    """The job's history with the run that ends now."""
+    return appended(job.runs, _run(job, now, outcome, failure=failure))
+
+
+def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, ...]) -> DeadLetter:
+    return DeadLetter(
+        id=job.job_id,
+        original_job_id=job.job_id,
+        job_type=job.job_type,
+        payload_text=job.payload_text,
+        failure_reason=shortened(failure.error, MAX_ERROR_BYTES),
+        error_code=failure.code,
+        failed_at=now,
+        attempts=job.attempts,
+        max_attempts=job.max_attempts,
+        runs=runs,
+        trace=job.trace,
+    )
+
+
+def log_cancelled(job: Job, reason: str | None, services: Parts) -> None:
+    services.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
+
+
+def log_dead(job: Job, failure: Failure, services: Parts) -> None:
+    """The alert that an operator must see: one line, one count, whoever gave the job up."""
+    services.telemetry.event(
+        Event.JOB_DEAD_LETTERED,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        attempt=job.attempts,
+        attempt_count=job.attempts,
+        failure_reason=without_payload(failure.error, job)[-500:],
+        error_code=failure.code,
+        will_retry=False,
+    )
+    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="dead_letter")
+
+
+def _run(
+    job: Job,
+    now: datetime,
+    outcome: Outcome,
+    *,
+    failure: Failure | None = None,
+    reason: str | None = None,
+    worker: str | None = None,
+    artifacts: tuple[str, ...] = (),
+) -> Run:
+    worker = worker or job.locked_by
+    assert worker is not None
+    return Run(
+        number=next_number(job.runs),
+        worker=worker,
+        # One that is skipped never started.
+        started_at=job.started_at or now,
+        ended_at=now,
+        outcome=outcome,
+        error=run_error(failure.error) if failure else None,
+        error_code=failure.code if failure else None,
+        reason=run_error(reason),
+        artifacts=artifacts,
+    )
+
+
+def _retention(status: JobStatus, job_type: JobType) -> timedelta | None:
+    match status:
+        case JobStatus.COMPLETED:
+            return job_type.retention.completed
+        case JobStatus.CANCELLED:
+            return job_type.retention.cancelled
+        case JobStatus.DEAD_LETTER:
+            return None  # until somebody resolves it
+        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
+            raise ValueError(f"{status} is no end state")
+        case _:
+            assert_never(status)

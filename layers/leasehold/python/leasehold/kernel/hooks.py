@@ -1,0 +1,134 @@
+"""The hooks by which features join in. The kernel knows no feature: `leasehold/features.py` says which there are.
+
+A feature is asked only about jobs that concern it, and its code is imported when the first of them comes: a plain job
+passes through none of it, and no cold start pays for what it does not use.
+
+| hook | asks a feature |
+| --- | --- |
+| `with_end(end)` | what commits together with an end, and what the ended job owes from then on |
+| `settle(job)` | do what an ended job owes, as often as it is asked |
+| `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, cast
+
+from leasehold.domain.errors import StoreError
+from leasehold.domain.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.domain.lifecycle import Transition
+    from leasehold.domain.run import Run
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Change, Put
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A job that its owner, or its wait, has lost: it ends, or goes back to wait. Features are told of it by this.
+
+    job: as the writer of the end saw it.
+    values: what the transition writes; not yet what features make of it.
+    failed: whether its run says that its type works badly; None for one that says nothing about that.
+    is_orphan: nobody heard of its worker again, which may still be at work.
+    """
+
+    job: Job
+    job_type: JobType
+    step: Transition
+    at: datetime
+    values: Mapping[str, object]
+    failed: bool | None = None
+    is_orphan: bool = False
+
+    @property
+    def run(self) -> Run | None:
+        """The run that this end adds to the job's history."""
+        runs = cast("tuple[Run, ...]", self.values.get("runs", ()))
+        return runs[-1] if runs else None
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether a handler had started; a job that is skipped or cancelled before that has no attempt behind it."""
+        return self.job.started_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joining:
+    """What a feature adds to a write of the kernel's.
+
+    changes: commit with it, or nothing does. Where one is refused, the write is not made either: an end of a run
+        raises, and what is settled is decided anew.
+    first: written before it; without it they do no harm.
+    is_owed: the ended job stays due, and the feature is asked to `settle` it until that has succeeded.
+    then: called once it is committed.
+    """
+
+    changes: Sequence[Change] = ()
+    first: Sequence[Put] = ()
+    is_owed: bool = False
+    then: Callable[[], None] | None = None
+
+
+NOTHING = Joining()
+
+
+class Hooks:
+    """What a feature implements; whatever it leaves out means that it has nothing to say there."""
+
+    def with_end(self, end: End, services: Parts) -> Joining:
+        """Before an end is written. It is asked once per end, however often that has to be written."""
+        return NOTHING
+
+    def settle(self, job: Job, services: Parts) -> Joining:
+        """Do what an ended job owes; what it joins commits together with the job's leaving the due index."""
+        return NOTHING
+
+    def after(self, end: End, services: Parts) -> None:
+        """Behind an end that stands. Trouble here must not show: it raises StoreError at most, which is logged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """A feature as it is registered.
+
+    name: what an ended job notes that it owes; it is stored.
+    load: imports its hooks, when they are first needed.
+    concerns: whether it may have something to say about this job. It is asked about every end, so it only looks.
+    """
+
+    name: str
+    load: Callable[[], Hooks]
+    concerns: Callable[[Job, JobType], bool]
+
+
+@dataclass(slots=True)
+class Features:
+    """Every feature there is, in the order in which they are asked."""
+
+    registered: Sequence[Feature]
+    _loaded: dict[str, Hooks] = field(default_factory=dict)
+
+    def concerned(self, job: Job, job_type: JobType) -> Iterator[tuple[str, Hooks]]:
+        for feature in self.registered:
+            if feature.concerns(job, job_type):
+                yield feature.name, self._hooks(feature)
+
+    def named(self, name: str) -> Hooks:
+        """The feature that an ended job owes something to."""
+        feature = next((each for each in self.registered if each.name == name), None)
+        if feature is None:
+            raise StoreError(f"nobody here knows how to settle {name!r}; a newer version may")
+        return self._hooks(feature)
+
+    def _hooks(self, feature: Feature) -> Hooks:
+        if feature.name not in self._loaded:
+            self._loaded[feature.name] = feature.load()
+        return self._loaded[feature.name]
