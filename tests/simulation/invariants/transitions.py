@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 type Record = dict[str, Any]
 
 _ENDED = frozenset({"completed", "cancelled", "dead_letter"})
-_SETTLED = frozenset({"due_lane", "due_key", "wake", "expires_at"})
+_SETTLED = frozenset({"due_lane", "due_key", "wake", "owed", "expires_at"})
 _PURGED = frozenset({"payload", "runs", "last_error", "result", "artifacts", "trace", "payload_at", "payload_size"})
 _MOVED = frozenset({"due_lane", "due_key", "wake", "priority", "payload", "max_attempts"})
 _LEASE = ("locked_by", "locked_at", "lock_expires_at")
