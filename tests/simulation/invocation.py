@@ -29,6 +29,8 @@ class Invocation:
     extending_since: str | None = None
     # Each job as it read it last.
     seen: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    # Jobs as the refusals of its own writes showed them.
+    refused: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.role} {self.worker_id}"

@@ -158,11 +158,13 @@ class Network:
         try:
             answer = self._database.call(operation, request)
         except Refusal as refusal:
+            reasons = refusal.fields.get("CancellationReasons", [refusal.fields])
+            _remember({"Responses": {"": [each["Item"] for each in reasons if each.get("Item")]}}, invocation.refused)
             self._look(f"{task.name}{suffix}", invocation, operation, request, before, refusal=refusal)
             raise
         self._look(f"{task.name}{suffix}", invocation, operation, request, before, answer=answer)
         if operation in {"GetItem", "BatchGetItem"}:
-            _remember(answer, invocation)
+            _remember(answer, invocation.seen)
         return answer
 
     def _look(
@@ -190,7 +192,7 @@ class Network:
         self._trace.note(who, f"{operation} {described(operation, request)}: {outcome} {seen}")
 
 
-def _remember(answer: dict[str, Any], invocation: Invocation) -> None:
+def _remember(answer: dict[str, Any], items: dict[tuple[str, str], dict[str, Any]]) -> None:
     found = (
         [answer["Item"]]
         if "Item" in answer
@@ -198,4 +200,4 @@ def _remember(answer: dict[str, Any], invocation: Invocation) -> None:
     )
     for item in found:
         if "job_type" in item and "PK" in item:
-            invocation.seen[item["PK"]["S"], item["SK"]["S"]] = item
+            items[item["PK"]["S"], item["SK"]["S"]] = item

@@ -107,6 +107,7 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("abort", "locked_by as seen"): _zombie("cancel"),
     Guard("cancel", SOURCES): _crowd("cancel", modes=("result",), work=0.5),
     Guard("cancel", "no started_at"): _crowd("cancel", modes=("result",), rates={Fault.STALL: 0.2}),
+    Guard("cancel", "locked_by as seen"): {**_SLOW, "types": ("limited",), "modes": ("result",), "pollers": 2},
     Guard("request_cancel", SOURCES): _crowd("cancel", modes=("result",), rates={Fault.STALL: 0.2}, work=4.0),
     Guard("request_cancel", "has started_at"): _crowd(
         "cancel", modes=("fail",), rates={Fault.STALL: 0.15}, outlives=True, work=2.0, pollers=2
@@ -129,6 +130,17 @@ SCENES: dict[Guard, dict[str, Any]] = {
         "latency": 0.2,
         "jobs": 4,
         "work": 2.0,
+    },
+    # A poller whose clock is behind claims what another is about to give up as too late.
+    Guard("expire", "locked_by as seen"): {
+        **_SLOW,
+        "deeds": ("starting_by",),
+        "types": ("limited",),
+        "modes": ("result",),
+        "chores": (),
+        "skew": 6.0,
+        "pollers": 3,
+        "jobs": 4,
     },
     Guard("reap_failed", "no cancel_requested"): {**_SLOW, "modes": ("die_once",)},
     Guard("reap_dead", "no cancel_requested"): {**_SLOW, "modes": ("die_once",), "deeds": ("last",)},

@@ -18,6 +18,11 @@ def check_sight(
     key: tuple[str, str], old: dict[str, Any] | None, new: dict[str, Any] | None, writer: Invocation
 ) -> None:
     """A poller holds what an index showed it, which may be old: for that there are other rules."""
+    # A handler was given the job by its own start.
+    if old is not None and new is not None and "seat" in old and "seat" not in new and writer.role != "handler":
+        told = f"{new['job_id']['S'][-6:]}: {writer} ended a claim that it had not read, and its seat is lost"
+        known = [items.get(key, {}).get("seat") for items in (writer.seen, writer.refused)]
+        hold(old["seat"] in known, "who takes a job knows its seat", told)
     if old is None or new is None or old["status"] not in _WAITING or new["status"] not in _WAITING:
         return
     if writer.role == "poller" and "due_lane" in old:

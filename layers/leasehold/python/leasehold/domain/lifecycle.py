@@ -104,6 +104,8 @@ class Write:
 
 
 _OWNER_IS_MINE = Equals("locked_by", Seen("locked_by"))
+# A claim in between took seats, which only who knows of them can give back.
+_OWNER_AS_READ = _OWNER_IS_MINE
 _ENTRY_AS_READ = Equals("due_key", Seen("due_key"))
 _LANE_AS_READ = Equals("due_lane", Seen("due_lane"))
 _NOT_STARTED = Missing("started_at")
@@ -233,7 +235,7 @@ CANCEL = Transition(
     by=(Writer.OPERATOR, Writer.POLLER),
     sources=WAITING | RUNNING,
     target=JobStatus.CANCELLED,
-    guards=(_NOT_STARTED,),
+    guards=(_NOT_STARTED, _OWNER_AS_READ),
     sets=_END | {"cancel_reason"},
     may_set=_END_MAY_SET,
     removes=_END_REMOVES,
@@ -250,7 +252,7 @@ EXPIRE = Transition(
     by=(Writer.POLLER, Writer.HANDLER),
     sources=WAITING | RUNNING,
     target=JobStatus.CANCELLED,
-    guards=_START_IS_TOO_LATE,
+    guards=(*_START_IS_TOO_LATE, _OWNER_AS_READ),
     sets=_END | {"cancel_reason"},
     may_set=_END_MAY_SET,
     removes=_END_REMOVES,

@@ -104,11 +104,14 @@ class Attempt:
         if self.job.cancel_requested is None and (
             self._cancel_read_at is None or now - self._cancel_read_at >= _CANCEL_READ_EVERY
         ):
-            current = self._parts.store.jobs.get(self.job.job_id)
+            self._cancel_read_at = now
+            try:
+                current = self._parts.store.jobs.get(self.job.job_id)
+            except StoreUnavailableError:
+                return False  # nothing is known to have changed; the next look asks again
             if current is None or current.locked_by != self.nonce:
                 raise LeaseLostError(self.job.job_id, "reading it", current.status if current else None)
             self._see(current)
-            self._cancel_read_at = now
         return self.job.cancel_requested is not None
 
     def complete(self, result_text: str | None, *, skipped: str | None = None) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import NotDeployedError, SystemHaltedError, WebhooksOffError
+from leasehold.domain.errors import NotDeployedError, StoreUnavailableError, SystemHaltedError, WebhooksOffError
 from leasehold.domain.ids import code_of
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import JobType
+from leasehold.domain.lean import dataclass
 from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from leasehold.domain.breaker import Circuit
@@ -24,45 +26,49 @@ if TYPE_CHECKING:
 CACHE_FOR = timedelta(seconds=5)
 
 
+@dataclass(slots=True)
+class _Read[Thing]:
+    """What was last read. Without a time it is known, but to be read anew."""
+
+    thing: Thing
+    at: datetime | None
+
+
 class Deployment:
+    """While the table is away, what was last read stands: no work that is done waits for a switch to be read."""
+
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._registry: tuple[datetime, Registry] | None = None
-        self._switches: tuple[datetime, Switches] | None = None
-        # Without a time: known, but to be read anew.
-        self._circuits: dict[str, tuple[datetime | None, Circuit | None]] = {}
+        self._registry: _Read[Registry] | None = None
+        self._switches: _Read[Switches] | None = None
+        self._circuits: dict[str, _Read[Circuit | None]] = {}
 
     def registry(self, *, fresh: bool = False) -> Registry:
-        now = self._clock.now()
-        if fresh or self._registry is None or not is_fresh(self._registry[0], now):
-            registry = self._store.switchboard.registry()
-            if registry is None:
-                raise NotDeployedError(self._store.table.name)
-            self._registry = (now, registry)
-        return self._registry[1]
+        self._registry = self._reading(self._registry, self._read_registry, fresh=fresh)
+        return self._registry.thing
 
     def switches(self, *, fresh: bool = False) -> Switches:
-        now = self._clock.now()
-        if fresh or self._switches is None or not is_fresh(self._switches[0], now):
-            self._switches = (now, self._store.switchboard.switches())
-            self._circuits = {name: (None, circuit) for name, (_, circuit) in self._circuits.items()}
-        return self._switches[1]
+        before = self._switches
+        self._switches = self._reading(before, self._store.switchboard.switches, fresh=fresh)
+        if self._switches is not before:
+            for circuit in self._circuits.values():
+                circuit.at = None
+        return self._switches.thing
 
     def circuit(self, job_type: str, *, fresh: bool = False) -> Circuit | None:
         """The circuit of a type if it is open. Only types with a breaker have one to be read."""
         if self.settings_of(job_type).breaker is None:
             return None
-        now = self._clock.now()
-        read_at, circuit = self._circuits.get(job_type, (None, None))
-        if fresh or read_at is None or not is_fresh(read_at, now):
-            circuit = self._store.circuits.get(job_type)
-            self._circuits[job_type] = (now, circuit)
-        return circuit
+        before = self._circuits.get(job_type)
+        read = self._reading(before, lambda: self._store.circuits.get(job_type), fresh=fresh)
+        self._circuits[job_type] = read
+        return read.thing
 
     def known_circuit(self, job_type: str) -> Circuit | None:
         """The circuit of a type as it was last read, however long ago; nothing is read for it."""
-        return self._circuits.get(job_type, (None, None))[1]
+        known = self._circuits.get(job_type)
+        return known.thing if known else None
 
     def refuse_if_halted(self) -> None:
         halt = self.switches().halt
@@ -86,9 +92,27 @@ class Deployment:
 
     def forget(self) -> None:
         """Read anew next time."""
-        self._registry = None
-        self._switches = None
-        self._circuits.clear()
+        for known in (self._registry, self._switches, *self._circuits.values()):
+            if known is not None:
+                known.at = None
+
+    def _read_registry(self) -> Registry:
+        registry = self._store.switchboard.registry()
+        if registry is None:
+            raise NotDeployedError(self._store.table.name)
+        return registry
+
+    def _reading[Thing](self, known: _Read[Thing] | None, read: Callable[[], Thing], *, fresh: bool) -> _Read[Thing]:
+        now = self._clock.now()
+        if known is not None and not fresh and known.at is not None and is_fresh(known.at, now):
+            return known
+        try:
+            return _Read(read(), now)
+        except StoreUnavailableError:
+            # Who asks for what is true now gets no old answer.
+            if known is None or fresh:
+                raise
+            return known
 
 
 def is_fresh(read_at: datetime, now: datetime) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import LeaseholdError, LeaseLostError
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.engine.attempt import Attempt
+
+
+# A part of the time that is kept back for the job's end.
+_LONGEST_WAIT = timedelta(milliseconds=500)
 
 
 @contextmanager
@@ -37,7 +42,9 @@ def heartbeat(attempt: Attempt) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join()
+        # A beat that meets an outage lasts as long as the client tries: it is left behind. What it still writes is an
+        # extension of this lease, which does no harm, or is refused once the job has ended.
+        thread.join(_LONGEST_WAIT.total_seconds())
     # A handler that completed by itself has no lease left to lose.
     if lost and not attempt.has_ended:
         raise lost[0]
