@@ -40,7 +40,8 @@ class FollowUps(Hooks):
     def settle(self, job: Job, services: Parts) -> Joining:
         assert job.completed_at is not None
         # The same end gives the same id: a second try finds the job made.
-        job_id = derive_job_id(job.completed_at, job.shard, job.job_id, "follow-up")
+        home = services.deployment.registry().partition_of(self._job_type, job.shard)
+        job_id = derive_job_id(job.completed_at, home, job.job_id, "follow-up")
         request = JobRequest(job_type=self._job_type, payload_text='{"n":2}')
         write(draft(request, services, job_id=job_id), services, on_duplicate=OnDuplicate.RETURN_EXISTING)
         return NOTHING

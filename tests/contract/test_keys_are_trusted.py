@@ -14,9 +14,9 @@ from leasehold.admin.letters import LetterFilter, list_letters
 from leasehold.admin.listing import list_jobs
 from leasehold.domain.errors import DeadJobMissingError, JobNotFoundError
 from leasehold.domain.ids import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
-from leasehold.engine.endings import Failure, dead_letter_of
 from leasehold.engine.list_groups import newest
 from leasehold.engine.telemetry import DISAGREEMENTS, Event
+from leasehold.kernel.end import Failure, dead_letter_of
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
 from leasehold.store.jobs import letter_insertion

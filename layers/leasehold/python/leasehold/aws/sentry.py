@@ -6,8 +6,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, cast
 
-from leasehold.aws.sentry_event import event_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -59,6 +57,9 @@ class SentryReporter:
         with self._lock:
             if self._seconds() < self._rests_until:
                 return False
+            # Nothing fails at a cold start: it need not pay for this.
+            from leasehold.aws.sentry_event import event_of
+
             dropped = self._send(self._connected(dsn), event_of(report))
             if dropped is not None and _is_out_of_reach(dropped):
                 self._rests_until = self._seconds() + REST_SECONDS
