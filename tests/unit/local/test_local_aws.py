@@ -35,8 +35,12 @@ def cdk(aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
+def running(pid: int = 1) -> Running:
+    return Running(pid=pid, port=4799, access_key="key", secret_key="secret")
+
+
 def deploy(aws: LocalAws, pid: int = 1) -> bool:
-    return deployment.deploy(aws, Running(pid=pid, port=4799), say=lambda _: None)
+    return deployment.deploy(aws, running(pid), say=lambda _: None)
 
 
 def test_a_folder_without_cdk_json_is_no_project(tmp_path: Path) -> None:
@@ -68,10 +72,11 @@ def test_a_record_that_cannot_be_read_is_no_instance(aws: LocalAws, record: str)
 def test_what_talks_to_it_can_talk_to_nothing_else(aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "production")
 
-    environment = aws.environment("http://127.0.0.1:4799")
+    environment = aws.environment(running())
 
     assert "AWS_PROFILE" not in environment
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4799"
+    assert (environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"]) == ("key", "secret")
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == os.devnull
 
 

@@ -10,8 +10,12 @@ import typer
 Root = Annotated[Path, typer.Option(help="The project's folder.")]
 Port = Annotated[
     int,
-    typer.Option(min=1, max=65535, help="The port on loopback that the local AWS listens on, if it must be started."),
+    typer.Option(
+        min=0,
+        max=65535,
+        help="The port on loopback that the local AWS listens on, if it must be started; 0 finds a free one.",
+    ),
 ]
 HERE = Path()
 # The same as leasehold.local.aws.instance has it, which takes a while to import.
-DEFAULT_PORT = 4799
+DEFAULT_PORT = 0

@@ -90,7 +90,7 @@ def _listen(lines: _Lines, hear: Callable[[str], None]) -> list[str]:
 
 def _environment(aws: LocalAws, running: Running) -> dict[str, str]:
     return {
-        **aws.environment(running.endpoint),
+        **aws.environment(running),
         # Its cache of accounts and its own files stay in our folder.
         "HOME": str(aws.folder / "home"),
         "CDK_DISABLE_CLI_TELEMETRY": "true",

@@ -9,7 +9,6 @@ from leasehold.aws.caller import LambdaCaller, connect_patiently
 from leasehold.aws.identity import CallerIdentity
 from leasehold.client.queue import Queue
 from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
-from leasehold.local.aws.instance import ACCESS_KEY, REGION
 from leasehold.store.dynamodb.connection import connect
 
 if TYPE_CHECKING:
@@ -17,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def open_queue(running: Running) -> Queue:
-    options: dict[str, Any] = {
-        "endpoint_url": running.endpoint,
-        "region_name": REGION,
-        "aws_access_key_id": ACCESS_KEY,
-        "aws_secret_access_key": ACCESS_KEY,
-    }
+    options: dict[str, Any] = running.client_options
     caller = LambdaCaller(partial(connect_patiently, **options))
     queue = Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=connect(**options), caller=caller)
     queue.parts.identity = CallerIdentity(**options)

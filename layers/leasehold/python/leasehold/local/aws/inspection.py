@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.local.aws.instance import ACCESS_KEY, REGION, STAGE
+from leasehold.local.aws.instance import STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,7 @@ class LogLine:
 
 def client(running: Running, service: str) -> Any:
     """A client of any service of this local AWS."""
-    session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=ACCESS_KEY, region_name=REGION)
-    return session.client(service, endpoint_url=running.endpoint, config=_CONFIG)  # type: ignore[call-overload]
+    return boto3.Session().client(service, config=_CONFIG, **running.client_options)  # type: ignore[call-overload]
 
 
 def functions(running: Running) -> list[str]:

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
 from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
 from leasehold.local.signals import held_signals
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-DEFAULT_PORT = 4799
+# A free one, another for each start.
+DEFAULT_PORT = 0
 STAGE = "local"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
-# The CDK command line keeps what it knows of an account per access key: this one is nobody else's.
-ACCESS_KEY = "leasehold-local"
 
 _START_SECONDS = 30.0
 _ANSWER_SECONDS = 10.0
@@ -34,12 +31,29 @@ _ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
+    """The keys are made for each start: whoever signs with them is this project, and nobody else is answered.
+
+    The CDK command line keeps what it knows of an account per access key: none is ever used again.
+    """
+
     pid: int
     port: int
+    access_key: str
+    secret_key: str = field(repr=False)
 
     @property
     def endpoint(self) -> str:
         return f"http://{HOST}:{self.port}"
+
+    @property
+    def client_options(self) -> dict[str, str]:
+        """What a client of boto3 needs to talk to it and to nothing else."""
+        return {
+            "endpoint_url": self.endpoint,
+            "region_name": REGION,
+            "aws_access_key_id": self.access_key,
+            "aws_secret_access_key": self.secret_key,
+        }
 
 
 class LocalAws:
@@ -72,6 +86,7 @@ class LocalAws:
             return found
         self.down()
         command = ministack_command(self.root)
+        port = port or free_port()
         if not port_is_free(port):
             raise ServerUnavailableError(
                 "the local AWS",
@@ -80,7 +95,10 @@ class LocalAws:
             )
         try:
             with held_signals():
-                started = Running(pid=self._spawn(command, port), port=port)
+                access_key, secret_key = f"LOCAL{secrets.token_hex(8).upper()}", secrets.token_urlsafe(32)
+                pid = self._spawn(command, port, access_key, secret_key)
+                started = Running(pid=pid, port=port, access_key=access_key, secret_key=secret_key)
+                self._record.touch(mode=0o600)
                 self._record.write_text(json.dumps(asdict(started)))
             self._wait_until_ready(started)
         except BaseException:
@@ -105,17 +123,17 @@ class LocalAws:
         shutil.rmtree(self.folder, ignore_errors=True)
         return stopped
 
-    def environment(self, endpoint: str) -> dict[str, str]:
+    def environment(self, running: Running) -> dict[str, str]:
         """What a program needs to talk to it and to nothing else."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return {
             **inherited,
-            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-            "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+            "AWS_ACCESS_KEY_ID": running.access_key,
+            "AWS_SECRET_ACCESS_KEY": running.secret_key,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ENDPOINT_URL_S3": endpoint,
+            "AWS_ENDPOINT_URL": running.endpoint,
+            "AWS_ENDPOINT_URL_S3": running.endpoint,
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -125,17 +143,20 @@ class LocalAws:
     def _record(self) -> Path:
         return self.folder / "instance.json"
 
-    def _spawn(self, command: list[str], port: int) -> int:
+    def _spawn(self, command: list[str], port: int, access_key: str, secret_key: str) -> int:
         home = self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
         # Without .pyc files every start of a function takes more than twice as long.
         unwanted = ("AWS_", "PYTHONDONTWRITEBYTECODE")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+        # Its guard asks for this key, and its functions sign with it too.
+        keys = {"AWS_ACCESS_KEY_ID": access_key, "AWS_SECRET_ACCESS_KEY": secret_key}
         with self.log.open("wb") as log:
             process = subprocess.Popen(
                 command,
                 cwd=home,
-                env={**inherited, **ministack_environment(port), "HOME": str(home), "TMPDIR": str(home)},
+                env={**inherited, **ministack_environment(port), **keys, "HOME": str(home), "TMPDIR": str(home)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
