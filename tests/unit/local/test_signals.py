@@ -65,7 +65,13 @@ def aws(tmp_path: Path) -> LocalAws:
 
 
 def start_the_cdk(aws: LocalAws) -> None:
-    run_cdk(aws, Running(pid=1, port=4799, access_key="key", secret_key="secret"), "deploy", folder=aws.root, hear=lambda _: None)
+    run_cdk(
+        aws,
+        Running(pid=1, port=4799, access_key="key", secret_key="secret"),
+        "deploy",
+        folder=aws.root,
+        hear=lambda _: None,
+    )
 
 
 def start_the_local_aws(aws: LocalAws) -> None:

@@ -12,12 +12,15 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
 from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
 from leasehold.local.signals import held_signals
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A free one, another for each start.
 DEFAULT_PORT = 0

@@ -144,5 +144,5 @@ def install() -> None:
     """Guard ministack, if it was given a key to ask for: the engine that tests start for themselves has none."""
     if not os.environ.get("AWS_SECRET_ACCESS_KEY"):
         return
-    ministack = import_module("ministack.app")
+    ministack: Any = import_module("ministack.app")
     ministack.app = guarded(ministack.app, port=int(os.environ["GATEWAY_PORT"]), check=signature_problem)
