@@ -208,6 +208,7 @@ class QueueStack(Stack):
                 concurrency=stage.concurrency,
                 resources=stage.resources,
                 webhook_sender=next((sender.function.function_name for sender in senders), None),
+                webhooks_per_host=stage.webhook_concurrency_per_host,
             ),
             schedules=schedules,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],

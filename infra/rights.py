@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from leasehold.domain.group import group_scope
 from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
+from leasehold.domain.webhook import DELIVERY
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, circuit, scope_partition
 
@@ -91,11 +92,13 @@ def handler_statements(
 
 def sender_statements(stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Deliveries only: it can neither read nor write a user's job, and learns of one what its delivery says."""
-    everything = [scope_partition(EVERYTHING)]
+    scopes = [scope_partition(EVERYTHING)] if stage.concurrency else []
+    if stage.webhook_concurrency_per_host:
+        scopes.append(scope_partition(key_scope(DELIVERY, "*")))
     return [
         _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
-        *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], everything)] if stage.concurrency else []),
+        *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], scopes)] if scopes else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(SYSTEM_CODE)]),
     ]

@@ -45,6 +45,8 @@ class Stage:
         webhooks. One key, several while one is replaced, or a JSON object with those of each host.
     webhook_ports: that receivers may listen on.
     webhook_concurrency: reserved for the webhook sender, which never runs more at once; None for no reserve.
+    webhook_concurrency_per_host: how many deliveries go to one host at once, so that a slow one keeps no other from
+        being told; None for no limit. It costs 7 write units a delivery.
     api: the HTTP API, with who has which role in it; None for none.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
     alarm_email: who is told; None for a topic without a subscriber.
@@ -71,13 +73,14 @@ class Stage:
     webhook_keys_parameter: str | None = None
     webhook_ports: tuple[int, ...] = (443,)
     webhook_concurrency: int | None = None
+    webhook_concurrency_per_host: int | None = None
     api: ApiSettings | None = None
     log_retention_days: int = 30
     alarm_email: str | None = None
     with_exercises: bool = False
 
     def __post_init__(self) -> None:
-        problems = [*self._problems(), *(self.api.problems() if self.api else ())]
+        problems = [*self._problems(), *self._webhook_problems(), *(self.api.problems() if self.api else ())]
         if problems:
             raise ValueError(f"stage {self.name!r} in infra/stages.py: " + " ".join(problems))
 
@@ -99,12 +102,17 @@ class Stage:
             yield f"log_retention_days = {self.log_retention_days}: CloudWatch takes one of {LOG_RETENTION_DAYS}."
         if self.sentry_dsn_secret and self.sentry_dsn_parameter:
             yield "sentry_dsn_secret and sentry_dsn_parameter: the DSN has one place. Remove one of them."
+
+    def _webhook_problems(self) -> Iterator[str]:
         if self.webhook_keys_secret and self.webhook_keys_parameter:
             yield "webhook_keys_secret and webhook_keys_parameter: the keys have one place. Remove one of them."
         if not self.webhook_ports or not all(0 < port < 65_536 for port in self.webhook_ports):
             yield f"webhook_ports = {self.webhook_ports}: ports are 1 to 65535. Use (443,)."
         if self.webhook_concurrency is not None and self.webhook_concurrency < 1:
             yield f"webhook_concurrency = {self.webhook_concurrency}: nothing would be sent. Use 1 or more, or None."
+        per_host = self.webhook_concurrency_per_host
+        if per_host is not None and not 1 <= per_host <= MAX_SEATS:
+            yield f"webhook_concurrency_per_host = {per_host}: a limit has 1 to {MAX_SEATS} seats. Use one, or None."
 
     def named(self, name: str) -> str:
         """The physical name of a resource: programs outside of the stacks find tables and functions by it."""

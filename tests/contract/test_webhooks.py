@@ -340,3 +340,20 @@ def test_a_purge_forgets_what_receivers_were_told(world: World) -> None:
         assert world.job(each).payload == {"$purged": True}
         assert world.store.payloads.names(each) == []
     assert world.queue.webhooks.deliveries(job_id) == []
+
+
+def test_a_slow_host_is_told_a_few_at_a_time_and_keeps_no_other_from_being_told(world: World) -> None:
+    world.operator.publish(Registry(types={**world.types, DELIVERY: delivery_type(per_host=2)}))
+    for url in (*[URL] * 5, "https://other.example.com/hooks"):
+        enqueue(world, webhook=url)
+    world.work()
+
+    handed_over = world.claim()
+
+    hosts = [world.job(each.job_id).concurrency_key for each in handed_over]
+    assert sorted(map(str, hosts)) == ["hooks.example.com", "hooks.example.com", "other.example.com"]
+    for each in handed_over:
+        world.worker.run(each)
+    while world.work():
+        pass
+    assert len(world.told) == 6

@@ -160,6 +160,7 @@ def test_the_cost_estimate_counts_the_indexes_that_there_are(rare: Template) -> 
         ({"webhook_keys_secret": "a", "webhook_keys_parameter": "b"}, r"the keys have one place\. Remove one\b"),
         ({"webhook_ports": (443, 0)}, r"webhook_ports = \(443, 0\): ports are 1 to 65535\."),
         ({"webhook_concurrency": 0}, r"webhook_concurrency = 0: nothing would be sent\."),
+        ({"webhook_concurrency_per_host": 0}, r"webhook_concurrency_per_host = 0: a limit has 1 to"),
         ({"sentry_dsn_secret": "a", "sentry_dsn_parameter": "b"}, r"the DSN has one place\. Remove one of them\."),
     ],
     ids=str,

@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.domain.dedup import MAX_KEY_BYTES
 from leasehold.domain.due import Due, position_at, run_lane
 from leasehold.domain.ids import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, derive_job_id
 from leasehold.domain.instants import to_text
@@ -16,7 +17,7 @@ from leasehold.domain.payload import encode_payload
 from leasehold.domain.redaction import without_payload
 from leasehold.domain.retry import Delays
 from leasehold.domain.run_document import run_document
-from leasehold.domain.webhook import DELIVERY, RunEvent
+from leasehold.domain.webhook import DELIVERY, Address, RunEvent
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,13 +33,14 @@ _STARTS = 10
 _TIMEOUT = timedelta(seconds=30)
 
 
-def delivery_type(function: str | None = None) -> JobType:
-    """The type as it is deployed."""
+def delivery_type(function: str | None = None, *, per_host: int | None = None) -> JobType:
+    """The type as it is deployed; `per_host` are told at once, so that a slow receiver keeps no other from its turn."""
     return JobType(
         name=DELIVERY,
         timeout=_TIMEOUT,
         max_attempts=_STARTS,
         retry=Delays(tuple(timedelta(seconds=each) for each in RETRY_AFTER)),
+        concurrency_per_key=per_host,
         function=function,
     )
 
@@ -81,5 +83,7 @@ def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: 
         due=Due(ended_at, position_at(ended_at), made_id),
         due_lane=run_lane(settings.priority, SYSTEM_SHARD),
         wake=True,
+        # Only where it is counted: it makes the item larger.
+        concurrency_key=None if settings.concurrency_per_key is None else Address.of(url).host[:MAX_KEY_BYTES],
         trace=job.trace,
     )

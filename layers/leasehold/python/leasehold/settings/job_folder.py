@@ -65,10 +65,12 @@ def registry_of(
     resources: Mapping[str, int] | None = None,
     isolate_types: bool = True,
     webhook_sender: str | None = None,
+    webhooks_per_host: int | None = None,
 ) -> Registry:
     """What a deployment of these folders publishes; without function names, for handlers in this process.
 
     webhook_sender: the function that sends webhooks; None where there are none.
+    webhooks_per_host: how many of them go to one host at once; None for no limit.
     """
     types = {folder.name: folder.job_type for folder in folders}
     if function_names is not None:
@@ -78,7 +80,7 @@ def registry_of(
         types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
     told = sorted(name for name, job_type in types.items() if job_type.webhook and job_type.webhook.url)
     if webhook_sender is not None:
-        types[DELIVERY] = delivery_type(webhook_sender)
+        types[DELIVERY] = delivery_type(webhook_sender, per_host=webhooks_per_host)
     elif function_names is not None and told:
         raise InvalidOptionError(told, "these job types have a webhook, and nothing sends it", SWITCH_ON)
     return Registry(
