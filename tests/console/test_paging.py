@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from leasehold.client.queue import NewJob
+from leasehold.store import keys
+from leasehold.store.table import Update
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -84,3 +86,20 @@ def test_an_address_that_leads_nowhere_is_told_or_leads_home(page: Page, place: 
 
     told = page.get_by_role("alert").filter(has_text="This could not be shown.")
     expect(told.or_(page.get_by_role("heading", level=1, name="Overview"))).to_be_visible()
+
+
+def test_a_damaged_dead_letter_is_named_and_hides_no_other(page: Page, working: WorkingQueue) -> None:
+    for order in ("o-1", "o-2"):
+        working.queue.enqueue("charge", {"order": order})
+    page.goto(page.url.partition("#")[0] + "#/dead-letters")
+    rows = page.get_by_role("table", name="Open dead letters").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    damaged = next(working.operator.dead_letters())
+    key = keys.dead_letter(damaged.id)
+    working.parts.store.table.write(Update(key=key, conditions=(), sets={"failed_at": "never"}))
+
+    page.get_by_role("button", name="Refresh").click()
+
+    expect(page.get_by_text("1 entry cannot be read")).to_be_visible()
+    expect(page.locator(".further code")).to_have_text(damaged.id)
+    expect(rows).to_have_count(1)

@@ -170,6 +170,14 @@ def test_a_setting_that_cannot_work_says_what_to_do(settings: dict[str, Any], pr
         Stage(**{"name": "dev", **settings})
 
 
+@pytest.mark.parametrize(("per_host", "may"), [(None, False), (5, True)])
+def test_the_sender_frees_the_seats_of_hosts_where_these_are_counted(per_host: int | None, may: bool) -> None:
+    stage = Stage(name="dev", webhook_keys_parameter="/keys", webhook_concurrency_per_host=per_host)
+    queue = json.dumps(templates_of(stage)[1].to_json())
+
+    assert ("seat#key:webhook_delivery:*" in queue) is may
+
+
 def test_a_stage_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(ValueError, match=r"no stage 'staging'\. Use one of dev, prod, local, or add it"):
         stage_named("staging")

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
+from leasehold.admin.pages import Page
 from leasehold.cli.operating.columns import AUDIT, GROUPS, LETTERS, RUNS, SCHEDULES, TEMPLATES, TIMELINE, job_columns
+from leasehold.cli.pages import list_pages
 from leasehold.cli.terminal.cells import cell, clean
 from leasehold.cli.terminal.details import show_fields
 from leasehold.cli.terminal.output import Output
 from leasehold.cli.terminal.tables import Column, show_table
 from leasehold.cli.times import length_of, moment, past_moment
 from leasehold.domain.errors import InvalidInputError
+from leasehold.store.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,3 +188,27 @@ def test_neither_a_hint_nor_the_fields_of_a_thing_speak_to_the_terminal(capsys: 
     show_fields({ESCAPES: ESCAPES}, Console(file=output, force_terminal=False))
 
     assert "\x1b" not in capsys.readouterr().err + output.getvalue()
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_cannot_be_read_is_named_below_the_list_and_a_line_of_its_own_for_programs(
+    capsys: pytest.CaptureFixture[str], everything: bool
+) -> None:
+    unreadable = Unreadable(key="schedule nightly", problem="KeyError: 'cron' \x1b[2J")
+    page = Page(items=(JOB,), unreadable=(unreadable,))
+
+    for as_json in (False, True):
+        list_pages(
+            lambda **_: page,
+            lambda job: job,
+            LETTERS,
+            Output(as_json=as_json),
+            limit=5,
+            cursor=None,
+            everything=everything,
+        )
+
+    told = capsys.readouterr()
+    assert "unreadable: schedule nightly: KeyError: 'cron'" in told.err
+    assert "\x1b" not in told.err + told.out
+    assert '"key": "schedule nightly"' in told.out
