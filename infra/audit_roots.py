@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 
     from infra.stages import Stage
 
-# Longer than anybody argues about who did what.
-_KEPT_FOR = Duration.days(10 * 365)
+
+def _lock(stage: Stage) -> s3.ObjectLockRetention | None:
+    """A compliance lock binds everybody, the account's root user included, until it ends."""
+    kept_for = Duration.days(stage.audit_lock_days)
+    match stage.audit_lock:
+        case None:
+            return None
+        case "governance":
+            return s3.ObjectLockRetention.governance(kept_for)
+        case "compliance":
+            return s3.ObjectLockRetention.compliance(kept_for)
 
 
 class AuditRoots(Construct):
@@ -50,8 +59,7 @@ class AuditRoots(Construct):
             encryption=s3.BucketEncryption.S3_MANAGED,
             enforce_ssl=True,
             versioned=True,
-            # What keeps its data keeps its roots too, even from its own administrators.
-            object_lock_default_retention=s3.ObjectLockRetention.compliance(_KEPT_FOR) if stage.keeps_data else None,
+            object_lock_default_retention=_lock(stage),
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )
         acknowledge(self.bucket, *ROOTS_BUCKET)

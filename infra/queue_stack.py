@@ -209,6 +209,7 @@ class QueueStack(Stack):
                 resources=stage.resources,
                 webhook_sender=next((sender.function.function_name for sender in senders), None),
                 webhooks_per_host=stage.webhook_concurrency_per_host,
+                audit_roots=roots.bucket.bucket_name,
             ),
             schedules=schedules,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],

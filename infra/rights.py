@@ -15,7 +15,7 @@ from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
 from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
 from leasehold.domain.webhook import DELIVERY
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
-from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, circuit, scope_partition
+from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
     return [
         _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
-        _move_heads(jobs),
+        _move_heads(jobs, "schedule"),
         _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
         _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -147,7 +147,7 @@ def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
     return [
         _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], TEMPLATE_AUDIT_PARTITIONS),
-        _move_heads(jobs),
+        _move_heads(jobs, "template"),
         _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
     ]
@@ -158,7 +158,7 @@ def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatem
     return [
         _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
         _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
-        _move_heads(jobs),
+        _move_heads(jobs, "schedule"),
     ]
 
 
@@ -194,7 +194,7 @@ def record_creation_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatemen
     """
     return [
         _on_keys("RecordCreation", jobs, ["PutItem"], JOB_AUDIT_PARTITIONS),
-        _on_keys("BeginTrails", jobs, ["UpdateItem"], [AUDIT_HEADS]),
+        _on_keys("BeginTrails", jobs, ["UpdateItem"], [audit_heads("job")]),
     ]
 
 
@@ -219,7 +219,7 @@ def run_now_statements(
 
 def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Reads every trail and writes to none."""
-    return [_on_keys("ReadTrails", jobs, ["Query"], [AUDIT_HEADS, "audit#*"])]
+    return [_on_keys("ReadTrails", jobs, ["Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
 
 
 def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -271,9 +271,10 @@ def _seats_of(job_type: JobType, stage: Stage) -> list[str]:
     return [scope_partition(scope) for scope in scopes]
 
 
-def _move_heads(jobs: dynamodb.ITable) -> iam.PolicyStatement:
-    """The head of a chain moves with every record; the records themselves are only ever put."""
-    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem"], [AUDIT_HEADS])
+def _move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
+    """The head of a chain moves with every entry: those of these kinds of targets, without one those of all."""
+    partitions = [audit_heads(kind) for kind in kinds] or [f"{AUDIT_HEADS}#*"]
+    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem"], partitions)
 
 
 def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:

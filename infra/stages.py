@@ -25,6 +25,10 @@ class Stage:
 
     name: part of every resource's name: `leasehold-<name>-…`.
     keeps_data: tables cannot be deleted, and stay when their stack goes.
+    audit_lock: how the bucket with the daily roots of the audit is locked: None; "governance", which administrators
+        with s3:BypassGovernanceRetention can lift; "compliance", which NOBODY can lift or shorten for
+        `audit_lock_days`: not you, not AWS, not by deleting the stack. Read docs/operations.md before you set it.
+    audit_lock_days: how long a root is locked from when it is written.
     architecture: of the functions and their dependency layer.
     shards: partitions of the due index; one carries about 250 jobs a second. Raise it on a live table, never lower it.
     isolate_types: a job's partition names its type, so that each function's role reaches its own type's jobs only. Off,
@@ -55,6 +59,8 @@ class Stage:
 
     name: str
     keeps_data: bool = False
+    audit_lock: Literal["governance", "compliance"] | None = None
+    audit_lock_days: int = 365
     architecture: Literal["arm64", "x86_64"] = "arm64"
     shards: int = 1
     isolate_types: bool = True
@@ -80,7 +86,8 @@ class Stage:
     with_exercises: bool = False
 
     def __post_init__(self) -> None:
-        problems = [*self._problems(), *self._webhook_problems(), *(self.api.problems() if self.api else ())]
+        problems = [*self._problems(), *self._webhook_problems(), *self._lock_problems()]
+        problems += self.api.problems() if self.api else ()
         if problems:
             raise ValueError(f"stage {self.name!r} in infra/stages.py: " + " ".join(problems))
 
@@ -114,6 +121,10 @@ class Stage:
         if per_host is not None and not 1 <= per_host <= MAX_SEATS:
             yield f"webhook_concurrency_per_host = {per_host}: a limit has 1 to {MAX_SEATS} seats. Use one, or None."
 
+    def _lock_problems(self) -> Iterator[str]:
+        if self.audit_lock_days < 1:
+            yield f"audit_lock_days = {self.audit_lock_days}: a lock holds for a day or more. Use 365."
+
     def named(self, name: str) -> str:
         """The physical name of a resource: programs outside of the stacks find tables and functions by it."""
         return f"leasehold-{self.name}-{name}"
@@ -132,6 +143,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         name="prod",
         keeps_data=True,
+        audit_lock="governance",
         customer_key=True,
         log_retention_days=90,
         sentry_dsn_secret="leasehold/prod/sentry-dsn",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
+from leasehold.audit.roots import KeptRoots, Root, check_roots, keep_root
+from leasehold.audit.verify import all_heads, trail_of, verify, verify_all
 from leasehold.domain.errors import InvalidOptionError, WrongStateError
-from leasehold.engine.audit_root import Root, broken_roots, keep_root
 from leasehold.engine.enqueue import Enqueued
 from leasehold.engine.purge import purge
-from leasehold.engine.verify import all_heads, trail_of, verify, verify_all
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
 from leasehold.store.table import Delete, Put, Update
@@ -285,8 +285,8 @@ class Shelf:
     def keep(self, root: Root) -> None:
         self.kept.append(root)
 
-    def all(self) -> list[Root]:
-        return self.kept
+    def read(self) -> KeptRoots:
+        return KeptRoots(place="a shelf", roots=list(self.kept))
 
 
 def test_a_root_holds_for_its_moment_however_much_is_done_afterwards(world: World) -> None:
@@ -299,7 +299,7 @@ def test_a_root_holds_for_its_moment_however_much_is_done_afterwards(world: Worl
     world.clock.advance(HOUR)
     second = keep_root(world.parts, shelf)
 
-    assert broken_roots(world.parts, shelf.all()) == []
+    assert check_roots(shelf.read(), world.parts) == []
     assert [root.targets for root in shelf.kept] == [1, 2]
     assert second != shelf.kept[0]
 
@@ -321,4 +321,43 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
         world.table.write(Update(key=keys.audit_head(tamperer.target), conditions=(), sets=back))
 
     assert [flaws for _, flaws in verify_all(world.parts) if flaws] == [], "the chains alone look well"
-    assert broken_roots(world.parts, shelf.all()) == shelf.kept
+    assert [flaw.problem for flaw in check_roots(shelf.read(), world.parts)] == [
+        "the trails of that day no longer lead to it"
+    ]
+
+
+def test_days_without_a_root_are_findings_up_to_yesterday(world: World) -> None:
+    shelf = Shelf()
+    Tamperer(world)
+    world.clock.advance(HOUR)
+    for day in range(6):
+        if day not in {2, 3}:
+            keep_root(world.parts, shelf)
+        world.clock.advance(timedelta(days=1))
+    assert [flaw.target for flaw in check_roots(shelf.read(), world.parts)] == [
+        "root of 2026-01-03",
+        "root of 2026-01-04",
+    ]
+    world.clock.advance(timedelta(days=1))
+
+    assert [flaw.target for flaw in check_roots(shelf.read(), world.parts)][-1] == "root of 2026-01-07"
+
+
+def test_who_acts_while_a_trail_is_verified_is_no_tamperer(world: World) -> None:
+    tamperer = Tamperer(world)
+    seen = {each.target: each.digest for each in all_heads(world.parts)}[tamperer.target]
+
+    world.queue.cancel(tamperer.job_id, reason="meanwhile")
+
+    assert verify(tamperer.target, seen, world.parts) == []
+
+
+def test_heads_of_each_kind_have_a_partition_that_a_role_can_be_narrowed_to(world: World) -> None:
+    Tamperer(world)
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    assert [each["SK"] for each in world.table.query(JOBS, "audit-head#schedule", limit=9).records] == [
+        "schedule#hourly"
+    ]
+    assert len(world.table.query(JOBS, "audit-head#job", limit=9).records) == 1
+    assert world.table.query(JOBS, "audit-head", limit=9).records == []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
+from leasehold.audit.verify import trail_of
 from leasehold.domain.errors import InvalidJobIdError, JobNotFoundError, WaitTimeoutError, WrongStateError
 from leasehold.domain.ids import JobPartition, make_job_id, shard_of
-from leasehold.engine.verify import trail_of
 from leasehold.store.letters import Letters
 
 if TYPE_CHECKING:

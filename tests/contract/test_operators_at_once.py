@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Operator, Queue, Registry
+from leasehold.audit.verify import trail_of, verify_all
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import KnownIdentity, SystemClock
-from leasehold.engine.verify import trail_of, verify_all
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock

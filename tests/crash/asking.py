@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.audit.verify import trail_of
 from leasehold.domain.direct_request import DirectState
 from leasehold.engine.direct_requests import DirectOrder, accept, perform
 from leasehold.engine.run_now import make_run_id
-from leasehold.engine.verify import trail_of
 from tests.api.world import Api
 from tests.crash.direct_running import Caller
 from tests.crash.faults import CALL
@@ -102,7 +102,7 @@ def _done_once_or_lost(world: World, _end: Snapshot, run_id: Any) -> None:
 def _accepted_with_its_record(world: World, _end: Snapshot, _prepared: object) -> None:
     """Whoever asks again finds the same run; one record says who wanted it."""
     parts = world.elsewhere.parts
-    heads = [head.target for head in parts.store.audits.heads(limit=100)[0] if head.target.startswith("direct-run#")]
+    heads = [head.target for head in parts.store.audits.heads() if head.target.startswith("direct-run#")]
     assert len(heads) <= 1, "accepted twice"
     for target in heads:
         assert len(trail_of(target, parts)) == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from leasehold.audit.verify import trail_of, verify_all
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.verify import trail_of, verify_all
 
 if TYPE_CHECKING:
     from tests.crash.snapshot import Snapshot

@@ -186,7 +186,7 @@ def test_what_they_call_is_allowed_and_what_is_allowed_is_called(
     [
         Call("dynamodb:UpdateItem", TABLE, ("audit#job#1",)),
         Call("dynamodb:DeleteItem", TABLE, ("audit#job#1",)),
-        Call("dynamodb:DeleteItem", TABLE, ("audit-head",)),
+        Call("dynamodb:DeleteItem", TABLE, ("audit-head#job",)),
         Call("dynamodb:DeleteItem", TABLE, ("job",)),
         Call("dynamodb:PutItem", TABLE, ("seat#type:backup",)),
         Call("dynamodb:UpdateItem", TABLE, ("direct-run#1",)),

@@ -57,7 +57,7 @@ def _check_trails(world: World) -> None:
     dates: dict[tuple[str, str], str] = {}
     reasons: Counter[str] = Counter()
     for (partition, _), record in mirror.items.items():
-        if partition == "audit-head":
+        if partition.startswith("audit-head#"):
             head = head_of_record(record)
             heads[head.target] = head.digest
         elif partition.startswith("audit#"):

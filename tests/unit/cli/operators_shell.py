@@ -20,6 +20,7 @@ from leasehold.testing import LeaseholdTest
 if TYPE_CHECKING:
     from typer.testing import Result
 
+    from leasehold.audit.roots import Archive
     from leasehold.cli.connection import Connection
 
 ACTOR = "arn:aws:iam::123456789012:user/ada"
@@ -55,6 +56,8 @@ class Shell:
     answers: list[bool] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
+    # The roots of the audit, by the bucket that they are kept in.
+    archives: dict[str, Archive] = field(default_factory=dict)
     # What opening the queue ends in, where it fails.
     failure: BaseException | None = None
 
@@ -71,7 +74,12 @@ class Shell:
     def run(self, *arguments: str, stdin: str | None = None) -> Result:
         # No two commands happen at the same moment, so that records are in order.
         self.test.clock.advance(timedelta(seconds=1))
-        world = World(open_admin=self.open, clock=self.test.clock, ask=self._ask)
+        world = World(
+            open_admin=self.open,
+            open_roots=lambda _, bucket: self.archives[bucket],
+            clock=self.test.clock,
+            ask=self._ask,
+        )
         return CliRunner().invoke(app, list(arguments), obj=world, input=stdin)
 
     def ok(self, *arguments: str, stdin: str | None = None) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold import NewJob
-from leasehold.aws.audit_roots import RootFolder
+from leasehold.audit.archive import RootFolder
+from leasehold.audit.roots import keep_root
 from leasehold.domain.instants import to_text
-from leasehold.engine.audit_root import keep_root
 from leasehold.store import keys
 from leasehold.store.table import Delete, Update
 from tests.unit.cli.operators_shell import ACTOR, Shell
@@ -116,6 +117,7 @@ def test_a_sound_trail_is_verified(shell: Shell):
     assert shell.json("audit", "verify", "--target", "control#type#user_sync") == {
         "checked": 1,
         "roots": 0,
+        "roots_from": None,
         "is_sound": True,
         "flawed": [],
     }
@@ -140,7 +142,9 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
     shell.ok("cancel", job_id, *REASON)
     shell.test.clock.advance(HOUR)
     keep_root(shell.test.parts, RootFolder(tmp_path))
-    assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == "1 trail and 1 daily root checked, 0 flawed.\n"
+    assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == (
+        f"1 trail and 1 daily root from {tmp_path} checked, 0 flawed.\n"
+    )
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
     table = shell.test.parts.store.table
     for key in (
@@ -156,17 +160,38 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
     assert "no longer lead to it" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("kept", "reason"),
-    [({}, "no roots are kept there"), ({"2026-11-16.json": "[]"}, "this is no root of audit trails")],
-)
-def test_roots_that_prove_nothing_are_refused(shell: Shell, tmp_path: Path, kept: dict[str, str], reason: str):
-    for name, text in kept.items():
-        (tmp_path / name).write_text(text)
+def test_roots_that_prove_nothing_are_refused(shell: Shell, tmp_path: Path):
+    result = shell.run("audit", "verify", "--roots", str(tmp_path))
+
+    assert (result.exit_code, "no roots are kept there" in result.stderr) == (2, True)
+
+
+def test_a_root_that_was_overwritten_in_a_copy_is_a_finding(shell: Shell, tmp_path: Path):
+    (tmp_path / "2026-11-16.json").write_text("[]")
 
     result = shell.run("audit", "verify", "--roots", str(tmp_path))
 
-    assert (result.exit_code, reason in result.stderr) == (2, True)
+    assert (result.exit_code, "it is no root" in result.stdout) == (6, True)
+
+
+def test_the_deployments_own_roots_are_checked_without_being_asked_for(shell: Shell, tmp_path: Path):
+    registry = shell.test.parts.deployment.registry()
+    shell.test.operator.publish(replace(registry, audit_roots="the-bucket"))
+    shell.archives["the-bucket"] = RootFolder(tmp_path)
+    job_id = shell.enqueue(run_in=HOUR)
+    shell.ok("cancel", job_id, *REASON)
+    shell.test.clock.advance(HOUR)
+    keep_root(shell.test.parts, RootFolder(tmp_path))
+    assert "1 daily root" in shell.ok("audit", "verify")
+    (record,) = shell.admin.audit.records(f"job#{job_id}").items
+    for key in (
+        keys.audit(f"job#{job_id}", to_text(record.deed.at), record.deed.deed_id),
+        keys.audit_head(f"job#{job_id}"),
+    ):
+        shell.test.parts.store.table.write(Delete(key=key, conditions=()))
+
+    assert shell.run("audit", "verify").exit_code == 6
+    assert shell.run("audit", "verify", "--without-roots").exit_code == 0
 
 
 def test_a_place_that_is_neither_folder_nor_bucket_is_refused(shell: Shell):

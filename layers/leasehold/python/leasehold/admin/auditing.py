@@ -18,20 +18,20 @@ from leasehold.admin.pages import (
     encode_cursor,
 )
 from leasehold.admin.walking import walk
-from leasehold.engine.audit_root import broken_roots
+from leasehold.audit.roots import check_roots
+from leasehold.audit.verify import verify, verify_all
 from leasehold.engine.deeds import dead_letter_target
-from leasehold.engine.verify import verify, verify_all
 from leasehold.store import keys
 from leasehold.store.audits import ALL, audit_record_of
 from leasehold.store.definition import JOBS
 from leasehold.store.unreadable import read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from leasehold.engine.audit_root import Root
+    from leasehold.audit.roots import KeptRoots
+    from leasehold.audit.verify import Flaw
     from leasehold.engine.parts import Parts
-    from leasehold.engine.verify import Flaw
     from leasehold.store.audits import AuditRecord
 
 _TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)#[0-9a-f]{1,64}"))
@@ -77,9 +77,14 @@ class Auditor:
         else:
             yield target, verify(target, self._parts.store.audits.head(target), self._parts)
 
-    def broken_roots(self, roots: Iterable[Root]) -> list[Root]:
-        """The daily roots that the table no longer leads to."""
-        return broken_roots(self._parts, roots)
+    def check_roots(self, kept: KeptRoots) -> list[Flaw]:
+        """What is wrong with the daily roots: versions, missing days, and whether the table still leads to them."""
+        return check_roots(kept, self._parts)
+
+    def root_bucket(self) -> str | None:
+        """The bucket where a deployment keeps its daily roots; None where it keeps none."""
+        registry = self._parts.store.switchboard.registry()
+        return registry.audit_roots if registry else None
 
 
 def _leg_of(target: str | None) -> Walk:

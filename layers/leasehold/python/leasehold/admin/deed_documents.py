@@ -9,10 +9,10 @@ from leasehold.domain.resource_documents import set_only
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.audit.verify import Flaw
     from leasehold.domain.resource_documents import Document
     from leasehold.engine.enqueue import Enqueued
     from leasehold.engine.operate import Cancelled
-    from leasehold.engine.verify import Flaw
 
 
 def enqueued_document(enqueued: Enqueued) -> Document:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leasehold.admin.service import Admin
+    from leasehold.audit.roots import Archive
+    from leasehold.local.aws.instance import Running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,16 @@ def open_admin(connection: Connection) -> Admin:
     return Admin(queue.parts)
 
 
+def open_roots(connection: Connection, bucket: str) -> Archive:
+    """The archive of audit roots in that bucket, reached as the tables are."""
+    from leasehold.audit.archive import open_bucket
+
+    if connection.is_local:
+        return open_bucket(bucket, **_running(connection.root).client_options)
+    _set_session(connection)
+    return open_bucket(bucket, endpoint_url=connection.endpoint_url, region_name=connection.region)
+
+
 def _set_session(connection: Connection) -> None:
     """Every client of this process is of one profile: that of the tables, and that which says who we are."""
     import boto3
@@ -66,11 +78,16 @@ def _set_session(connection: Connection) -> None:
 
 
 def _local_queue(root: Path) -> Any:
-    from leasehold.domain.errors import ServerUnavailableError
     from leasehold.local.aws.connection import open_queue
+
+    return open_queue(_running(root))
+
+
+def _running(root: Path) -> Running:
+    from leasehold.domain.errors import ServerUnavailableError
     from leasehold.local.aws.instance import LocalAws
 
     running = LocalAws(root.absolute()).running()
     if running is None:
         raise ServerUnavailableError("the local AWS", "it is not running", "Start it with: leasehold local deploy")
-    return open_queue(running)
+    return running

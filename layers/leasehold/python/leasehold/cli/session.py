@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from leasehold.cli import exits
-from leasehold.cli.connection import Connection, open_admin
+from leasehold.cli.connection import Connection, open_admin, open_roots
 from leasehold.cli.terminal.output import Output
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.admin.service import Admin
+    from leasehold.audit.roots import Archive
     from leasehold.engine.ports import Clock
 
 
@@ -40,6 +41,7 @@ class World:
     """What commands get from outside. Tests pass their own: `CliRunner().invoke(app, [...], obj=World(...))`."""
 
     open_admin: Callable[[Connection], Admin] = open_admin
+    open_roots: Callable[[Connection, str], Archive] = open_roots
     clock: Clock = field(default_factory=_system_clock)
     ask: Callable[[str], bool] = ask_at_terminal
 
@@ -55,6 +57,10 @@ class Session:
     @cached_property
     def admin(self) -> Admin:
         return self.world.open_admin(self._connection)
+
+    def root_archive(self, bucket: str) -> Archive:
+        """The daily roots of the audit that are kept in this bucket."""
+        return self.world.open_roots(self._connection, bucket)
 
     def now(self) -> datetime:
         return self.world.clock.now()

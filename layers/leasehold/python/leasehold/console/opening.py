@@ -8,11 +8,19 @@ from leasehold.console.backend import ApiBackend
 from leasehold.console.server import DEFAULT_PORT, ConsoleServer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.audit.roots import Archive
     from leasehold.engine.parts import Parts
 
 
-def console_of(parts: Parts, *, port: int = DEFAULT_PORT) -> ConsoleServer:
-    """Acts in the name of the parts' own identity: that of the operator who started it."""
+def console_of(
+    parts: Parts, *, port: int = DEFAULT_PORT, open_roots: Callable[[str], Archive] | None = None
+) -> ConsoleServer:
+    """Acts in the name of the parts' own identity: that of the operator who started it.
+
+    open_roots: the archive of audit roots in a bucket, which a verification reads too.
+    """
     # As operators call it: the stage, where the table has the name that the stacks give it.
     name = parts.store.table.name.removeprefix("leasehold-").removesuffix("-jobs")
-    return ConsoleServer(ApiBackend(parts), parts.identity, name=name, port=port)
+    return ConsoleServer(ApiBackend(parts, open_roots), parts.identity, name=name, port=port)

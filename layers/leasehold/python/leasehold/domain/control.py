@@ -68,6 +68,8 @@ class Registry:
     concurrency: int | None = None
     # How many jobs may use each shared resource at once.
     resources: Mapping[str, int] = field(default_factory=dict)
+    # The bucket where the daily roots of the audit are kept; None where nobody keeps them.
+    audit_roots: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:

@@ -66,11 +66,13 @@ def registry_of(
     isolate_types: bool = True,
     webhook_sender: str | None = None,
     webhooks_per_host: int | None = None,
+    audit_roots: str | None = None,
 ) -> Registry:
     """What a deployment of these folders publishes; without function names, for handlers in this process.
 
     webhook_sender: the function that sends webhooks; None where there are none.
     webhooks_per_host: how many of them go to one host at once; None for no limit.
+    audit_roots: the bucket where the daily roots of the audit are kept.
     """
     types = {folder.name: folder.job_type for folder in folders}
     if function_names is not None:
@@ -90,6 +92,7 @@ def registry_of(
         ended_index=ended_index,
         concurrency=concurrency,
         resources=resources or {},
+        audit_roots=audit_roots,
     )
 
 

@@ -1,7 +1,7 @@
 """Audit records: who did what to what, chained per target, written in the same transaction as the deed.
 
-A record is put once and never changed. The head of each chain is an item of its own, in one partition for all targets:
-it outlives its target, and whoever wants to know that no chain was cut reads that partition.
+A record is put once and never changed. The head of each chain is an item of its own, in one partition for each kind of
+targets: it outlives its target, and whoever wants to know that no chain was cut reads these partitions.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.lean import dataclass
 from leasehold.store import keys
 from leasehold.store.definition import ENDED_INDEX, JOBS
+from leasehold.store.partitions import records_in
 from leasehold.store.table import Put, TransactionCancelled, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.store.table import Change, Record, Table
@@ -144,10 +145,11 @@ class Audits:
         }
         return AuditPage([found[each] for each in wanted if each in found], page.cursor)
 
-    def heads(self, *, limit: int, after: Record | None = None) -> tuple[list[Head], Record | None]:
-        """Every target that something was ever done to, by name, with the head of its chain."""
-        page = self._table.query(JOBS, keys.AUDIT_HEADS, limit=limit, after=after)
-        return [head_of_record(each) for each in page.records], page.cursor
+    def heads(self) -> Iterator[Head]:
+        """Every target that something was ever done to, by kind and name, with the head of its chain."""
+        for kind in keys.AUDIT_KINDS:
+            for record in records_in(self._table, keys.audit_heads(kind)):
+                yield head_of_record(record)
 
 
 def audited(deed: Deed, previous: str) -> tuple[Put, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.ids import SYSTEM_CODE, JobId, code_of, key_of
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.table import Key
@@ -21,6 +22,8 @@ RESUMED = "resumed"
 WATCH = "watch"
 SCHEDULE = "schedule"
 AUDIT_HEADS = "audit-head"
+# What something can be done to: the first word of a target. Each has a partition that a role can be narrowed to.
+AUDIT_KINDS = ("control", "dead-letter", "direct-run", "group", "job", "schedule", "template")
 TEMPLATE = "template"
 GROUP = "group"
 CALLBACK = "callback"
@@ -137,7 +140,14 @@ def direct_request(run_id: str) -> Key:
 
 
 def audit_head(target: str) -> Key:
-    return Key(JOBS, (AUDIT_HEADS, target))
+    return Key(JOBS, (audit_heads(target.partition("#")[0]), target))
+
+
+def audit_heads(kind: str) -> str:
+    """The partition of the heads of one kind of targets."""
+    if kind not in AUDIT_KINDS:
+        raise InvalidOptionError(kind, "this is no kind of audit target", f"Use one of {', '.join(AUDIT_KINDS)}.")
+    return f"{AUDIT_HEADS}#{kind}"
 
 
 def scope_partition(scope: str) -> str:

@@ -27,6 +27,8 @@ def registry_record(registry: Registry) -> Record:
         optional["resources"] = dict(registry.resources)
     if registry.retired:
         optional["retired"] = dict(registry.retired)
+    if registry.audit_roots is not None:
+        optional["audit_roots"] = registry.audit_roots
     return {
         **optional,
         "shards": registry.shards,
@@ -47,6 +49,7 @@ def registry_of(record: Record) -> Registry:
         ended_index=read["ended_index"],
         concurrency=read.get("concurrency"),
         resources=read.get("resources", {}),
+        audit_roots=read.get("audit_roots"),
     )
 
 

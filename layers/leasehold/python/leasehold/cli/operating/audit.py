@@ -14,7 +14,8 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.engine.audit_root import Root
+    from leasehold.audit.roots import KeptRoots
+    from leasehold.audit.verify import Flaw
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
 
@@ -36,7 +37,7 @@ def list_records(
     everything: Everything = False,
     cursor: Cursor = None,
 ) -> None:
-    """List audit records, the newest first, of one target or all."""
+    """List audit entries, the newest first, of one target or all."""
     from leasehold.admin.documents import audit_document
     from leasehold.cli.operating.columns import AUDIT
 
@@ -48,14 +49,23 @@ _Roots = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",
-        help="Check the daily roots too: the bucket where they are kept, or a folder with a copy of it.",
+        help="Where the daily roots are: a bucket, or a folder with a copy of it; by default the deployment's own.",
     ),
+]
+_WithoutRoots = Annotated[
+    bool, typer.Option("--without-roots", help="Check the chains only, e.g. without rights to the bucket.")
 ]
 
 
 @command(app, "verify", example="leasehold audit verify")
-def verify(session: Session, *, target: _Target = None, roots: _Roots = None) -> None:
-    """Check that no record was edited, removed, reordered or cut off; ends with 6 if one was."""
+def verify(
+    session: Session, *, target: _Target = None, roots: _Roots = None, without_roots: _WithoutRoots = False
+) -> None:
+    """Check that no entry was edited, removed, reordered or cut off, and the daily roots; ends with 6 if one was.
+
+    Chains show edits; only the roots, which are kept outside of the table, show that a whole trail was written anew.
+    Their first versions count: later ones, deletions and missing days are findings.
+    """
     from leasehold.admin.deed_documents import trail_document
 
     checked, flawed = 0, []
@@ -65,18 +75,22 @@ def verify(session: Session, *, target: _Target = None, roots: _Roots = None) ->
             progress(checked, None)
             if flaws:
                 flawed.append(trail_document(name, flaws))
-    kept = [] if roots is None else _kept_in(roots)
-    flawed += [
-        {"target": f"root of {root.at.date()}", "problems": ["the trails of that day no longer lead to it"]}
-        for root in session.admin.audit.broken_roots(kept)
-    ]
+    kept = None if without_roots else _kept_in(roots, session)
+    if kept is not None:
+        by_root: dict[str, list[Flaw]] = {}
+        for flaw in session.admin.audit.check_roots(kept):
+            by_root.setdefault(flaw.target, []).append(flaw)
+        flawed += [trail_document(name, flaws) for name, flaws in by_root.items()]
     if session.out.as_json:
-        session.out.document({"checked": checked, "roots": len(kept), "is_sound": not flawed, "flawed": flawed})
+        found = {"roots": len(kept.roots), "roots_from": kept.place} if kept else {"roots": 0, "roots_from": None}
+        session.out.document({"checked": checked, **found, "is_sound": not flawed, "flawed": flawed})
     else:
         for trail in flawed:
             session.out.say(f"{trail['target']}: {'; '.join(map(str, trail['problems']))}")  # type: ignore[call-overload]
-        with_roots = f" and {_counted(len(kept), 'daily root')}" if kept else ""
+        with_roots = f" and {_counted(len(kept.roots), 'daily root')} from {kept.place}" if kept else ""
         session.out.say(f"{_counted(checked, 'trail')}{with_roots} checked, {len(flawed):,} flawed.")
+        if kept is None:
+            session.out.hint("Without daily roots: a trail that was written anew from its beginning does not show.")
     if flawed:
         raise typer.Exit(exits.FLAWED)
 
@@ -85,20 +99,25 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _kept_in(place: str) -> list[Root]:
+def _kept_in(place: str | None, session: Session) -> KeptRoots | None:
+    """The roots at a place that is named, or in the deployment's own bucket; None where there is none."""
     from pathlib import Path
 
-    from leasehold.aws.audit_roots import RootFolder, open_bucket
+    from leasehold.audit.archive import RootFolder
     from leasehold.domain.errors import InvalidOptionError
 
-    folder = Path(place)
-    if "/" in place.removeprefix("s3://") and not folder.is_dir():
+    bucket = session.admin.audit.root_bucket() if place is None else place.removeprefix("s3://").removesuffix("/roots/")
+    if bucket is None:
+        return None
+    folder = Path(place or "")
+    if "/" in bucket and not folder.is_dir():
         raise InvalidOptionError(place, "there is no such folder", "Name a folder that exists, or a bucket.")
-    roots = list((RootFolder(folder) if folder.is_dir() else open_bucket(place.removeprefix("s3://"))).all())
-    if not roots:
+    archive = RootFolder(folder) if place and folder.is_dir() else session.root_archive(bucket)
+    kept = archive.read()
+    if place is not None and not kept.roots and not kept.flaws:
         # Nothing to compare with must not look like nothing amiss.
         raise InvalidOptionError(place, "no roots are kept there", "Name the bucket of the stack, or a copy of it.")
-    return roots
+    return kept
 
 
 def _named(target: str | None) -> str | None:

@@ -25,7 +25,7 @@ export const audit = {
   },
 
   render: (view) => [
-    target(view) ? h("div", { class: "choices start" }, button("Verify this trail", () => verify(view)), view.state.verdict) : null,
+    h("div", { class: "choices start" }, button(target(view) ? "Verify this trail" : "Verify all trails", () => verify(view)), view.state.verdict),
     table({
       caption: "Audit records, the newest first", items: view.data.items, key: (each) => `${each.target} ${each.id}`,
       empty: view.query ? "Nothing was done to this target." : "Nothing was done yet.",
@@ -46,15 +46,24 @@ export const audit = {
 
 const target = (view) => new URLSearchParams(view.query).get("target");
 
-// Whether the chain of records is as it was written, from its first to its last.
+// Whether the chains of entries are as they were written, from the first to the last, and the daily roots too.
 async function verify(view) {
   await view.during(async () => {
-    const { flaws } = await get("/audit-check.json", { target: target(view) });
-    view.state.verdict = flaws.length
-      ? h("p", { class: "error" }, `This trail was tampered with: ${flaws.join("; ")}.`)
-      : h("p", null, "The trail is whole: no record was changed, removed or added.");
+    const one = target(view);
+    const { flaws, checked, roots } = await get("/audit-check.json", one ? { target: one } : {});
+    const all = [...flaws, ...(roots?.flaws ?? [])];
+    view.state.verdict = all.length
+      ? h("p", { class: "error" }, `This trail was tampered with: ${all.join("; ")}.`)
+      : h("p", null, `${one ? "The trail is whole" : `All ${checked} trails are whole`}: no entry was changed, removed or added. ${vouched(roots)}`);
   });
   view.say(view.state.verdict?.textContent ?? "");
+}
+
+// What is said about the roots, which are kept outside of the table.
+function vouched(roots) {
+  if (!roots) return "No daily roots are kept that could vouch for it.";
+  if (roots.unreadable) return `The daily roots in ${roots.from} could not be read: ${roots.unreadable}`;
+  return `${roots.kept} daily roots in ${roots.from} vouch for it.`;
 }
 
 // Of an ARN, what people know: the role or user, and the session.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from leasehold.store.table import Record
 
 _PAGE = 500
+# Of a target that is acted on while it is verified.
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +37,18 @@ def verify_all(parts: Parts) -> Iterator[tuple[str, list[Flaw]]]:
 
 
 def verify(target: str, head: str, parts: Parts) -> list[Flaw]:
-    return [Flaw(target, problem) for problem in _problems(trail_of(target, parts), head)]
+    """What is wrong with a trail; somebody who acts on the target meanwhile is no flaw of it."""
+    flaws: list[Flaw] = []
+    for _ in range(_TRIES):
+        flaws = [Flaw(target, problem) for problem in _problems(trail_of(target, parts), head)]
+        seen, head = head, parts.store.audits.head(target) if flaws else head
+        if not flaws or head == seen:
+            return flaws
+    return flaws
 
 
 def all_heads(parts: Parts) -> Iterator[Head]:
-    cursor: Record | None = None
-    while True:
-        heads, cursor = parts.store.audits.heads(limit=_PAGE, after=cursor)
-        yield from heads
-        if cursor is None:
-            return
+    return parts.store.audits.heads()
 
 
 def trail_of(target: str, parts: Parts) -> list[AuditRecord]:

@@ -1,0 +1,126 @@
+"""Roots: a hash over every target and the head of its chain at one moment, kept outside of the table day by day.
+
+They show what no single chain can: that a target was removed with all its entries, or that a chain was cut short
+together with its head. A root is computed anew from what the table says today about its moment, so it can be checked at
+any time; and where roots are kept, second versions, deletions and missing days are findings too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from dataclasses import field
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from leasehold.audit.verify import Flaw, all_heads, trail_of
+from leasehold.domain.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from leasehold.engine.parts import Parts
+    from leasehold.store.audits import Head
+
+
+# An entry is dated before it is committed: a moment is over for certain only some time later.
+SETTLED_AFTER = timedelta(hours=1)
+# The next root is kept a day after the last one, when its moment is settled. One that is later than this is missing.
+_LATE = SETTLED_AFTER + timedelta(hours=6)
+_A_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    at: datetime
+    targets: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRoots:
+    """The roots of an archive as they were first written, the oldest first; and what is wrong with their keeping."""
+
+    place: str
+    roots: list[Root] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
+
+
+class Archive(Protocol):
+    """Where roots are kept: not in the table, and not to be changed by whoever may write to the table."""
+
+    def keep(self, root: Root) -> None:
+        """Keep a root; the first of a moment stays."""
+
+    def read(self) -> KeptRoots:
+        """Every root that was kept."""
+
+
+def root_at(at: datetime, parts: Parts) -> Root:
+    """The root as of a moment that has passed."""
+    (root,) = _roots_at([at], parts)
+    return root
+
+
+def keep_root(parts: Parts, archive: Archive) -> Root:
+    root = root_at(parts.clock.now() - SETTLED_AFTER, parts)
+    archive.keep(root)
+    return root
+
+
+def check_roots(kept: KeptRoots, parts: Parts) -> list[Flaw]:
+    """What is wrong with the roots, or with the table that they vouch for."""
+    return [*kept.flaws, *_missing_days(kept.roots, parts.clock.now()), *broken_roots(kept.roots, parts)]
+
+
+def broken_roots(roots: Sequence[Root], parts: Parts) -> Iterator[Flaw]:
+    """The roots that the table no longer leads to: something that was on record then has been changed or removed."""
+    for root, found in zip(roots, _roots_at([each.at for each in roots], parts), strict=True):
+        if found != root:
+            yield Flaw(_name(root.at), "the trails of that day no longer lead to it")
+
+
+def _missing_days(roots: Sequence[Root], now: datetime) -> Iterator[Flaw]:
+    if not roots:
+        return
+    # Two neighbours are about a day apart, whenever in the night the function ran.
+    for one, other in pairwise([*(root.at for root in roots), now - _LATE + _A_DAY / 2]):
+        missing = one + _A_DAY
+        while other - missing >= _A_DAY / 2:
+            yield Flaw(_name(missing), "it is missing: nobody kept a root that day, or somebody removed it")
+            missing += _A_DAY
+
+
+def _roots_at(moments: Sequence[datetime], parts: Parts) -> list[Root]:
+    """The roots of several moments, in one walk through all heads; of a chain that has grown since, its entries too."""
+    digests, targets = [hashlib.sha256() for _ in moments], [0] * len(moments)
+    for head in all_heads(parts):
+        dates, heads = _history(head, parts) if any(head.at > at for at in moments) else ([head.at], [head.digest])
+        for position, at in enumerate(moments):
+            known = bisect_right(dates, at)
+            if known:
+                digests[position].update(f"{len(head.target)}:{head.target} {heads[known - 1]}\n".encode())
+                targets[position] += 1
+    return [
+        Root(at=at, targets=count, digest=digest.hexdigest())
+        for at, count, digest in zip(moments, targets, digests, strict=True)
+    ]
+
+
+def _history(head: Head, parts: Parts) -> tuple[list[datetime], list[str]]:
+    """When a chain had which head, from its beginning on."""
+    following = {entry.previous: entry for entry in trail_of(head.target, parts)}
+    dates: list[datetime] = []
+    heads: list[str] = []
+    reached = ""
+    while (entry := following.pop(reached, None)) is not None:
+        reached = entry.head
+        dates.append(max(entry.deed.at, dates[-1]) if dates else entry.deed.at)
+        heads.append(reached)
+    return dates, heads
+
+
+def _name(at: datetime) -> str:
+    return f"root of {at.date()}"

@@ -1,0 +1,69 @@
+"""What the console says of the audit: one trail or all, and the daily roots that vouch for them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold import Operator
+from leasehold.audit.archive import RootFolder
+from leasehold.audit.roots import keep_root
+from leasehold.console.backend import VERIFY, ApiBackend
+from leasehold.console.exchange import Request
+from leasehold.store import keys
+from leasehold.store.table import Delete
+from leasehold.testing import FakeClock
+from tests.unit.worlds import DEPLOYED, spied_queue
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check(backend: ApiBackend, query: str = "") -> dict[str, Any]:
+    answer = backend.handle(Request(method="GET", path=VERIFY, query=query, headers={}, body=b""))
+    assert answer.status == 200, answer.body
+    document: dict[str, Any] = json.loads(answer.body)
+    return document
+
+
+def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
+    queue, table = spied_queue(clock=(clock := FakeClock()))
+    Operator(queue.parts).publish(replace(DEPLOYED, audit_roots="the-bucket"))
+    Operator(queue.parts).pause("user_sync", reason="noise")
+    Operator(queue.parts).pause("daily_summary", reason="noise")
+    clock.advance(timedelta(hours=2))
+    archive = RootFolder(tmp_path)
+    keep_root(queue.parts, archive)
+    backend = ApiBackend(queue.parts, {"the-bucket": archive}.__getitem__)
+    sound = {"from": str(tmp_path), "kept": 1, "flaws": []}
+    assert check(backend) == {"target": None, "checked": 2, "flaws": [], "roots": sound}
+    one = "control#type#user_sync"
+    assert check(backend, "target=control%23type%23user_sync") == {
+        "target": one,
+        "checked": 1,
+        "flaws": [],
+        "roots": sound,
+    }
+
+    for record in table.query(keys.audit_head(one).table, keys.audit_partition(one), limit=9).records:
+        table.write(Delete(key=keys.audit_record(str(record["PK"]), str(record["SK"])), conditions=()))
+    table.write(Delete(key=keys.audit_head(one), conditions=()))
+
+    told = check(backend)
+    assert told["flaws"] == []
+    assert told["roots"]["flaws"] == ["root of 2026-01-01: the trails of that day no longer lead to it"]
+
+
+def test_without_roots_it_says_so() -> None:
+    queue, _ = spied_queue()
+
+    assert check(ApiBackend(queue.parts))["roots"] is None
+
+
+def test_a_target_of_no_kind_is_refused() -> None:
+    queue, _ = spied_queue()
+    request = Request(method="GET", path=VERIFY, query="target=nonsense", headers={}, body=b"")
+
+    assert ApiBackend(queue.parts).handle(request).status == 400
