@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+from leasehold.aws.direct_starter import RUN_ID
+from leasehold.domain.handover import Handover
+from leasehold.domain.instants import to_text
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.engine.direct_requests import DirectOrder, accept, find_direct
+from leasehold.engine.draft import JobRequest, draft
 from leasehold.local.aws.inspection import functions
+from leasehold.store import keys
+from leasehold.store.jobs import insertion
 from leasehold.store.registries import registry_record
-from tests.local_stack import LOCAL_AWS
+from leasehold.store.table import Update
+from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.local_stack import LocalStack
@@ -27,29 +39,125 @@ def invoke(stack: LocalStack, function: str, event: str | Path) -> Any:
     return json.loads(answer.stdout)
 
 
-@pytest.mark.parametrize("sample", ["poller_tick", "poller_wake", "poller_resident"])
-def test_the_poller_answers_with_what_it_did(local_stack: LocalStack, sample: str):
-    answer = invoke(local_stack, "poller", f"events/{sample}.json")
-
-    assert answer["batchItemFailures"] == []
-    # The job that the wake hints at is long gone: its claim is refused, and nothing happens.
-    assert (answer["failed"], answer["stopped_by"]) == (0, "nothing due")
+@contextmanager
+def asleep(stack: LocalStack) -> Iterator[None]:
+    """Nobody but the test calls the poller."""
+    with stack.without_tick(), stack.without_stream():
+        yield
 
 
-def test_a_handler_does_not_start_a_job_that_is_not_there(local_stack: LocalStack):
-    answer = invoke(local_stack, "job-daily_summary", "events/handover.json")
+def sample_of(stack: LocalStack, name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((stack.project.root / "events" / f"{name}.json").read_text())
+    return read
 
-    assert answer == {"job_id": "01a1de8a-c9c0-800b-9f13-3a5d8a1b2c3d", "execution": "not_started"}
+
+def test_the_tick_hands_over_what_is_due(local_stack: LocalStack):
+    with asleep(local_stack):
+        job_id = local_stack.queue.enqueue("daily_summary", {"user_id": "ada"}).job_id
+        answer = invoke(local_stack, "poller", "events/poller_tick.json")
+
+    assert (answer["failed"], answer["dispatched"] >= 1) == (0, True)
+    assert local_stack.wait(job_id).status is JobStatus.COMPLETED
 
 
-def test_the_schedule_trigger_says_what_it_made(local_stack: LocalStack):
-    answer = invoke(local_stack, "schedule-trigger", "events/schedule_trigger.json")
+def test_the_wake_hands_over_the_job_that_it_shows(local_stack: LocalStack):
+    (record,) = sample_of(local_stack, "poller_wake")["Records"]
+    image = record["dynamodb"]["NewImage"]
+    with asleep(local_stack):
+        local_stack.client("dynamodb").put_item(TableName="leasehold-local-jobs", Item=image)
+        answer = invoke(local_stack, "poller", "events/poller_wake.json")
+
+    assert (answer["batchItemFailures"], answer["dispatched"] >= 1) == ([], True)
+    assert local_stack.wait(image["job_id"]["S"]).status is JobStatus.COMPLETED
+
+
+def test_a_resident_that_nobody_reserved_a_place_for_leaves_at_once(local_stack: LocalStack):
+    assert invoke(local_stack, "poller", "events/poller_resident.json")["failed"] == 0
+
+
+def test_the_hand_over_runs_its_job(local_stack: LocalStack):
+    """The job that it names, claimed as it says."""
+    handover = Handover.from_event(sample_of(local_stack, "handover"))
+    parts = local_stack.queue.parts
+    request = JobRequest(job_type=handover.job_type, payload_text='{"user_id":"ada"}')
+    made = draft(request, parts, job_id=handover.job_id).job
+    claimed = replace(
+        made,
+        status=JobStatus.IN_PROGRESS,
+        due=handover.lease,
+        wake=False,
+        locked_by=handover.token,
+        locked_at=made.created_at,
+        lock_expires_at=handover.lease.at,
+    )
+    with asleep(local_stack):
+        assert parts.store.table.write(insertion(claimed))
+        answer = invoke(local_stack, "job-daily_summary", "events/handover.json")
+
+    assert answer == {"job_id": handover.job_id, "execution": "completed"}
+    assert local_stack.queue.get(handover.job_id).result == {"user_id": "ada", "summary": "The day went well."}
+
+
+def test_the_direct_run_is_answered_with_its_result(local_stack: LocalStack):
+    answer = invoke(local_stack, "job-daily_summary", "events/direct_run.json")
+
+    assert "The day went well." in json.dumps(answer)
+
+
+def test_the_runner_does_the_direct_run_that_was_asked_for(local_stack: LocalStack):
+    run_id = sample_of(local_stack, "direct_runner")[RUN_ID]
+    order = DirectOrder(
+        run_id=run_id,
+        job_type="limited",
+        payload_text="{}",
+        timeout=timedelta(seconds=30),
+        reason="a sample",
+    )
+    accept(order, local_stack.queue.parts)
+
+    invoke(local_stack, "direct-runner", "events/direct_runner.json")
+
+    assert find_direct(run_id, local_stack.queue.parts).state == "completed"
+
+
+def test_the_request_makes_its_job(local_stack: LocalStack):
+    answer = invoke(local_stack, "api", "events/api_request.json")
+
+    assert answer["statusCode"] == 201
+    assert local_stack.wait(json.loads(answer["body"])["job_id"]).status is JobStatus.COMPLETED
+
+
+def test_the_schedule_trigger_makes_the_job_of_a_slot_that_has_come(local_stack: LocalStack):
+    parts = local_stack.queue.parts
+    with asleep(local_stack):
+        # As if nobody had looked since.
+        earlier = {"cursor": to_text(parts.clock.now() - timedelta(minutes=31))}
+        parts.store.table.write(Update(key=keys.schedule("backup"), conditions=(), sets=earlier))
+        answer = invoke(local_stack, "schedule-trigger", "events/schedule_trigger.json")
 
     assert answer["schedule"] == "backup"
+    assert parts.store.schedules.get("backup").last_job_id is not None  # type: ignore[union-attr]
 
 
-def test_the_reporter_passes_by_letters_that_are_not_there(local_stack: LocalStack):
+def test_the_reporter_reports_the_letter_that_the_stream_shows(local_stack: LocalStack):
+    records = sample_of(local_stack, "dead_letter_stream")["Records"]
+    letters = [each["dynamodb"]["NewImage"] for each in records if each["eventName"] == "INSERT"]
+    for letter in letters:
+        local_stack.client("dynamodb").put_item(TableName="leasehold-local-dead-letters", Item=letter)
+
     assert invoke(local_stack, "dead-letter-reporter", "events/dead_letter_stream.json") == {"batchItemFailures": []}
+
+    def reported() -> bool:
+        found = [local_stack.operator.dead_letter(letter["id"]["S"]) for letter in letters]
+        return all(each.reported_at is not None for each in found)
+
+    assert eventually(reported)
+
+
+def test_the_root_of_all_trails_is_kept(local_stack: LocalStack):
+    answer = invoke(local_stack, "audit-root", "events/audit_root.json")
+
+    assert re.fullmatch(r"[0-9a-f]{64}", answer["digest"])
 
 
 def test_the_sweep_says_what_it_found(local_stack: LocalStack):

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from standardwebhooks import Webhook
 
+from leasehold.domain.due import Priority, run_lane
+from leasehold.domain.handover import Handover
+from leasehold.domain.ids import scheduled_for_of
+from leasehold.domain.job import Job
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.payload import encode_payload
 from leasehold.engine.deliveries import DeliveryState
 from leasehold.settings import variables
+from leasehold.store.jobs import insertion
 from leasehold.webhooks import new_key
+from tests.e2e.test_sample_events import asleep, invoke, sample_of
 from tests.local_stack import LOCAL_AWS, eventually
 from tests.webhook_receiver import receiving
 
@@ -57,6 +65,35 @@ def test_a_receiver_is_told_of_a_failed_and_of_a_completed_run(local_stack: Loca
     assert told == {("job.run.failed", f"{job.job_id}.1"), ("job.run.completed", f"{job.job_id}.2")}
     first = local_stack.queue.webhooks.deliveries(job.job_id)[0]
     assert [each.code for each in first.tries] == ["http_500", "http_204"]
+
+
+def test_the_sample_hand_over_sends_its_delivery(local_stack: LocalStack, receiver: Receiver):
+    """The delivery that it names, claimed as it says."""
+    handover = Handover.from_event(sample_of(local_stack, "webhook_sender"))
+    parts = local_stack.queue.parts
+    told = {"id": handover.job_id, "url": f"https://127.0.0.1:{receiver.port}/hooks", "body": '{"type":"a sample"}'}
+    at = scheduled_for_of(handover.job_id)
+    claimed = Job(
+        job_id=handover.job_id,
+        job_type=handover.job_type,
+        stored_payload=encode_payload(told),
+        scheduled_for=at,
+        status=JobStatus.IN_PROGRESS,
+        priority=Priority.NORMAL,
+        max_attempts=10,
+        created_at=at,
+        due=handover.lease,
+        due_lane=run_lane(Priority.NORMAL, 0),
+        locked_by=handover.token,
+        locked_at=at,
+        lock_expires_at=handover.lease.at,
+    )
+    with asleep(local_stack):
+        assert parts.store.table.write(insertion(claimed))
+        answer = invoke(local_stack, "webhook-sender", "events/webhook_sender.json")
+
+    assert answer == {"job_id": handover.job_id, "execution": "completed"}
+    assert [each.body for each in receiver.requests] == [told["body"].encode()]
 
 
 def test_without_that_the_sender_does_not_call_this_machine(local_stack: LocalStack):

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.dynoxide
 
 EVENTS = Path(__file__).parent.parent.parent / "events"
 REQUEST = json.loads((EVENTS / "api_request.json").read_text())
-OPERATORS = Access(roles={"operator": ("arn:aws:iam::111122223333:role/Operators",)})
+OPERATORS = Access(roles={"operator": ("arn:aws:iam::000000000000:user/operator*",)})
 
 
 class Answering:
@@ -69,7 +69,7 @@ def test_the_sample_request_makes_one_job_in_the_callers_name(queue: Queue, lamb
     assert [each["statusCode"] for each in answers] == [201, 201]
     assert answers[0]["body"] == answers[1]["body"]
     job = queue.get(json.loads(answers[0]["body"])["job_id"])
-    assert job.created_by == "arn:aws:sts::111122223333:assumed-role/Operators/ada"
+    assert job.created_by == "arn:aws:iam::000000000000:user/operator-ada"
 
 
 def test_a_direct_run_is_handed_to_the_runner_and_found_again(queue: Queue, lambdas: FakeLambda) -> None:
