@@ -20,12 +20,23 @@ if TYPE_CHECKING:
 
 pytestmark = LOCAL_AWS
 
+EXIT_UNAVAILABLE = 5
 REASON = {"reason": "the requirements"}
 
 
 @pytest.fixture(scope="module")
 def admin(local_stack: LocalStack) -> Client:
     return Client(local_stack, "admin-grace")
+
+
+def said(stack: LocalStack, *arguments: str) -> str:
+    """What the command line says; where a busy machine answers too late, nothing was done, and it is asked again."""
+    answer = stack.project.leasehold(*arguments, "--local")
+    for _ in range(5):
+        if answer.returncode == EXIT_UNAVAILABLE:
+            answer = stack.project.leasehold(*arguments, "--local")
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
 
 
 def test_a_job_is_stored_under_its_time_and_its_dedup_record_points_to_it(local_stack: LocalStack):
@@ -70,9 +81,7 @@ def test_the_requests_of_003_are_taken_as_they_are_written_there(local_stack: Lo
 def test_the_example_of_the_command_line_completes_on_the_deployed_samples(local_stack: LocalStack):
     """As it stands in the help and in docs/cli.md."""
     (example,) = re.findall(r"^leasehold (enqueue daily_summary .*)$", text_of("docs/cli.md"), re.MULTILINE)
-    made = local_stack.project.leasehold(*shlex.split(example), "--local")
-    assert made.returncode == 0, made.stderr
-    job_id = made.stdout.strip()
+    job_id = said(local_stack, *shlex.split(example)).strip()
 
     local_stack.queue.reschedule(job_id)
 
@@ -141,9 +150,7 @@ def test_a_job_that_a_person_creates_is_on_record_and_is_listed_by_when_it_was_c
     ).job_id
 
     def answer(*arguments: str) -> list[dict[str, Any]]:
-        told = local_stack.project.leasehold(*arguments, "--local", "--json")
-        assert told.returncode == 0, told.stderr
-        items: list[dict[str, Any]] = json.loads(told.stdout)["items"]
+        items: list[dict[str, Any]] = json.loads(said(local_stack, *arguments, "--json"))["items"]
         return items
 
     newest = answer("jobs", "--created-since", f"{since:%Y-%m-%dT%H:%M:%SZ}", "--status", "pending", "--limit", "100")
