@@ -10,6 +10,7 @@ from leasehold.client.queue import Queue
 from leasehold.domain.instants import instant
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import KnownIdentity
+from leasehold.engine.telemetry import Event
 from leasehold.store.dynamodb.table import DynamoTable
 from leasehold.store.store import Store
 from tests.simulation.direct_calls import DirectCalls
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.engine.ports import ErrorReporter
-    from leasehold.engine.telemetry import Event, Metric
+    from leasehold.engine.telemetry import Metric
     from leasehold.store.dynamodb.table import TableNames
     from tests.simulation.invocation import Invocation
     from tests.simulation.kernel import Kernel, Task
@@ -51,7 +52,7 @@ class Process:
             store=Store(table),
             clock=self,
             chance=self,
-            telemetry=Quiet(),
+            telemetry=Telling(self),
             reporter=reporter,
             identity=KnownIdentity(self.name),
             caller=DirectCalls(self.world),
@@ -84,9 +85,15 @@ class Process:
             self.kernel.kill(task)
 
 
-class Quiet:
+class Telling:
+    """Notes in the trace what a poll could not handle: nobody else would hear of it."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
     def event(self, event: Event, **fields: object) -> None:
-        return
+        if event is Event.ENTRY_FAILED:
+            self._process.world.trace.note(self._process.name, f"could not handle {fields}")
 
     def measure(self, metric: Metric, value: float, **dimensions: str) -> None:
         return

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from tests.simulation.limits import Limits
     from tests.simulation.mirror import Mirror
 
-_SCOPE_ITSELF = "-"
-
 
 def seats_of(job: dict[str, Any]) -> list[tuple[tuple[str, str], str]]:
     """The keys of the seats that a job says it has, each with its taker."""
@@ -46,12 +44,12 @@ class Seats:
     def check(self, seat: tuple[str, str]) -> None:
         """It is one of those that its limit has; and if a running job has it, it is there, and says so."""
         record = self._mirror.items.get(seat)
-        if record is not None and seat[1] != _SCOPE_ITSELF:
+        if record is not None and seat[1].isdigit() and "taken_by" in record:
             most = self._limits.most(seat[0].removeprefix("seat#"))
             hold(int(seat[1]) < most, "limits are never exceeded", f"{seat} was taken, there are {most}")
         key = self._takers.get(seat)
         if key is None:
             return
         takers = dict(seats_of(self._mirror.items[key]))
-        is_kept = record is not None and record["taken_by"] == takers.get(seat)
+        is_kept = record is not None and record.get("taken_by") == takers.get(seat)
         hold(is_kept, "who runs keeps its seat", f"{seat} of {key} is {record}")

@@ -22,6 +22,10 @@ _SCOPE = "-"
 _LATEST = timedelta(seconds=25)
 _CALLS = 100
 _SETTLING = 125.0
+# What a job and each of its starts may cost at most where nothing goes wrong, however many others wait beside it. That
+# is more than most do (see `make limits`): with few jobs, nearly each one opens and ends a line of its own.
+_LINE_WRITES, _LINE_WRITES_OF_START, _LINE_WRITES_OF_NOBODY = 7, 5, 20
+_WRITES, _WRITES_OF_NOBODY = 25, 60
 
 
 class Waiting:
@@ -76,6 +80,13 @@ class Waiting:
             if partition.startswith("seat#") and sort.isdigit() and "job_id" in record:
                 told = f"{partition} {sort} of {record['job_id'][-6:]}"
                 hold("taken_by" not in record, "no seat without a holder", told)
+        jobs = len(self._mirror.jobs) + len(self._mirror.removed)
+        told = (
+            f"{jobs} jobs with {self._starts} starts took {self._writes} writes, {self._line_writes} of them of lines"
+        )
+        most = _LINE_WRITES * jobs + _LINE_WRITES_OF_START * self._starts + _LINE_WRITES_OF_NOBODY
+        hold(self._line_writes <= most, "line writes within budget", told)
+        hold(self._writes <= _WRITES * (jobs + self._starts) + _WRITES_OF_NOBODY, "writes within budget", told)
 
     def _lines(self) -> dict[tuple[int, str], list[str]]:
         lines: dict[tuple[int, str], list[str]] = {}
