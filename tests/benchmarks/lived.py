@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import JobType, NewJob
 from leasehold.engine.execute import Execution, Executor
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 

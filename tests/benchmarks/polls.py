@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobStatus, JobType
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.store.definition import ENDED_INDEX, JOBS
 from leasehold.store.jobs import ended_lane
 from leasehold.testing import FakeClock

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Worker
 from leasehold.engine.execute import Execution, Executor
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from leasehold.domain.ids import JobId
     from leasehold.engine.parts import Parts
-    from leasehold.engine.report import PollReport
+    from leasehold.kernel.report import PollReport
 
 COPIES = 50
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Queue, Worker
 from leasehold.domain.control import Switches
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.testing import FakeClock
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
@@ -166,4 +166,4 @@ def test_no_job_of_a_limited_type_runs_beside_a_direct_run_even_if_nobody_knows_
     ended = [deployed.job(job_id) for job_id in jobs]
     assert {(job.status, len(job.runs)) for job in ended} == {(JobStatus.COMPLETED, 1)}
     assert deployed.parts.store.switchboard.switches().reservations == {}
-    assert deployed.parts.store.holds.state(TYPE.scope).seats == {}
+    assert deployed.parts.store.lines.scope(TYPE.scope).seats == {}

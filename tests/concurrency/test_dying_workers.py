@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, Outcome
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.concurrency.dying_worker import DEATHS
 from tests.real_queue import RealQueue
 

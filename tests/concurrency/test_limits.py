@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Worker
 from leasehold.domain.limits import key_scope
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
 from tests.stored_jobs import stored_jobs
@@ -133,5 +133,5 @@ def test_eight_pollers_never_run_more_than_three_of_a_key_and_leave_no_seat_behi
     stored = stored_jobs(deployed.parts)
     assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: JOBS}
     assert all(len(job.runs) == 1 for job in stored)
-    left = {key: deployed.parts.store.holds.state(key_scope("count", key)).seats for key in keys}
+    left = {key: deployed.parts.store.lines.scope(key_scope("count", key)).seats for key in keys}
     assert not any(left.values()), "a seat stayed taken after its job's end"

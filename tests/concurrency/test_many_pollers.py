@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.concurrency.crew import Crew
 from tests.concurrency.race import at_once
 from tests.meter import Meter, Reading
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.engine.report import PollReport
+    from leasehold.kernel.report import PollReport
 
 POLLERS = 8
 PATIENCE_SECONDS = 100.0

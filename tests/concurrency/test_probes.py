@@ -11,9 +11,9 @@ import pytest
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
 from leasehold.kernel.end import Failure
+from leasehold.kernel.poll import Poller
 from leasehold.store import keys
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.engine.poll import Poller, PollSettings
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.store import keys
 from leasehold.store.records import job_record
 from leasehold.store.table import Put

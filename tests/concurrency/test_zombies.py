@@ -13,9 +13,9 @@ from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
 from leasehold.domain.errors import LeaseLostError
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Execution, Executor
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import LEASES_LOST, Event
 from leasehold.kernel.end import Failure
+from leasehold.kernel.poll import Poller
 from tests.real_queue import Inbox, RealQueue
 
 if TYPE_CHECKING:

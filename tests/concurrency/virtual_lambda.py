@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.due import lanes_by_priority
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -96,4 +96,4 @@ def started(world: World, handover: Handover) -> Attempt:
 def what_is_taken(world: World, job_type: str) -> tuple[bool, list[int]]:
     """Whether the type is reserved, and its taken seats."""
     is_reserved = job_type in world.store.switchboard.switches().reservations
-    return is_reserved, sorted(world.store.holds.state(world.types[job_type].scope).seats)
+    return is_reserved, sorted(world.store.lines.scope(world.types[job_type].scope).seats)

@@ -182,4 +182,4 @@ def test_every_job_has_a_summary_and_a_document_that_json_can_say(world: World) 
         assert json.loads(json.dumps(job_summary(job)))["job_id"] == job.job_id
         json.dumps(documents.job_view_document(Reader(world.parts).job(job.job_id)))
     held = [job_summary(job)["held_by"] for job in all_jobs(world) if job.is_held]
-    assert {"type:email", "type:limited", "key:keyed:tenant-1"} == set(held)
+    assert {"email", "limited", "keyed#tenant-1"} == set(held)

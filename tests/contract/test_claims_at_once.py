@@ -9,8 +9,8 @@ import pytest
 
 from leasehold import JobStatus
 from leasehold.domain.errors import StoreUnavailableError
-from leasehold.engine.poll import Poller, PollSettings
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.store.store import Store
 from leasehold.store.table import ConditionFailed, StatementRefused
 from tests.contract.engines import without_moto

@@ -12,7 +12,7 @@ from leasehold import JobStatus, JobType
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import DirectRunLostError, DirectRunTimeoutError
 from leasehold.engine.telemetry import Event
-from leasehold.limits.seats import SeatHooks
+from leasehold.limits.freeing import SeatHooks
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.contract.world import TYPES
 
@@ -42,7 +42,7 @@ def test_what_a_caller_took_that_died_is_free_when_its_time_is_over_and_no_soone
 
     # The scope was to be looked at then, so that is when they start.
     assert world.work() == ["completed", "completed"]
-    assert world.store.holds.state(world.types[job_type].scope).seats == {}
+    assert world.store.lines.scope(world.types[job_type].scope).seats == {}
 
 
 @BOTH

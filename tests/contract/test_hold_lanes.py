@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, JobType
 from leasehold.domain.errors import UnknownJobTypeError
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, JobType, Priority, Registry
 from leasehold.domain.limits import Limit, OnFull, Rate
 from leasehold.domain.run import Outcome
-from leasehold.engine.poll import Poller, PollSettings
+from leasehold.kernel.poll import Poller, PollSettings
 
 if TYPE_CHECKING:
     from leasehold.domain.handover import Handover
@@ -219,7 +219,7 @@ def test_a_paused_type_whose_jobs_wait_for_their_key_stays_paused_and_comes_back
     (running,) = world.claim()
     world.operator.pause("email", reason="provider is down")
     world.clock.advance(MINUTE)
-    world.store.holds.free("key:email:ada", 0, running.token)
+    world.store.lines.free("key:email:ada", 0, running.token)
     world.clock.advance(MINUTE)
 
     assert world.claim() == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Priority
-from leasehold.engine.poll import Poller, PollSettings
+from leasehold.kernel.poll import Poller, PollSettings
 from tests.contract.line import Line
 
 if TYPE_CHECKING:

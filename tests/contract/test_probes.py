@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
+from leasehold.domain.limits import type_scope
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller
 from leasehold.store import keys
+from leasehold.store.lines import awakened
 from leasehold.testing import SeededChance
 from tests.contract.circuits import (
     BREAKER,
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
     from leasehold.store.jobs import DuePage
     from tests.contract.world import World
+
+
+GUARDED_SCOPE = type_scope(GUARDED.name)
 
 
 def another_process(world: World) -> Parts:
@@ -104,14 +109,16 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
     world.poll()
     wait_for_probe(world)
     rival = Poller(another_process(world), world.dispatches, worker_id="another poller")
-    claim, rivals = world.store.holds.claim, [rival]
+    claim, rivals = world.store.jobs.advance_with, [rival]
 
-    def claim_late(*args: object, **options: object) -> None:
+    def claim_late(*args: Any, **options: Any) -> None:
         if rivals:
+            # Another look at the same scope: an end, or an operator, has asked for it.
+            world.store.table.write(awakened(GUARDED_SCOPE, world.clock.now(), "asked", 1))
             rivals.pop().poll()
-        claim(*args, **options)  # type: ignore[arg-type]
+        claim(*args, **options)
 
-    monkeypatch.setattr(world.store.holds, "claim", claim_late)
+    monkeypatch.setattr(world.store.jobs, "advance_with", claim_late)
 
     held = len(world.recorder.of(Event.JOB_HELD))
 
@@ -145,7 +152,7 @@ def test_once_a_probe_is_sent_the_jobs_behind_it_are_not_looked_at(
 
     assert len(world.claim()) == 1
     # One page of the lane that has jobs, and none of those behind it.
-    assert lanes == [Priority.CRITICAL, Priority.HIGH, Priority.NORMAL]
+    assert lanes == [Priority.NORMAL]
 
 
 def test_a_probe_takes_its_seat_and_waits_for_it_like_any_other(world: World) -> None:

@@ -80,9 +80,9 @@ def test_jobs_that_a_limit_holds_back_have_an_order_of_their_own(line: Line) -> 
     line.enqueue("abcde", "limited")
     assert line.claimed() == "ab"
 
-    assert (listed(line), listed(line, held_by="type:limited")) == ("", "cde")
+    assert (listed(line), listed(line, held_by="limited")) == ("", "cde")
     line.world.queue.move(line.ids["e"], position=1)
-    assert listed(line, held_by="type:limited") == "ecd"
+    assert listed(line, held_by="limited") == "ecd"
     assert line.world.queue.position(line.ids["c"]) == 2
 
 

@@ -19,7 +19,7 @@ ONE_AT_A_TIME = JobType(name="limited", concurrency=1, timeout=timedelta(minutes
 
 
 def taken(world: World) -> list[int]:
-    return sorted(world.store.holds.state(type_scope("limited")).seats)
+    return sorted(world.store.lines.scope(type_scope("limited")).seats)
 
 
 def racing_with_a_claim(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ GUARDS = {
     "reap_failed": [*ORPHANED, "has started_at", "no cancel_requested"],
     "reap_dead": [*ORPHANED, "no cancel_requested"],
     "reap_cancelled": [*ORPHANED, "has cancel_requested"],
-    "hold": ["due_key as seen"],
+    "hold": ["due_key as seen", "due_lane as seen"],
     "skip": ["due_key as seen"],
     "turn_away": ["due_key as seen"],
     "reschedule": ["due_key as seen", "due_lane as seen"],

@@ -12,8 +12,8 @@ from leasehold.domain.retry import Exponential, Fixed
 from leasehold.domain.webhook import DELIVERY
 from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
 from leasehold.engine.ports import KnownIdentity
+from leasehold.kernel.poll import Poller
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock, Recorder, SeededChance
 from leasehold.testing.receiver import Told, receiver
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leasehold import Job
     from leasehold.domain.handover import Handover
     from leasehold.engine.execute import Execution
-    from leasehold.engine.report import PollReport
+    from leasehold.kernel.report import PollReport
     from leasehold.store.table import Table
 
 RETRY_DELAY = timedelta(seconds=30)

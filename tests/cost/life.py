@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from leasehold.domain.payload import encode_payload
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor
-from leasehold.engine.poll import Poller
 from leasehold.kernel.end import Failure
+from leasehold.kernel.poll import Poller
 from tests.meter import Meter, item_size
 from tests.real_queue import Inbox
 

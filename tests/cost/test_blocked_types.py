@@ -12,7 +12,7 @@ import pytest
 from leasehold import JobType, NewJob, Priority
 from leasehold.domain.due import hold_lane
 from leasehold.domain.limits import key_scope, type_scope
-from leasehold.engine.poll import Poller, PollSettings
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.local import servers
 from leasehold.store.definition import DUE_INDEX, JOBS
 from leasehold.testing import FakeClock

@@ -10,8 +10,8 @@ import pytest
 from leasehold import CircuitBreaker, JobType
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor
-from leasehold.engine.poll import Poller
 from leasehold.kernel.end import Failure
+from leasehold.kernel.poll import Poller
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 

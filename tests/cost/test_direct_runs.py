@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobType, Queue
 from leasehold.domain.direct_run import DirectAnswer
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, Priority
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.docs.markdown import text_of
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue

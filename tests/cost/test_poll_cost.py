@@ -14,7 +14,7 @@ from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.domain.due import hold_lane, run_lane
 from leasehold.domain.ids import job_id_of_key
 from leasehold.domain.limits import type_scope
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.local import servers
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.store.jobs import ended_lane
@@ -57,9 +57,9 @@ def hold_some(deployed: RealQueue) -> None:
     poll(deployed)
     deployed.clock.advance(timedelta(minutes=1))
     poll(deployed)
-    state = deployed.parts.store.holds.state(type_scope("paused_report"))
-    assert state.is_waiting
-    assert state.due_key is None
+    scope = deployed.parts.store.lines.scope(type_scope("paused_report"))
+    assert scope.is_waited_for
+    assert scope.due_key is None
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def assert_is_full(deployed: RealQueue) -> None:
     lane = run_lane(Priority.NORMAL, 0)
     assert table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == FUTURE + LEASED
     assert table.count(JOBS, ended_lane(JobStatus.COMPLETED, "report"), index=ENDED_INDEX, limit=10**6) == FINISHED
-    lane = hold_lane(type_scope("paused_report"), Priority.NORMAL)
+    lane = hold_lane("paused_report", Priority.NORMAL)
     assert table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == PAUSED
     ends = [table.query(JOBS, lane, index=DUE_INDEX, limit=1, newest_first=new) for new in (False, True)]
     loaded, real = (deployed.item(job_id_of_key(str(page.records[0]["SK"]))) for page in ends)

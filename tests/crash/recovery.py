@@ -9,7 +9,7 @@ from leasehold.domain.due import Due
 from tests.crash.snapshot import stored, stored_jobs
 
 if TYPE_CHECKING:
-    from leasehold.engine.poll import Poller
+    from leasehold.kernel.poll import Poller
     from tests.crash.world import World
 
 _LONG_ENOUGH = 60

@@ -11,8 +11,8 @@ import pytest
 from leasehold.domain.instants import LATEST
 from leasehold.domain.lifecycle import COMPLETE, ENDED, RUNNING
 from leasehold.runtime.direct import run_directly
-from leasehold.store.holds import Seat
 from leasehold.store.jobs import Jobs
+from leasehold.store.lines import Seat
 from leasehold.store.plain import plain
 from leasehold.store.table import Put
 from tests.crash.faults import Fault

@@ -20,7 +20,7 @@ from leasehold.domain.retry import Fixed
 from leasehold.domain.webhook import DELIVERY
 from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller, PollSettings
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.runtime.worker import Worker
 from leasehold.store.definition import DEAD_LETTERS, JOBS
 from leasehold.store.dynamodb.creation import creation_request

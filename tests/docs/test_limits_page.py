@@ -6,7 +6,7 @@ from typing import Any
 
 from leasehold import JobType, Limit, Poller, Registry
 from leasehold.domain.limits import MAX_SEATS, OnFull
-from leasehold.engine.poll import PollSettings
+from leasehold.kernel.poll import PollSettings
 from leasehold.settings.limits import read_limits
 from leasehold.settings.section import Section
 from leasehold.testing import LeaseholdTest

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from functions.dead_letter_reporter import handler
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Worker
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.settings import variables
 from leasehold.store import keys
 from leasehold.store.dynamodb.items import from_item

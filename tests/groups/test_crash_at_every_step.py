@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Operator, Queue, Registry, Worker
 from leasehold.domain.group import GroupState
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock, SeededChance

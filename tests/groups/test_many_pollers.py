@@ -12,7 +12,7 @@ import pytest
 
 from leasehold import JobStatus, JobType, NewJob
 from leasehold.domain.group import GroupState
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from tests.concurrency.crew import Crew
 from tests.concurrency.race import at_once
 from tests.meter import Meter

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, JobType, NewJob, NonRetryableError, Worker
 from leasehold.domain.due import Priority
 from leasehold.domain.group import GroupState
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue

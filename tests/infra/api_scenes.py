@@ -14,7 +14,7 @@ from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import JobType
 from leasehold.engine.direct_requests import perform
 from leasehold.engine.execute import Executor
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.runtime.worker import Worker
 from leasehold.store import keys
 from leasehold.store.table import Delete

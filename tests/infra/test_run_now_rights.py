@@ -20,7 +20,7 @@ from infra.stages import stage_named
 from leasehold import Queue
 from leasehold.domain.direct_run import DirectAnswer
 from leasehold.domain.errors import DirectRunTimeoutError
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.settings.job_folder import load_job_folder
 from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.iam import Call, Role, roles_of

@@ -281,7 +281,7 @@ def blocked_keys(keys: int = 3000, minutes: int = 30) -> list[Measure]:
         settled = busy[minutes // 3 :]
         return [
             at_most("calls times latency, s a minute, mean after a third", sum(settled) / len(settled), 5.0),
-            at_most("calls times latency, s a minute, most", max(busy), 20.0),
+            at_most("calls times latency, s a minute, most after a third", max(settled), 20.0),
             at_most("next job of a key that became free, s late", _late(virtual, "free", ends_at), 2.0),
             at_most("next job after a lost nudge, s after the seat's end", _late(virtual, "lost", seat_ends_at), 2.0),
         ]

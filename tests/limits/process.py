@@ -12,8 +12,8 @@ from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
 from leasehold.domain.instants import instant
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
-from leasehold.engine.reside import ResidenceSettings
+from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
+from leasehold.kernel.poll import Poller
 from leasehold.runtime.worker import Worker
 from leasehold.store.store import Store
 from tests.limits.table import LatentTable
@@ -44,7 +44,9 @@ class Process:
 
     def __post_init__(self) -> None:
         self._chance = Random(self.name)
-        self.parts = Parts(store=Store(LatentTable(self.shared, self)), clock=self, chance=self)
+        self.parts = Parts(
+            store=Store(LatentTable(self.shared, self)), clock=self, chance=self, waker=self.shared.waker
+        )
 
     @property
     def is_in_task(self) -> bool:
@@ -77,7 +79,7 @@ class Process:
             worker_id=self.name,
             time_left=time_left,
             start_resident=start_resident,
-            residence=ResidenceSettings(),
+            residence=ResidenceSettings(reread_every=REREAD_BESIDE_WAKES),
         )
         polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
         polling.answer(wake)

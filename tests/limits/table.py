@@ -6,6 +6,7 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from leasehold.engine.ports import NoWaker
 from leasehold.store.memory import MemoryTable
 from leasehold.store.table import Delete, Put, Update
 from tests.simulation.kernel import SECOND, Killed
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from leasehold.domain.conditions import Condition
+    from leasehold.engine.ports import Waker
     from leasehold.store.definition import Index, TableDefinition
     from leasehold.store.table import Change, ForeignItem, Key, Page, Record
     from tests.latency import Latencies
@@ -33,6 +35,7 @@ class SharedTable:
         self.figures = figures
         self.stored = MemoryTable()
         self.on_change: Callable[[Record], None] = lambda _: None
+        self.waker: Waker = NoWaker()
         self._indexed = MemoryTable("indexes")
         self._on_their_way: deque[tuple[int, Key, Record | None]] = deque()
 

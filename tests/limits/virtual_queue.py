@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from leasehold.aws.polling import Wake
+from leasehold.aws.polling import FREED_SOURCE, Wake
 from leasehold.domain.control import Registry
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.store.dynamodb.items import to_item
@@ -67,6 +67,7 @@ class VirtualQueue:
         self._idle: dict[str, list[Process]] = {}
         self._stream = _Stream(self)
         self._shared.on_change = self._stream.note
+        self._shared.waker = self
         self._setup = self._open("setup", "sdk")
         deployed = {each.name: each for each in types}
         self._handlers = dict.fromkeys(deployed, _handler_for(self))
@@ -122,6 +123,13 @@ class VirtualQueue:
     @property
     def latencies(self) -> Latencies:
         return self._latencies
+
+    is_on = True
+
+    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+        """The waker port: an end that freed a seat starts a poller by itself."""
+        wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(freed)})
+        self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 
     def _start_resident(self, payload: bytes) -> None:
         wake = Wake.parse(json.loads(payload))

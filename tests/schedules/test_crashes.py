@@ -10,8 +10,8 @@ import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
 from leasehold.engine.trigger import trigger
+from leasehold.kernel.poll import Poller
 from leasehold.store.definition import JOBS
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store

@@ -10,10 +10,10 @@ from leasehold.aws.letter_stream import batch_answer, new_letters
 from leasehold.aws.polling import Polling, Wake
 from leasehold.domain.errors import LeaseholdError
 from leasehold.domain.handover import Handover
-from leasehold.engine.poll import Poller, PollSettings
 from leasehold.engine.report_letters import report_letters
 from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.trigger import trigger
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.runtime.worker import Worker
 from tests.simulation.handlers import heartbeat
 from tests.simulation.invokes import POLLER, dispatcher_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.engine.poll import PollSettings
+from leasehold.kernel.poll import PollSettings
 from tests.simulation.rushes import Rush
 
 if TYPE_CHECKING:

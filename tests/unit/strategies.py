@@ -79,8 +79,9 @@ retries = (
 
 
 def _job(values: dict[str, Any]) -> Job:
-    """A job's id says what time it is for."""
-    return Job(**{**values, "scheduled_for": scheduled_for_of(values["job_id"])})
+    """A job's id says what time it is for; of one that has ended, its last start says when it was last tried."""
+    last = values["last_attempt_at"] or (values["started_at"] if values["status"].has_ended else None)
+    return Job(**{**values, "scheduled_for": scheduled_for_of(values["job_id"]), "last_attempt_at": last})
 
 
 JOB_FIELDS: dict[str, st.SearchStrategy[object]] = {

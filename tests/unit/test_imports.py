@@ -96,7 +96,7 @@ def test_the_package_itself_loads_nothing():
 
 def test_the_poller_s_path_loads_the_aws_client_and_nothing_of_the_handlers():
     path = (
-        "leasehold.engine.poll",
+        "leasehold.kernel.poll",
         "leasehold.store.dynamodb.table",
         "leasehold.aws.dispatcher",
         "leasehold.client.queue",

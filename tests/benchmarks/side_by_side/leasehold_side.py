@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, Queue, Worker
 from leasehold.client.operator import Operator
 from leasehold.domain.control import Registry
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import TableNames
 from tests.benchmarks.engines import client_of

@@ -9,8 +9,8 @@ import pytest
 
 from leasehold.client.tracing import current_trace, trace_context
 from leasehold.domain.job_type import JobType
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller
 from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Snooze
 from leasehold.domain.failure_report import Severity
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
 from tests.real_queue import Inbox
 

@@ -14,8 +14,8 @@ from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.job_type import JobType
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.engine.attempt import Attempt
-from leasehold.engine.poll import Poller
 from leasehold.engine.telemetry import LEASES_LOST, Event
+from leasehold.kernel.poll import Poller
 from leasehold.runtime import heartbeat as heartbeat_module
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that

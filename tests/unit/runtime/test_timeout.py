@@ -11,7 +11,7 @@ import pytest
 
 from leasehold.domain.errors import JobTimeoutError
 from leasehold.domain.job_type import JobType
-from leasehold.engine.poll import Poller
+from leasehold.kernel.poll import Poller
 from leasehold.runtime import worker as worker_module
 from leasehold.runtime.timeout import run_within
 from leasehold.runtime.worker import Worker

@@ -34,6 +34,7 @@ def test_every_key_is_understood():
         rate = "100 per minute"
         rate_per_key = "5/s"
         resources = ["gpu"]
+        weight = 2
         on_full = "skip"
         priority = "critical"
         max_attempts = 3
@@ -45,6 +46,9 @@ def test_every_key_is_understood():
         [retry]
         policy = "delays"
         delays = [30, "1m"]
+
+        [weights]
+        acme = 3
 
         [circuit_breaker]
         failure_rate = 0.25
@@ -89,6 +93,8 @@ def test_every_key_is_understood():
             rate=Rate(100, timedelta(minutes=1)),
             rate_per_key=Rate(5, timedelta(seconds=1)),
             resources=("gpu",),
+            weight=2,
+            weights={"acme": 3},
             on_full=OnFull.SKIP,
             breaker=CircuitBreaker(
                 failure_rate=0.25,

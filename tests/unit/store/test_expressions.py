@@ -73,7 +73,7 @@ def test_settle_only_removes():
 
     assert request_of(write) == (
         f"status IN ('cancelled', 'completed', 'dead_letter') AND due_key = '{DUE.key}'",
-        "REMOVE due_key, due_lane, wake",
+        "REMOVE due_key, due_lane, owed, wake",
     )
 
 

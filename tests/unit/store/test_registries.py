@@ -51,6 +51,8 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "rate": st.none() | rates,
     "rate_per_key": st.none() | rates,
     "resources": st.lists(resources, max_size=2).map(tuple),
+    "weight": st.integers(1, MAX_SEATS),
+    "weights": st.dictionaries(names, st.integers(1, MAX_SEATS), max_size=2),
     "on_full": st.sampled_from(OnFull),
     "breaker": st.none() | breakers,
     "priority": st.sampled_from(Priority),
@@ -58,6 +60,7 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "retry": policies,
     "webhook": st.none() | st.builds(Webhook, url=st.none() | st.just("https://a.example/b"), events=events),
     "retention": st.builds(Retention, completed=seconds, cancelled=seconds, dead_letter=seconds),
+    "audit_creation": st.booleans(),
     "function": st.none() | names,
     "reported_fields": st.lists(names, max_size=3).map(tuple),
 }

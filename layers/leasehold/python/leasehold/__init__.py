@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from leasehold.domain.template import Template
     from leasehold.engine.create_group import GroupCreated
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
-    from leasehold.engine.poll import Poller
+    from leasehold.kernel.poll import Poller
     from leasehold.runtime.context import JobContext
     from leasehold.runtime.handler import BaseJobHandler
     from leasehold.runtime.worker import Worker
@@ -61,7 +61,7 @@ _HOMES = {
     "leasehold.domain.template": ("Template",),
     "leasehold.engine.create_group": ("GroupCreated",),
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
-    "leasehold.engine.poll": ("Poller",),
+    "leasehold.kernel.poll": ("Poller",),
     "leasehold.runtime.context": ("JobContext",),
     "leasehold.runtime.handler": ("BaseJobHandler",),
     "leasehold.runtime.worker": ("Worker",),

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.hooks import Feature, Features, Hooks
+
+if TYPE_CHECKING:
+    from leasehold.domain.limits import ConcurrencyPolicy
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.admission import Gate
 
 
 def features() -> Features:
     return Features(_FEATURES)
+
+
+def open_gate(services: Parts, policy: ConcurrencyPolicy | None) -> Gate:
+    """Who decides about jobs that are not plain, for one poll; see kernel/admission.py."""
+    opened = import_module("leasehold.limits.admission").Admission(services, policy)
+    return cast("Gate", opened)
 
 
 def _load(module: str, name: str) -> Hooks:
@@ -26,7 +37,7 @@ _FEATURES = (
     ),
     Feature(
         name="limits",
-        load=partial(_load, "limits.seats", "SeatHooks"),
+        load=partial(_load, "limits.freeing", "SeatHooks"),
         concerns=lambda job, _: job.seat is not None,
     ),
     Feature(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.admin.budget import Budget
 from leasehold.admin.filters import JobFilter
 from leasehold.admin.scenes import Scene
-from leasehold.domain.due import Due, Priority, hold_lane, lanes_by_priority
+from leasehold.domain.due import Due, lanes_by_priority
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
 from leasehold.engine.trust import trusted_jobs
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 COUNT_LIMIT = 10_000
 _PAGE = 2_500
-# Held jobs are counted in so many scopes; with more, what waits is counted as "at least".
-_MOST_SCOPES = 20
+# Held jobs are counted in so many lanes; with more, what waits is counted as "at least".
+_MOST_LANES = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,10 @@ def _live(parts: Parts, scene: Scene) -> _Live:
     live = _Live(Counter(), set())
     for lane in (lane for level in lanes_by_priority(scene.registry.shards) for lane in level):
         _count_lane(lane, live, parts, scene)
-    scopes = scene.waiting_scopes()
-    for scope in scopes[:_MOST_SCOPES]:
-        for priority in Priority:
-            _count_lane(hold_lane(scope, priority), live, parts, scene)
-    if len(scopes) > _MOST_SCOPES:
+    lanes = scene.waiting_lanes(None)
+    for lane in lanes.names[:_MOST_LANES]:
+        _count_lane(lane, live, parts, scene)
+    if len(lanes.names) > _MOST_LANES or not lanes.is_whole:
         live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
     return live
 

@@ -42,17 +42,8 @@ def run_lanes(shards: int) -> list[str]:
     return [lane for level in lanes_by_priority(shards) for lane in level]
 
 
-def hold_lanes(scope: str) -> list[str]:
-    return [hold_lane(scope, priority) for priority in sorted(Priority, reverse=True)]
-
-
-def may_hold(scope: str, wanted: JobFilter) -> bool:
-    """Whether jobs that are wanted can wait in this scope, by what its name says."""
-    kind, _, rest = scope.partition(":")
-    if wanted.job_type is None or kind not in {"type", "key", "rate"}:
-        return True
-    # The lanes of the type itself were read with the run lanes.
-    return kind != "type" and rest.partition(":")[0] == wanted.job_type
+def hold_lanes(queue: str) -> list[str]:
+    return [hold_lane(queue, priority) for priority in sorted(Priority, reverse=True)]
 
 
 def may_match(wanted: JobFilter) -> Callable[[Record], bool]:

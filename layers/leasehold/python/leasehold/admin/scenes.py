@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import SERVICE_LANE
+from leasehold.domain.due import service_lanes
+from leasehold.domain.group import is_group_scope
 from leasehold.domain.job_type import CLOCK_TOLERANCE
-from leasehold.domain.limits import type_scope
+from leasehold.domain.lean import dataclass
 from leasehold.engine.cancel_group import find_group
-from leasehold.engine.hold import LOOK_AGAIN_AFTER
-from leasehold.store.jobs import DueScope
+from leasehold.limits.waiting import lanes_of_key, lanes_waiting_for, waiting_scopes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.admin.budget import Budget
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
 
 _SCOPES_READ = 1000
+# Lines of scopes that types share, and lanes of each, that are read for one listing.
+_LINES_READ = 2
+_LANES_READ = 100
 
 
 class Scene:
@@ -41,10 +45,32 @@ class Scene:
         self._budget.spend()
         return find_group(group_id, self._parts)
 
-    def waiting_scopes(self) -> list[str]:
-        """Where jobs are held. A scope with waiting jobs is looked at each minute, unless its type is paused."""
-        self._budget.spend(2)
-        soon = self.now + LOOK_AGAIN_AFTER
-        paused = {type_scope(job_type) for job_type in self._parts.deployment.switches().pauses}
-        page = self._parts.store.jobs.due(SERVICE_LANE, soon, limit=_SCOPES_READ)
-        return sorted(paused | {entry.scope for entry in page.entries if isinstance(entry, DueScope)})
+    def waiting_lanes(self, job_type: str | None) -> WaitingLanes:
+        """Where jobs are held. Lanes of keys are named after them; those of other scopes are read, a few of these."""
+        self._budget.spend(1 + len(service_lanes(self.registry.shards)))
+        lanes: set[str] = set()
+        unread = 0
+        reads = 0
+        for scope in waiting_scopes(self._parts, limit=_SCOPES_READ):
+            found = lanes_of_key(scope)
+            if found is None and reads < _LINES_READ:
+                self._budget.spend()
+                reads += 1
+                found = lanes_waiting_for(scope, self._parts, limit=_LANES_READ)
+                unread += len(found) == _LANES_READ
+            elif found is None:
+                unread += 1
+            lanes |= {lane.name for lane in found or () if job_type is None or _is_of_type(lane.queue, job_type)}
+        return WaitingLanes(sorted(lanes), is_whole=unread == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLanes:
+    """Names of lanes; there are more where it is not whole."""
+
+    names: Sequence[str]
+    is_whole: bool
+
+
+def _is_of_type(queue: str, job_type: str) -> bool:
+    return is_group_scope(queue) or queue.partition("#")[0] == job_type

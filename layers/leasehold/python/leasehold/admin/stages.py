@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING
 
-from leasehold.admin.lanes import due_legs, hold_lanes, may_hold, may_match, run_lanes
+from leasehold.admin.lanes import due_legs, hold_lanes, may_match, run_lanes
 from leasehold.admin.legs import (
     DEDUP_RECORDS,
     ENDED_JOBS,
@@ -23,7 +23,6 @@ from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import ENDED, JobStatus
-from leasehold.domain.limits import type_scope
 from leasehold.store import keys
 from leasehold.store.jobs import ended_lane
 
@@ -124,7 +123,7 @@ def _run_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
     """
     lanes, soon = run_lanes(scene.registry.shards), due_until(scene.now + _TRIED_AGAIN_WITHIN)
     if wanted.job_type is not None:
-        yield from due_legs("1-run:a", hold_lanes(type_scope(wanted.job_type)), wanted)
+        yield from due_legs("1-run:a", hold_lanes(wanted.job_type), wanted)
     if JobStatus.PENDING in wanted.wanted_statuses:
         yield from due_legs("1-run:b", lanes, wanted)
     else:
@@ -138,9 +137,11 @@ def _running_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
 
 
 def _held_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    scopes = [scope for scope in scene.waiting_scopes() if may_hold(scope, wanted)]
-    legs = (leg for scope in scopes for leg in due_legs(f"2-hold:{scope}:", hold_lanes(scope), wanted))
-    # By the names of the legs, which a cursor is compared with; those of the scopes may be in another order.
+    # Those of the type itself were read with the run lanes.
+    read = set() if wanted.job_type is None else set(hold_lanes(wanted.job_type))
+    lanes = [lane for lane in scene.waiting_lanes(wanted.job_type).names if lane not in read]
+    legs = (leg for lane in lanes for leg in due_legs(f"2-hold:{lane}:", [lane], wanted))
+    # By the names of the legs, which a cursor is compared with.
     return iter(sorted(legs, key=lambda leg: leg.name))
 
 
@@ -155,10 +156,10 @@ JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date)
 ENDED_LANES = Stage(name="1-ended", legs=_ended_lanes)
 RUNNING_LANES = Stage(name="1-run", legs=_running_lanes)
 RUN_LANES = Stage(name="1-run", legs=_run_lanes)
-HOLD_LANES = Stage(name="2-hold", cost=2, legs=_held_lanes)
+HOLD_LANES = Stage(name="2-hold", cost=7, legs=_held_lanes)
 # Of jobs of all states: those that have not ended from the due index, then the others from the ended index.
 LIVE_RUN_LANES = Stage(name="1-run", legs=lambda wanted, scene: _run_lanes(_only(LIVE, wanted), scene))
-LIVE_HOLD_LANES = Stage(name="2-hold", cost=2, legs=lambda wanted, scene: _held_lanes(_only(LIVE, wanted), scene))
+LIVE_HOLD_LANES = Stage(name="2-hold", cost=7, legs=lambda wanted, scene: _held_lanes(_only(LIVE, wanted), scene))
 ENDED_LAST = Stage(name="3-ended", legs=lambda wanted, scene: _ended_lanes(_only(ENDED, wanted), scene, name="3-ended"))
 
 

@@ -15,7 +15,7 @@ from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
-from leasehold.engine.reside import ResidenceSettings
+from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 
@@ -60,7 +60,9 @@ def open_container(service: str) -> Container:
         mirror=mirror_of(settings),
         caller=_Caller(),
     )
-    return Container(parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval))
+    return Container(
+        parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+    )
 
 
 class _Caller:

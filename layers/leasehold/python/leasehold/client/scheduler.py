@@ -20,8 +20,8 @@ from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
 from leasehold.engine.attempt import Attempt
 from leasehold.engine.execute import Executor, failure_of
-from leasehold.engine.poll import Poller, PollSettings
 from leasehold.kernel.end import Failure
+from leasehold.kernel.poll import Poller, PollSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import scope_of_lane
+from leasehold.domain.due import queue_of_lane
 from leasehold.domain.instants import to_text
 from leasehold.domain.payload import shown_json
 from leasehold.domain.resource_documents import epoch, retry_document, set_only, time_text
@@ -35,7 +35,7 @@ def job_summary(job: Job) -> Document:
         priority=int(job.priority),
         scheduled_for=to_text(job.scheduled_for),
         due_at=time_text(job.due_at) if not job.has_ended else None,
-        held_by=scope_of_lane(job.due_lane) if job.due_lane else None,
+        held_by=queue_of_lane(job.due_lane) if job.due_lane else None,
         created_at=to_text(job.created_at),
         created_by=job.created_by,
         attempts=job.attempts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,13 +66,26 @@ def run_lane(priority: int, shard: int) -> str:
     return f"{int(priority)}#{shard}"
 
 
-def hold_lane(scope: str, priority: int) -> str:
-    """Where jobs of a scope wait that may not run now; by priority, so that a limit does not undo it."""
-    return f"hold#{int(priority)}#{scope}"
+def queue_of(job_type: str, concurrency_key: str | None) -> str:
+    """Which jobs wait together: those of one type, and of one key where the type's limits ask for it."""
+    return job_type if concurrency_key is None else f"{job_type}#{concurrency_key}"
 
 
-def scope_of_lane(lane: str) -> str | None:
-    """The scope of a hold lane; None for any other lane."""
+def type_of_queue(queue: str) -> str:
+    return queue.partition("#")[0]
+
+
+def hold_lane(queue: str, priority: int) -> str:
+    """Where jobs of a queue wait that may not run now; by priority, so that a limit does not undo it.
+
+    >>> hold_lane(queue_of("user_sync", "acme"), Priority.HIGH)
+    'hold#2#user_sync#acme'
+    """
+    return f"hold#{int(priority)}#{queue}"
+
+
+def queue_of_lane(lane: str) -> str | None:
+    """The queue of a hold lane; None for any other lane."""
     return lane.split("#", 2)[2] if is_hold_lane(lane) else None
 
 
@@ -85,8 +99,21 @@ def lanes_by_priority(shards: int) -> Iterator[list[str]]:
         yield [run_lane(priority, shard) for shard in range(shards)]
 
 
-# Scopes and schedules wait where polls look first, on the shard that every deployment has.
+# Schedules and groups wait where polls look first, on the shard that every deployment has.
 SERVICE_LANE = run_lane(Priority.CRITICAL, 0)
+
+
+# No more, since whoever counts or lists what waits reads all of them.
+_SERVICE_LANES = 4
+
+
+def service_lane(name: str, shards: int) -> str:
+    """Where a scope waits to be looked at: scopes are spread, since one lane bears some 500 ends a second."""
+    return run_lane(Priority.CRITICAL, zlib.crc32(name.encode()) % min(shards, _SERVICE_LANES))
+
+
+def service_lanes(shards: int) -> list[str]:
+    return [run_lane(Priority.CRITICAL, shard) for shard in range(min(shards, _SERVICE_LANES))]
 
 
 def due_until(now: datetime) -> str:

@@ -209,6 +209,10 @@ def group_scope(group_id: str) -> str:
     return f"group:{group_id}"
 
 
+def is_group_scope(scope: str) -> bool:
+    return scope.startswith("group:")
+
+
 def parse_group_id(group_id: object) -> str:
     if not isinstance(group_id, str) or not _GROUP_ID.fullmatch(group_id):
         raise InvalidKeyError(

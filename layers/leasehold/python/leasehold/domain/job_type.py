@@ -16,6 +16,8 @@ from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolic
 from leasehold.domain.webhook import DELIVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from leasehold.domain.breaker import CircuitBreaker
     from leasehold.domain.webhook import Webhook
 
@@ -69,6 +71,8 @@ class JobType:
     concurrency_per_key: how many of them with the same `concurrency_key`; jobs without a key are not counted.
     rate, rate_per_key: how many may start in a while, of the type and of one key.
     resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
+    weight: how many of its jobs have a turn together where it shares a limit with other types.
+    weights: the same of its keys, under the type's own limits; a key that is not in here has 1.
     on_full: what becomes of a new job that finds one of these limits full.
     breaker: pause it by itself when too many of its runs fail; None leaves that to people.
     webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
@@ -89,6 +93,8 @@ class JobType:
     rate_per_key: Rate | None = None
     resources: tuple[str, ...] = ()
     on_full: OnFull = OnFull.WAIT
+    weight: int = 1
+    weights: Mapping[str, int] = field(default_factory=dict)
     breaker: CircuitBreaker | None = None
     priority: Priority = Priority.NORMAL
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
@@ -118,6 +124,8 @@ class JobType:
                 check_seats(limit, f"{self.name}: concurrency")
         for resource in self.resources:
             check_resource(resource)
+        for weight in (self.weight, *self.weights.values()):
+            check_seats(weight, f"{self.name}: a weight")
         if self.lease is not None and self.lease < self.full_lease and not self.heartbeat:
             raise InvalidOptionError(
                 self.lease,
@@ -128,6 +136,12 @@ class JobType:
             raise InvalidOptionError(
                 self.lease, f"{self.name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
             )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits of its own, or shares some with other types."""
+        limits = (self.concurrency, self.concurrency_per_key, self.rate, self.rate_per_key)
+        return bool(self.resources) or any(limit is not None for limit in limits)
 
     @property
     def full_lease(self) -> timedelta:

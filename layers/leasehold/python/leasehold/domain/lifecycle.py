@@ -309,7 +309,8 @@ HOLD = Transition(
     name="hold",
     by=(Writer.POLLER,),
     sources=WAITING,
-    guards=(_ENTRY_AS_READ,),
+    # By its lane too: its place in it stays the same, so two who see it due would move it twice.
+    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
     sets=frozenset({"due_lane"}),
     # The stream must not wake a poller for a job that may not run.
     removes=frozenset({"wake"}),
@@ -362,9 +363,9 @@ EDIT = Transition(
     name="edit",
     by=(Writer.OPERATOR,),
     sources=WAITING,
-    # Another priority is another lane of the same scope: that must be the scope where the job still waits.
+    # Another priority is another lane: the job must still wait where it was seen to.
     guards=(_ENTRY_AS_READ, _LANE_AS_READ, Equals("payload", Seen("payload"))),
-    may_set=frozenset({"payload", "priority", "max_attempts", "due_lane"}),
+    may_set=frozenset({"payload", "priority", "max_attempts", "due_lane", "wake"}),
 )
 SETTLE = Transition(
     name="settle",

@@ -144,9 +144,30 @@ def resource_scope(name: str) -> str:
     return f"resource:{name}"
 
 
+def key_of_scope(scope: str) -> tuple[str, str] | None:
+    """The type and the key that a scope is of; None for other scopes.
+
+    >>> key_of_scope("key:user_sync:acme"), key_of_scope("rate:user_sync")
+    (('user_sync', 'acme'), None)
+    """
+    kind, _, rest = scope.partition(":")
+    job_type, _, key = rest.partition(":")
+    return (job_type, key) if kind in {"key", "rate"} and key else None
+
+
 def type_of_scope(scope: str) -> str | None:
     """The type that a scope holds back as a whole, e.g. while it is paused; None for other scopes."""
     return scope.removeprefix("type:") if scope.startswith("type:") else None
+
+
+def weight_of(queue: str, scope: str, registry: Registry) -> int:
+    """How many jobs of a queue have a turn together: its key's among its type's, its type's among others."""
+    name, _, key = queue.partition("#")
+    job_type = registry.types.get(name)
+    if job_type is None:
+        return 1
+    is_shared = scope == EVERYTHING or scope.startswith("resource:")
+    return job_type.weight if is_shared else job_type.weights.get(key, 1)
 
 
 def check_seats(value: object, subject: str) -> None:

@@ -7,6 +7,13 @@ position comes before those that it is the beginning of.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from leasehold.domain.instants import from_millis
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _BASE = len(_DIGITS)
 
@@ -31,6 +38,15 @@ def to_digits(number: int, width: int) -> str:
         number, digit = divmod(number, _BASE)
         text = _DIGITS[digit] + text
     return text
+
+
+def creation_of(position: str) -> datetime:
+    """When what has this position was created, or written.
+
+    >>> creation_of("0mjrz3w00").isoformat()
+    '2025-12-30T02:33:49.248000+00:00'
+    """
+    return from_millis(_cut(position, CREATION_WIDTH))
 
 
 def numbered(position: str, number: int) -> str:

@@ -21,8 +21,8 @@ from leasehold.engine.ports import make_stamp
 from leasehold.engine.take_turn import next_turn
 from leasehold.engine.telemetry import Event
 from leasehold.store.groups import GroupChanged
-from leasehold.store.holds import awakened
 from leasehold.store.jobs import insertion
+from leasehold.store.lines import awakened
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _open(group: Group, parts: Parts) -> Group:
         changes: list[Change] = []
         stamp = make_stamp(parts.chance)
         if group.mode is GroupMode.PARALLEL:
-            changes.append(awakened(group.scope, parts.clock.now(), stamp))
+            changes.append(awakened(group.scope, parts.clock.now(), stamp, parts.deployment.registry().shards))
         else:
             turn = next_turn(group, 0, parts)
             opened = replace(opened, turn=turn.member)

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from datetime import timedelta
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import SERVICE_LANE, Priority, lanes_by_priority
+from leasehold.domain.due import lanes_by_priority
 from leasehold.domain.lean import dataclass
-from leasehold.domain.limits import type_scope
-from leasehold.engine.hold import LOOK_AGAIN_AFTER
 from leasehold.engine.telemetry import (
     CIRCUIT_OPEN,
     DEAD_LETTER_DEPTH,
     DEAD_LETTER_OLDEST_AGE,
     OLDEST_DUE_AGE,
     QUEUE_DEPTH,
+    Event,
 )
-from leasehold.store.jobs import DueJob, DueScope
+from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
+from leasehold.store.jobs import DueJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.engine.parts import Parts
     from leasehold.store.jobs import DuePage
+    from leasehold.store.lines import Lane
     from leasehold.store.table import Record
 
 # Beyond this a lane is "very many": exact figures would cost more than they tell.
 COUNT_LIMIT = 10_000
 _PAGE = 1000
+A_LOOK = timedelta(milliseconds=500)
 
 
 @dataclass(slots=True)
@@ -40,6 +45,8 @@ class Backlog:
     oldest: dict[str, datetime] = field(default_factory=dict)
     dead_letters: int = 0
     oldest_dead_letter: datetime | None = None
+    # There was more than could be looked at in the time: the figures are of a part of it.
+    is_sampled: bool = False
 
 
 def measure(parts: Parts) -> Backlog:
@@ -49,6 +56,8 @@ def measure(parts: Parts) -> Backlog:
         parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
         parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+    if backlog.is_sampled:
+        parts.telemetry.event(Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds())
     _measure_circuits(parts)
     _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, parts)
     return backlog
@@ -61,17 +70,26 @@ def measure_dead_letters(parts: Parts) -> None:
 
 
 def backlog_of(parts: Parts) -> Backlog:
-    registry = parts.deployment.registry()
-    backlog = Backlog()
-    for lane in (lane for level in lanes_by_priority(registry.shards) for lane in level):
-        for entry in _waiting(_due_pages(lane, parts, parts.clock.now()), parts):
-            _count(entry, backlog)
-    for scope in _waiting_scopes(parts):
-        for entry in _waiting(_held_pages(scope, parts), parts):
+    """Count what waits, for a moment: a tick has other things to do."""
+    registry, backlog = parts.deployment.registry(), Backlog()
+    stop_at = parts.clock.now() + A_LOOK
+    lanes = chain(
+        (partial(_due_pages, lane) for level in lanes_by_priority(registry.shards) for lane in level),
+        (partial(_held_pages, lane) for scope in waiting_scopes(parts, limit=_PAGE) for lane in _lanes(scope, parts)),
+    )
+    for pages in lanes:
+        if parts.clock.now() >= stop_at:
+            backlog.is_sampled = True
+            break
+        for entry in _waiting(pages(parts), parts):
             _count(entry, backlog)
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
     return backlog
+
+
+def _lanes(scope: str, parts: Parts) -> Sequence[Lane]:
+    return lanes_waiting_for(scope, parts, limit=_PAGE)
 
 
 def _measure_circuits(parts: Parts) -> None:
@@ -107,8 +125,9 @@ def _is_counted(entry: DueJob, parts: Parts) -> bool:
     return entry.status.is_waiting and parts.deployment.agrees(entry.job_id, entry.job_type)
 
 
-def _due_pages(lane: str, parts: Parts, until: datetime) -> Iterator[DuePage]:
+def _due_pages(lane: str, parts: Parts) -> Iterator[DuePage]:
     cursor: Record | None = None
+    until = parts.clock.now()
     while True:
         page = parts.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
         yield page
@@ -117,21 +136,11 @@ def _due_pages(lane: str, parts: Parts, until: datetime) -> Iterator[DuePage]:
             return
 
 
-def _waiting_scopes(parts: Parts) -> set[str]:
-    """Where jobs are held: a scope with waiting jobs is looked at each minute, unless its type is paused."""
-    soon = parts.clock.now() + LOOK_AGAIN_AFTER
-    scopes = {type_scope(job_type) for job_type in parts.deployment.switches().pauses}
-    for page in _due_pages(SERVICE_LANE, parts, soon):
-        scopes |= {entry.scope for entry in page.entries if isinstance(entry, DueScope)}
-    return scopes
-
-
-def _held_pages(scope: str, parts: Parts) -> Iterator[DuePage]:
-    for priority in Priority:
-        cursor: Record | None = None
-        while True:
-            page = parts.store.jobs.held(scope, priority, limit=_PAGE, after=cursor)
-            yield page
-            cursor = page.cursor
-            if cursor is None:
-                break
+def _held_pages(lane: Lane, parts: Parts) -> Iterator[DuePage]:
+    cursor: Record | None = None
+    while True:
+        page = parts.store.jobs.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return

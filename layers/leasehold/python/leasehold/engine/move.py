@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Due, scope_of_lane
+from leasehold.domain.due import Due
 from leasehold.domain.errors import InvalidOptionError, NoCommonOrderError, NoPlaceLeftError, WrongStateError
 from leasehold.domain.ids import parse_job_id, shard_of
 from leasehold.domain.lifecycle import RESCHEDULE, Write
@@ -79,7 +79,6 @@ def _write(job: Job, anchor: Job, due: Due, parts: Parts) -> Write:
 
 
 def _lane(job: Job, anchor: Job) -> str:
-    """Two jobs that are held in the same scope stay in it; else a poll decides where the moved one waits."""
-    scope = scope_of_lane(anchor.due_lane or "")
-    is_shared = scope is not None and scope == scope_of_lane(job.due_lane or "")
+    """Two jobs that wait in the same lane stay in it; else a poll decides where the moved one waits."""
+    is_shared = anchor.is_held and anchor.due_lane == job.due_lane
     return anchor.due_lane if is_shared and anchor.due_lane else anchor.run_lane

@@ -18,10 +18,10 @@ from leasehold.domain.errors import DirectRunTimeoutError, StoreError
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.limits import Limit
 from leasehold.engine.deployment import CACHE_FOR
-from leasehold.engine.seating import plan_seats
 from leasehold.engine.telemetry import Event
 from leasehold.engine.trust import is_trusted
-from leasehold.store.holds import Seat, Taking
+from leasehold.limits.seating import plan_seats
+from leasehold.store.lines import Seat, Taking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,11 +72,17 @@ class NextSlot:
         scope, store = self._job_type.scope, self._parts.store
         try:
             for number in sorted(self._seats):
-                store.holds.free(scope, number, self._run_id)
+                store.lines.free(scope, number, self._run_id)
             # After the seats: whoever is woken by the end of the reservation finds them free.
-            is_waited_for = store.holds.state(scope).is_waiting
+            is_waited_for = store.lines.scope(scope).exists
             now = self._parts.clock.now()
-            store.reservations.lift(self._job_type.name, self._run_id, now, is_waited_for=is_waited_for)
+            store.reservations.lift(
+                self._job_type.name,
+                self._run_id,
+                now,
+                is_waited_for=is_waited_for,
+                shards=self._parts.deployment.registry().shards,
+            )
         except StoreError as error:
             self._parts.telemetry.event(
                 Event.TIDY_FAILED,
@@ -96,7 +102,7 @@ class NextSlot:
     def _what_is_seated(self) -> str | None:
         """Take every seat that is free, beyond the limit too where it was higher once."""
         scope = self._job_type.scope
-        state = self._parts.store.holds.state(scope)
+        state = self._parts.store.lines.scope(scope)
         limit = max(self._job_type.concurrency or 0, *(number + 1 for number in state.seats), 1)
         plan = plan_seats(Limit(scope=scope, seats=limit), state, self._parts)
         gone = {seat.number: seat for seat in plan.abandoned}
@@ -108,10 +114,13 @@ class NextSlot:
         return f"jobs in progress: {jobs}"
 
     def _take(self, number: int, gone: Seat | None) -> bool:
-        seat = Seat(scope=self._job_type.scope, number=number, taken_by=self._run_id, held_until=self.until)
+        now = self._parts.clock.now()
+        seat = Seat(
+            scope=self._job_type.scope, number=number, taken_by=self._run_id, taken_at=now, held_until=self.until
+        )
         # Noted first: if the store does not answer, the seat may be ours nevertheless.
         self._seats.add(number)
-        if self._parts.store.holds.take(Taking(seat, gone)):
+        if self._parts.store.lines.take(Taking(seat, gone)):
             return True
         self._seats.discard(number)
         return False

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.dedup import DedupRecord
-from leasehold.domain.due import Due, hold_lane, position_at, run_lane, scope_of_lane
+from leasehold.domain.due import Due, hold_lane, position_at, queue_of_lane, run_lane
 from leasehold.domain.errors import (
     InvalidOptionError,
     JobNotFoundError,
     WaitTimeoutError,
     WrongStateError,
 )
-from leasehold.domain.group import group_scope
+from leasehold.domain.group import group_scope, is_group_scope
 from leasehold.domain.ids import parse_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.lean import dataclass
@@ -198,9 +198,14 @@ def edit(
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
         if priority is not None and job.due_lane is not None:
-            level = parse_priority(priority)
-            scope = scope_of_lane(job.due_lane)
-            moved["due_lane"] = run_lane(level, job.shard) if scope is None else hold_lane(scope, level)
+            level, queue = parse_priority(priority), queue_of_lane(job.due_lane)
+            if queue is not None and is_group_scope(queue):
+                moved["due_lane"] = hold_lane(queue, level)
+            else:
+                # One that waits for a seat queues anew among those of its priority: a poll sees to it.
+                moved["due_lane"] = run_lane(level, job.shard)
+                if job.is_held:
+                    moved["wake"] = True
         if edited is not None and edited.item is not None:
             parts.store.payloads.put(edited.item)
         seen = {"due_key": job.due, "due_lane": job.due_lane, "payload": job.stored_payload}
@@ -211,8 +216,8 @@ def edit(
 
 def refuse_before_its_turn(job: Job, wanted: str) -> None:
     """A member of a group has no place in a lane until its group lets it in, and nobody else may."""
-    scope = scope_of_lane(job.due_lane or "")
-    if job.due_lane is None or (job.group_id is not None and scope == group_scope(job.group_id)):
+    queue = queue_of_lane(job.due_lane or "")
+    if job.due_lane is None or (job.group_id is not None and queue == group_scope(job.group_id)):
         hint = f"Group {job.group_id!r} decides when it may run."
         raise WrongStateError(job.job_id, wanted, "waiting for its turn", hint)
 

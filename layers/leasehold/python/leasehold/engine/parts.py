@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from leasehold.domain.job import SYSTEM
 from leasehold.domain.lean import dataclass
 from leasehold.engine.deployment import Deployment
-from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter, SystemChance, SystemClock
+from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter, NoWaker, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 from leasehold.engine.template_cache import TemplateCache
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror
+    from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
     from leasehold.engine.telemetry import Telemetry
     from leasehold.kernel.hooks import Features
     from leasehold.store.store import Store
@@ -31,6 +31,7 @@ class Parts:
     reporter: ErrorReporter = field(default_factory=NoReporter)
     mirror: ScheduleMirror = field(default_factory=NoMirror)
     caller: Caller = field(default_factory=NoCaller)
+    waker: Waker = field(default_factory=NoWaker)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
     identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
     # All that there are, unless a test says otherwise.

@@ -11,6 +11,7 @@ from leasehold.domain.errors import DispatchError
 from leasehold.domain.instants import instant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
@@ -84,6 +85,26 @@ class KnownIdentity:
 
     def actor(self) -> str:
         return self._name
+
+
+class Waker(Protocol):
+    """Starts a poller for scopes whose seats were freed, faster than the stream would."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a poller to start; else the stream does."""
+
+    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+        """Each scope with the due key that it was given; raise DispatchError if that fails."""
+
+
+class NoWaker:
+    """For programs that know no poller."""
+
+    is_on = False
+
+    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+        return
 
 
 class NoMirror:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from leasehold.domain.handover import Handover
     from leasehold.domain.ids import JobId
     from leasehold.domain.job_type import JobType
-    from leasehold.engine.hold import Stop
     from leasehold.engine.parts import Parts
     from leasehold.store.table import Update
 
@@ -37,9 +36,8 @@ class Probes:
         self._parts = parts
         self._sent: set[tuple[str, datetime]] = set()
 
-    def due(self, job_type: str, stop: Stop | None) -> Circuit | None:
+    def due(self, job_type: str, circuit: Circuit | None) -> Circuit | None:
         """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
-        circuit = stop.circuit if stop else None
         if circuit is None or circuit.probe_at > self._parts.clock.now():
             return None
         return None if (job_type, circuit.probe_at) in self._sent else circuit
@@ -97,7 +95,8 @@ def tell_closed(job_type: str, by: str, parts: Parts) -> None:
 
 def _close(job_id: JobId, job_type: str, parts: Parts) -> bool:
     token = request_token("close", job_type, f"{parts.chance.bits(64):x}")
-    closed = parts.store.circuits.close(job_type, parts.clock.now(), token=token, probe=job_id)
+    shards = parts.deployment.registry().shards
+    closed = parts.store.circuits.close(job_type, parts.clock.now(), token=token, shards=shards, probe=job_id)
     if closed:
         tell_closed(job_type, f"probe {job_id}", parts)
     return closed

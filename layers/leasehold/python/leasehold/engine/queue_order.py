@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Priority, hold_lane, run_lane, scope_of_lane
+from leasehold.domain.due import Priority, hold_lane, queue_of_lane, run_lane
 from leasehold.domain.errors import InvalidOptionError, JobNotFoundError, WrongStateError
 from leasehold.domain.ids import shard_of
 from leasehold.domain.lean import dataclass
@@ -110,7 +110,7 @@ def move_to_place(job_id: object, place: object, parts: Parts, *, reason: str) -
 
 
 def _line_with(job: Job, parts: Parts) -> list[JobId]:
-    scope = scope_of_lane(job.due_lane or "")
+    scope = queue_of_lane(job.due_lane or "")
     return list(line_of(parts, shard=shard_of(job.job_id), held_by=scope).job_ids)
 
 

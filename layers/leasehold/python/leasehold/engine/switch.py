@@ -65,12 +65,12 @@ def unpause(job_type: str, parts: Parts, *, reason: str) -> bool:
     """Lift a pause, or close a circuit; what waited is looked at at once."""
     has_breaker = parts.deployment.settings_of(parse_job_type(job_type)).breaker is not None
     circuit = parts.deployment.circuit(job_type, fresh=True)
-    deed = _deed(f"control#type#{job_type}", "resume", parts, reason)
+    deed, shards = _deed(f"control#type#{job_type}", "resume", parts, reason), parts.deployment.registry().shards
 
     def changes(now: Switches) -> list[Change] | None:
         if job_type in now.pauses:
-            return unpaused(job_type, deed.at, stamp=deed.deed_id, close_circuit=has_breaker)
-        return closing(job_type, deed.at, stamp=deed.deed_id) if circuit is not None else None
+            return unpaused(job_type, deed.at, stamp=deed.deed_id, shards=shards, close_circuit=has_breaker)
+        return closing(job_type, deed.at, stamp=deed.deed_id, shards=shards) if circuit is not None else None
 
     lifted = _switched(deed, changes, parts)
     if lifted and circuit is not None:

@@ -43,6 +43,7 @@ class Event(StrEnum):
     ENTRY_FAILED = "entry_failed"
     ENTRY_DISAGREES = "entry_disagrees"
     BATCH_REFUSED = "batch_refused"
+    BACKLOG_SAMPLED = "backlog_sampled"
     MIRROR_FAILED = "mirror_failed"
     SETTLE_FAILED = "settle_failed"
     WEBHOOK_DROPPED = "webhook_dropped"

@@ -1,0 +1,1 @@
+"""The kernel: what a plain job needs, and nothing else."""

@@ -17,6 +17,7 @@ UNLIMITED = "unlimited"
 _RATE = re.compile(r"(\d{1,9}) ?(?:/|per) ?(.+)")
 
 _seats = whole_number('concurrency is a number or "unlimited",', "", 1, MAX_SEATS)
+_weight = whole_number("a weight is", "", 1, MAX_SEATS)
 _period = duration("a rate counts over")
 
 
@@ -35,8 +36,17 @@ def read_limits(root: Section) -> dict[str, Any]:
         "rate": root.read("rate", _rate, None),
         "rate_per_key": root.read("rate_per_key", _rate, None),
         "resources": root.read_each("resources", _resource),
+        "weight": root.read("weight", _weight, 1),
+        "weights": _read_weights(root.section("weights")),
         "on_full": root.read("on_full", choice({str(each): each for each in OnFull}), OnFull.WAIT),
     }
+
+
+def _read_weights(section: Section) -> dict[str, int]:
+    """How many jobs of each key have a turn together: `[weights]` with a key and its number a line."""
+    weights = {key: section.read(key, _weight, 1) for key in section.names()}
+    section.close("[weights]")
+    return weights
 
 
 def _concurrency(value: object) -> int | None:

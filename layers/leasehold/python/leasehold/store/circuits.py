@@ -14,7 +14,7 @@ from leasehold.domain.conditions import After, Equals, Exists
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.limits import type_scope
 from leasehold.store import keys
-from leasehold.store.holds import awakened
+from leasehold.store.lines import awakened
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ class Circuits:
         sets: Record = {"probe_at": to_text(at), "wait": int(wait.total_seconds())}
         return self._change(job_type, Equals("probe", probe), sets, removes=frozenset({"probe"}))
 
-    def close(self, job_type: str, now: datetime, *, token: str, probe: JobId | None = None) -> bool:
+    def close(self, job_type: str, now: datetime, *, token: str, shards: int, probe: JobId | None = None) -> bool:
         """Close it and wake the held jobs, in one transaction; with a `probe`, only if that still is the probe."""
         try:
-            self._table.transact(closing(job_type, now, stamp=token, probe=probe), token=token)
+            self._table.transact(closing(job_type, now, stamp=token, shards=shards, probe=probe), token=token)
         except TransactionCancelled:
             return False
         return True
@@ -104,11 +104,11 @@ def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetim
     )
 
 
-def closing(job_type: str, now: datetime, *, stamp: str, probe: JobId | None = None) -> list[Change]:
+def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: JobId | None = None) -> list[Change]:
     """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
     is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
     lift = Delete(key=keys.circuit(job_type), conditions=(is_open,))
-    return [lift, awakened(type_scope(job_type), now, stamp)]
+    return [lift, awakened(type_scope(job_type), now, stamp, shards)]
 
 
 def closed(job_type: str) -> Delete:

@@ -53,6 +53,7 @@ class DueJob:
     priority: Priority
     due: Due
     due_key: str
+    lane: str
     concurrency_key: str | None = None
 
 
@@ -160,9 +161,14 @@ class Jobs:
         page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
         return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
 
-    def held(self, scope: str, priority: Priority, *, limit: int, after: Record | None = None) -> DuePage:
-        """Jobs that wait in a hold lane, in order."""
-        page = self._table.query(JOBS, hold_lane(scope, priority), index=DUE_INDEX, limit=limit, after=after)
+    def held(
+        self, queue: str, priority: Priority, *, limit: int, behind: str | None = None, after: Record | None = None
+    ) -> DuePage:
+        """Jobs that wait in a hold lane, in order; only those `behind` a due key, if there is one."""
+        first = None if behind is None else f"{behind}\x00"
+        page = self._table.query(
+            JOBS, hold_lane(queue, priority), index=DUE_INDEX, first=first, limit=limit, after=after
+        )
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def by_date(
@@ -308,6 +314,7 @@ def due_entry(record: Record) -> DueEntry:
             priority=Priority(cast("int", record["priority"])),
             due=Due.parse(due_key),
             due_key=due_key,
+            lane=cast("str", record["due_lane"]),
             concurrency_key=cast("str | None", record.get("concurrency_key")),
         )
     except (KeyError, ValueError) as error:

@@ -32,7 +32,7 @@ REQUEST = "request"
 DIRECT_RUN = "direct-run"
 PAYLOAD = "payload"
 SYSTEM_PAYLOAD = "system-payload"
-# A scope sorts before its seats, so that one query reads the scope's state first: see holds.py.
+# A scope sorts before its seats, so that one query reads the scope's state first: see lines.py.
 SCOPE = "-"
 
 
@@ -164,6 +164,11 @@ def scope(name: str) -> Key:
 
 def seat(scope_name: str, number: int) -> Key:
     return Key(JOBS, (scope_partition(scope_name), f"{number:06d}"))
+
+
+def line_entry(scope_name: str, lane: str) -> Key:
+    """A lane that waits for a seat of the scope; it sorts behind the seats."""
+    return Key(JOBS, (scope_partition(scope_name), lane))
 
 
 def dead_letter(job_id: JobId) -> Key:

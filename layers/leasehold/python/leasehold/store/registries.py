@@ -68,31 +68,23 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         ],
         **({} if job_type.audit_creation else {"audit_creation": False}),
     }
-    if job_type.lease is not None:
-        document["lease"] = job_type.lease.total_seconds()
-    if job_type.heartbeat:
-        document["heartbeat"] = True
-    if job_type.concurrency is not None:
-        document["concurrency"] = job_type.concurrency
-    if job_type.concurrency_per_key is not None:
-        document["concurrency_per_key"] = job_type.concurrency_per_key
-    if job_type.rate is not None:
-        document["rate"] = _rate_document(job_type.rate)
-    if job_type.rate_per_key is not None:
-        document["rate_per_key"] = _rate_document(job_type.rate_per_key)
-    if job_type.resources:
-        document["resources"] = list(job_type.resources)
-    if job_type.on_full is not OnFull.WAIT:
-        document["on_full"] = str(job_type.on_full)
-    if job_type.breaker is not None:
-        document["breaker"] = _breaker_document(job_type.breaker)
-    if job_type.webhook is not None:
-        document["webhook"] = [job_type.webhook.url, [str(each) for each in job_type.webhook.events]]
-    if job_type.reported_fields:
-        document["reported_fields"] = list(job_type.reported_fields)
-    if job_type.function is not None:
-        document["function"] = job_type.function
-    return document
+    optional: dict[str, object] = {
+        "lease": job_type.lease.total_seconds() if job_type.lease else None,
+        "heartbeat": job_type.heartbeat or None,
+        "concurrency": job_type.concurrency,
+        "concurrency_per_key": job_type.concurrency_per_key,
+        "rate": _rate_document(job_type.rate) if job_type.rate else None,
+        "rate_per_key": _rate_document(job_type.rate_per_key) if job_type.rate_per_key else None,
+        "resources": list(job_type.resources) or None,
+        "weight": job_type.weight if job_type.weight != 1 else None,
+        "weights": dict(job_type.weights) or None,
+        "on_full": str(job_type.on_full) if job_type.on_full is not OnFull.WAIT else None,
+        "breaker": _breaker_document(job_type.breaker) if job_type.breaker else None,
+        "webhook": _webhook_document(job_type.webhook) if job_type.webhook else None,
+        "reported_fields": list(job_type.reported_fields) or None,
+        "function": job_type.function,
+    }
+    return {**document, **{name: value for name, value in optional.items() if value is not None}}
 
 
 def _type_of(name: str, document: dict[str, Any]) -> JobType:
@@ -109,6 +101,8 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         rate=_rate_of(document.get("rate")),
         rate_per_key=_rate_of(document.get("rate_per_key")),
         resources=tuple(document.get("resources", ())),
+        weight=document.get("weight", 1),
+        weights=document.get("weights", {}),
         on_full=OnFull(document.get("on_full", OnFull.WAIT)),
         breaker=_breaker_of(document.get("breaker")),
         priority=Priority(document["priority"]),
@@ -120,6 +114,10 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
+
+
+def _webhook_document(webhook: Webhook) -> list[object]:
+    return [webhook.url, [str(each) for each in webhook.events]]
 
 
 def _webhook_of(document: tuple[str | None, list[str]] | None) -> Webhook | None:

@@ -13,7 +13,7 @@ from leasehold.domain.control import Reservation
 from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.limits import type_scope
 from leasehold.store import keys
-from leasehold.store.holds import awakened
+from leasehold.store.lines import awakened
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled
 from leasehold.store.tokens import request_token
 
@@ -42,7 +42,7 @@ class Reservations:
             return None if standing.run_id == wanted.run_id else standing
         return None
 
-    def lift(self, job_type: str, run_id: str, now: datetime, *, is_waited_for: bool) -> None:
+    def lift(self, job_type: str, run_id: str, now: datetime, *, is_waited_for: bool, shards: int) -> None:
         """Give up one's reservation; jobs that wait for it are woken in the same transaction, or they would wait on.
 
         One that is gone was given up by a try whose response was lost, or its time was over.
@@ -51,7 +51,7 @@ class Reservations:
         try:
             if is_waited_for:
                 token = request_token("lift", run_id)
-                self._table.transact([gone, awakened(type_scope(job_type), now, token)], token=token)
+                self._table.transact([gone, awakened(type_scope(job_type), now, token, shards)], token=token)
             else:
                 self._table.write(gone)
         except (ConditionFailed, TransactionCancelled):

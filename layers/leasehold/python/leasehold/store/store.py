@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from leasehold.store.dedups import Dedups
     from leasehold.store.direct_requests import DirectRequests
     from leasehold.store.groups import Groups
-    from leasehold.store.holds import Holds
     from leasehold.store.jobs import Jobs
     from leasehold.store.leases import Leases
     from leasehold.store.letters import Letters
+    from leasehold.store.lines import Lines
     from leasehold.store.payload_rounds import PayloadRounds
     from leasehold.store.payloads import Payloads
     from leasehold.store.requests import Requests
@@ -32,7 +32,7 @@ _NOUNS = {
     "dedups": ("dedups", "Dedups"),
     "direct_requests": ("direct_requests", "DirectRequests"),
     "groups": ("groups", "Groups"),
-    "holds": ("holds", "Holds"),
+    "lines": ("lines", "Lines"),
     "leases": ("leases", "Leases"),
     "letters": ("letters", "Letters"),
     "payload_rounds": ("payload_rounds", "PayloadRounds"),
@@ -53,7 +53,7 @@ class Store:
         dedups: Dedups
         direct_requests: DirectRequests
         groups: Groups
-        holds: Holds
+        lines: Lines
         leases: Leases
         letters: Letters
         payload_rounds: PayloadRounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.conditions import AnyOf, Equals, Exists, Missing, NotAfter
+from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter
 from leasehold.domain.control import Switch, Switches, succeeding
 from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.instants import from_text, to_text
@@ -13,7 +13,7 @@ from leasehold.domain.limits import type_scope
 from leasehold.store import keys
 from leasehold.store.circuits import closed
 from leasehold.store.definition import JOBS
-from leasehold.store.holds import awakened
+from leasehold.store.lines import awakened
 from leasehold.store.registries import registry_of, registry_record
 from leasehold.store.reservations import reservation_of
 from leasehold.store.table import ConditionFailed, Delete, Put, TransactionCancelled, Update
@@ -83,7 +83,9 @@ class Switchboard:
             announced = {*registry.types} - {*new[start + _TYPES_AT_ONCE :]}
             types = {name: job_type for name, job_type in registry.types.items() if name in announced}
             step = _registration(replace(registry, types=types), as_seen)
-            wakes = [awakened(type_scope(name), now, token) for name in new[start : start + _TYPES_AT_ONCE]]
+            wakes = [
+                awakened(type_scope(name), now, token, registry.shards) for name in new[start : start + _TYPES_AT_ONCE]
+            ]
             self._table.transact([step, *wakes], token=request_token(token, str(start)))
             as_seen = (Equals("shards", registry.shards),)
         if not new:
@@ -111,8 +113,19 @@ class Switchboard:
         return self._try(change)
 
     def is_resident(self, holder: str) -> bool:
-        record = self._table.get(keys.residency())
-        return record is not None and record["holder"] == holder
+        return self.residency()[0] == holder
+
+    def residency(self) -> tuple[str | None, datetime | None]:
+        """Who waits, and when something falls due that it may not know of."""
+        record = self._table.get(keys.residency()) or {}
+        due_at = cast("str | None", record.get("due_at"))
+        return cast("str | None", record.get("holder")), None if due_at is None else from_text(due_at)
+
+    def note_due(self, at: datetime) -> bool:
+        """Let whoever waits know of something that falls due, unless it knows of something sooner."""
+        later = AnyOf((Missing("due_at"), After("due_at", to_text(at))))
+        conditions = (Exists("holder"), later)
+        return self._try(Update(key=keys.residency(), conditions=conditions, sets={"due_at": to_text(at)}))
 
     def leave_residency(self, holder: str) -> None:
         self._try(Delete(key=keys.residency(), conditions=(Equals("holder", holder),)))
@@ -145,11 +158,11 @@ def paused(job_type: str, switch: Switch) -> Put:
     return Put(key=keys.pause(job_type), record=_switch_record(switch))
 
 
-def unpaused(job_type: str, now: datetime, *, stamp: str, close_circuit: bool) -> list[Change]:
+def unpaused(job_type: str, now: datetime, *, stamp: str, shards: int, close_circuit: bool) -> list[Change]:
     """Lift a pause and wake the type's held jobs, or one could wait for ever."""
     lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
     also: list[Change] = [closed(job_type)] if close_circuit else []
-    return [lift, awakened(type_scope(job_type), now, stamp), *also]
+    return [lift, awakened(type_scope(job_type), now, stamp, shards), *also]
 
 
 def _switch_record(switch: Switch) -> Record:

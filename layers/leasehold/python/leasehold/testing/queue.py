@@ -18,8 +18,8 @@ from leasehold.domain.job_type import JobType
 from leasehold.domain.webhook import DELIVERY
 from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
-from leasehold.engine.poll import Poller
 from leasehold.engine.ports import KnownIdentity
+from leasehold.kernel.poll import Poller
 from leasehold.runtime.worker import Worker
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store

@@ -1,0 +1,137 @@
+"""What a poll asks before it claims a job that is not plain: may it run, or where does it wait?
+
+The kernel claims, holds and hands over; who may run is decided by a feature (limits, pauses, circuit breakers, direct
+runs), which is opened once per poll and remembers what it has read. A type that none of them concerns is not asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from leasehold.domain.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from leasehold.domain.control import Switches
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.limits import ConcurrencyPolicy
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.claim import Claims
+    from leasehold.store.jobs import DueJob, DueScope
+    from leasehold.store.table import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """What commits together with a claim: changes of other records, and values of the job itself."""
+
+    changes: Sequence[Change]
+    values: Mapping[str, object]
+
+
+class Admitted(Protocol):
+    """The job may run, if what joins its claim is still so."""
+
+    def join(self, handover: Handover) -> Joined: ...
+
+    def refused(self, failed: Collection[int]) -> None:
+        """These changes did not hold, by their place in `changes`; none if it was the job that did not."""
+
+    def claimed(self) -> None: ...
+
+    def undelivered(self, handover: Handover) -> None:
+        """It was claimed, reached no handler, and was put back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """It waits in this lane: whoever decided so has seen to it that the lane is looked at."""
+
+    lane: str
+    scope: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedAway:
+    """It ends, because its type does not want to wait."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Others changed what it depends on, again and again: it stays as it is, and the next poll decides."""
+
+
+type Decision = Admitted | Waits | TurnedAway | Undecided
+
+
+class Visits(Protocol):
+    """Looks at scopes that are due: those who wait for them may run."""
+
+    def begin(self, entry: DueScope, switches: Switches) -> None: ...
+
+    def after_page(self) -> None: ...
+
+    def go_on(self) -> bool:
+        """One more page for each look that is not over; True if any goes on. Others have their turn in between."""
+
+    def close(self) -> None:
+        """The poll ends: leave what is not over to the next."""
+
+
+class Gate(Protocol):
+    """One poll's view of what may run."""
+
+    def concerns(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether anything but the job's own condition decides about it."""
+
+    def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
+        """`must_wait`: a job that has run before is not turned away."""
+
+    def after_page(self) -> None:
+        """What was seen as full while jobs began to wait for it is looked at once more."""
+
+    def visits(
+        self, claims: Claims, *, page_limit: int, lower_share: float, may_go_on: Callable[[], bool]
+    ) -> Visits: ...
+
+
+class Gatekeeper:
+    """Opens the gate for the first job that needs it: a plain job passes by, and nothing is imported for it."""
+
+    def __init__(self, parts: Parts, policy: ConcurrencyPolicy | None) -> None:
+        self._parts = parts
+        self._policy = policy
+        self._gate: Gate | None = None
+
+    def concerns(self, entry: DueJob, switches: Switches) -> bool:
+        registry = self._parts.deployment.registry()
+        job_type = registry.types.get(entry.job_type)
+        if (
+            job_type is not None
+            and not (job_type.is_limited or job_type.breaker)
+            and registry.concurrency is None
+            and entry.job_type not in switches.pauses
+            and entry.job_type not in switches.reservations
+            and self._policy is None
+        ):
+            return False
+        return self.opened.concerns(entry, switches)
+
+    def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
+        return self.opened.admit(entry, switches, must_wait=must_wait)
+
+    def after_page(self) -> None:
+        if self._gate is not None:
+            self._gate.after_page()
+
+    @property
+    def opened(self) -> Gate:
+        if self._gate is None:
+            from leasehold.features import open_gate
+
+            self._gate = open_gate(self._parts, self._policy)
+        return self._gate

@@ -1,0 +1,247 @@
+"""Admission: may a job run now; if not, in which lane does it wait, and in whose line does that lane stand?
+
+A job that may not run waits in the lane of its own queue (priority, type, and key where limits ask for it), and leaves
+it by its claim or its end. What waits for a scope is the lane: it stands in one line, that of the narrowest scope that
+was seen full. The line's entry is there before the first job is held, and the scope has a look before the entry: a
+crash in between leaves a look for nothing, never a job that nobody looks at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due, queue_of
+from leasehold.domain.limits import DeployedLimits, OnFull, type_scope
+from leasehold.engine.ports import make_stamp
+from leasehold.engine.probe import Probes, give_up, note_of
+from leasehold.kernel.admission import Joined, TurnedAway, Undecided, Waits
+from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
+from leasehold.limits.stops import stop_of
+from leasehold.store.lines import Lane, LineEntry, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.breaker import Circuit
+    from leasehold.domain.control import Switches
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.job_type import JobType
+    from leasehold.domain.limits import ConcurrencyPolicy, Limit
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.admission import Decision
+    from leasehold.kernel.claim import Claims
+    from leasehold.limits.seating import Choice
+    from leasehold.limits.visit import Visits
+    from leasehold.store.jobs import DueJob
+
+# The net below every nudge: how soon, and how late at most, a scope is looked at that nobody made due before.
+FIRST_LOOK_AFTER = timedelta(minutes=1)
+LAST_LOOK_AFTER = timedelta(minutes=10)
+_TRIES = 3
+
+
+class Admission:
+    """Who may run, as one poll sees it."""
+
+    def __init__(self, parts: Parts, policy: ConcurrencyPolicy | None) -> None:
+        self._parts = parts
+        self._policy = policy or DeployedLimits()
+        self.seats = Seats(parts)
+        self.probes = Probes(parts)
+        # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
+        self._in_line: dict[tuple[str, Lane], datetime] = {}
+        self._held: set[tuple[str, Lane]] = set()
+        self._filled: dict[str, Limit] = {}
+
+    def concerns(self, entry: DueJob, switches: Switches) -> bool:
+        registry = self._parts.deployment.registry()
+        job_type = registry.types.get(entry.job_type)
+        return (
+            job_type is None
+            or stop_of(entry.job_type, switches, self._parts) is not None
+            or bool(self._policy.limits_of(job_type, entry.concurrency_key, registry))
+        )
+
+    def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
+        """May a new job run? It queues behind the lanes that wait for the same scopes, its own among them."""
+        stop = stop_of(entry.job_type, switches, self._parts)
+        circuit = self.probes.due(entry.job_type, stop.circuit if stop else None)
+        limits = self.limits_of(entry)
+        if stop is not None and circuit is None:
+            return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
+        full = self._first_to_wait_for(limits)
+        if full is None:
+            return self.admitted(entry, limits, circuit)
+        if stop is not None:
+            return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
+        if not must_wait and self._is_turned_away(entry, full):
+            return TurnedAway(full.reason)
+        self._filled[full.scope] = full
+        return self._wait(entry, full.scope, full.reason, self.seats.plan(full).next_free_at)
+
+    def admitted(self, entry: DueJob, limits: Sequence[Limit], circuit: Circuit | None = None) -> Admitted:
+        """Every one of these limits must have room."""
+        job_type = self._parts.deployment.registry().types[entry.job_type]
+        choices = self.seats.choose(limits)
+        return Admitted(self._parts, self, entry=entry, job_type=job_type, choices=choices, circuit=circuit)
+
+    def limits_of(self, entry: DueJob) -> tuple[Limit, ...]:
+        registry = self._parts.deployment.registry()
+        job_type = registry.types.get(entry.job_type)
+        return () if job_type is None else self._policy.limits_of(job_type, entry.concurrency_key, registry)
+
+    def limits_of_lane(self, lane: Lane) -> tuple[Limit, ...]:
+        """All jobs of a lane have the same: it is named after their type, and after their key where that counts."""
+        name, _, key = lane.queue.partition("#")
+        registry = self._parts.deployment.registry()
+        job_type = registry.types.get(name)
+        return () if job_type is None else self._policy.limits_of(job_type, key or None, registry)
+
+    def lane_of(self, entry: DueJob) -> Lane:
+        """Jobs of one lane share their limits. Keys are told apart where there are any: then they take turns."""
+        key = entry.concurrency_key if self.limits_of(entry) else None
+        return Lane(priority=entry.priority, queue=queue_of(entry.job_type, key))
+
+    def narrowest_full(self, limits: Sequence[Limit], *, since: datetime | None = None) -> Limit | None:
+        """The narrowest limit without a free seat, as read `since` then."""
+        return next((limit for limit in reversed(limits) if self.seats.plan(limit, since=since).is_full), None)
+
+    def visits(self, claims: Claims, *, page_limit: int, lower_share: float, may_go_on: Callable[[], bool]) -> Visits:
+        from leasehold.limits.visit import Visits
+
+        return Visits(self._parts, self, claims, page_limit=page_limit, lower_share=lower_share, may_go_on=may_go_on)
+
+    def after_page(self) -> None:
+        """Nobody may have missed what was held on this page.
+
+        A lane that was remembered to stand in line may have been found empty, and left it. A seat that was freed after
+        its scope was seen as full, and before the first was held, woke nobody.
+        """
+        while self._held:
+            scope, lane = self._held.pop()
+            entry = self._parts.store.lines.entry(scope, lane)
+            if entry is None or entry.empty_since is not None:
+                self.forget_line(scope, lane)
+                self.stand_in_line(scope, lane, None)
+        while self._filled:
+            _, limit = self._filled.popitem()
+            self.nudge_if_free(limit)
+
+    def nudge_if_free(self, limit: Limit) -> None:
+        self.seats.forget(limit.scope)
+        if not read_plan(limit, self._parts).is_full:
+            self._parts.store.lines.nudge(limit.scope, self._parts.clock.now(), stamp=self.stamp(), shards=self.shards)
+
+    def stand_in_line(self, scope: str, lane: Lane, look_at: datetime | None, since: datetime | None = None) -> bool:
+        """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case."""
+        now = self._parts.clock.now()
+        if timedelta(0) <= now - self._in_line.get((scope, lane), now - TRUSTED_FOR) < TRUSTED_FOR:
+            return True
+        lines = self._parts.store.lines
+        for _ in range(_TRIES):
+            # Before the reads, which may be slow: what is remembered must not be older than it says.
+            now = self._parts.clock.now()
+            if not self._expect_look(scope, look_at):
+                continue
+            seen = lines.entry(scope, lane)
+            wanted = LineEntry(scope=scope, lane=lane, since=since or now, stamp=self.stamp())
+            if seen is not None and seen.empty_since is not None:
+                wanted = replace(wanted, since=seen.since)
+            if (seen is not None and seen.empty_since is None) or lines.join(wanted, seen):
+                self._in_line[scope, lane] = now
+                return True
+        return False
+
+    def forget_line(self, scope: str, lane: Lane) -> None:
+        self._in_line.pop((scope, lane), None)
+
+    @property
+    def shards(self) -> int:
+        return self._parts.deployment.registry().shards
+
+    def stamp(self) -> str:
+        return make_stamp(self._parts.chance)
+
+    def _first_to_wait_for(self, limits: Sequence[Limit]) -> Limit | None:
+        """The narrowest limit that is full; else the narrowest that others wait for."""
+        waited_for = (limit for limit in reversed(limits) if self.seats.plan(limit).is_waited_for)
+        return self.narrowest_full(limits) or next(waited_for, None)
+
+    def _is_turned_away(self, entry: DueJob, full: Limit) -> bool:
+        job_type = self._parts.deployment.registry().types[entry.job_type]
+        if job_type.on_full is OnFull.WAIT or not full.is_own:
+            return False
+        # Whom we send away does not come back: what this poll remembers of the seats is not enough.
+        return self.seats.plan(full, since=self._parts.clock.now()).is_full
+
+    def _wait(self, entry: DueJob, scope: str, why: str, look_at: datetime | None) -> Decision:
+        lane = self.lane_of(entry)
+        is_remembered = (scope, lane) in self._in_line
+        if not self.stand_in_line(scope, lane, look_at):
+            return Undecided()
+        if is_remembered:
+            self._held.add((scope, lane))
+        return Waits(lane.name, scope, why)
+
+    def _expect_look(self, name: str, look_at: datetime | None) -> bool:
+        lines, now = self._parts.store.lines, self._parts.clock.now()
+        scope = lines.scope(name)
+        at = now + self._first_look(now, look_at)
+        if scope.is_waited_for and scope.due_key is not None and Due.parse(scope.due_key).at <= now + LAST_LOOK_AFTER:
+            return True
+        return lines.expect(scope, at, now, stamp=self.stamp(), shards=self.shards)
+
+    def _first_look(self, now: datetime, look_at: datetime | None) -> timedelta:
+        """The longer a seat may be held, the less a look would find: a tenth of it, but 1 to 10 minutes, spread."""
+        left = FIRST_LOOK_AFTER if look_at is None else max(look_at - now, timedelta(0))
+        wait = min(max(left / 10, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
+        return min(left, wait if wait == FIRST_LOOK_AFTER else wait * (1 - self._parts.chance.share() / 2))
+
+
+class Admitted:
+    """A job that may run: its claim takes a seat in each of its limits, and makes it its type's probe."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        admission: Admission,
+        *,
+        entry: DueJob,
+        job_type: JobType,
+        choices: Sequence[Choice],
+        circuit: Circuit | None,
+    ) -> None:
+        self._admission = admission
+        self._entry = entry
+        self._job_type = job_type
+        self._choices = choices
+        self._circuit = circuit
+        self._parts = parts
+
+    def join(self, handover: Handover) -> Joined:
+        lane = self._admission.lane_of(self._entry)
+        turn = Turn(lane, self._parts.clock.now(), self._entry.due_key)
+        changes = [each.seat_of(handover, self._job_type, turn).change for each in self._choices]
+        noted = [] if self._circuit is None else [note_of(handover.job_id, self._job_type, self._circuit, self._parts)]
+        places = places_of(self._choices, handover.token)
+        return Joined(changes=[*changes, *noted], values={} if places is None else {"seat": places})
+
+    def refused(self, failed: Collection[int]) -> None:
+        """Seats that another claim has are not put back; a probe that another sent is not sent again."""
+        self._admission.seats.put_back(each for at, each in enumerate(self._choices) if at not in failed)
+        if self._circuit is not None and len(self._choices) in failed:
+            self._admission.probes.note_sent(self._entry.job_type, self._circuit)
+
+    def claimed(self) -> None:
+        self._admission.seats.note_taken(self._choices, self._job_type)
+        if self._circuit is not None:
+            self._admission.probes.note_sent(self._entry.job_type, self._circuit)
+
+    def undelivered(self, handover: Handover) -> None:
+        for each in self._choices:
+            self._admission.seats.forget(each.limit.scope)  # they were given back
+        if self._circuit is not None:
+            give_up(handover, self._circuit, self._parts)

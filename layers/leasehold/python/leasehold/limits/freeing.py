@@ -1,0 +1,46 @@
+"""Freeing: a job that no longer runs gives its seats back, and whoever waits for one is looked at.
+
+Lost in a crash this does no harm: a seat whose holder is gone is taken over at its end. It is not worth a transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.limits import Places
+from leasehold.engine.ports import make_stamp
+from leasehold.kernel.hooks import Hooks
+
+if TYPE_CHECKING:
+    from leasehold.engine.parts import Parts
+    from leasehold.kernel.hooks import End
+
+
+class SeatHooks(Hooks):
+    def after(self, end: End, services: Parts) -> None:
+        if end.job.seat is not None and not _may_still_run(end):
+            free_seats(Places.parse(end.job.seat), services)
+
+
+def free_seats(places: Places, services: Parts) -> None:
+    """Free these seats, then have each scope looked at in which somebody waits."""
+    lines, shards = services.store.lines, services.deployment.registry().shards
+    freed = [scope for scope, number in places.seats if lines.free(scope, number, places.taken_by)]
+    woken = []
+    for scope in reversed(freed):
+        stamp, is_woken_here = make_stamp(services.chance), services.waker.is_on
+        due_key = lines.nudge(scope, services.clock.now(), stamp=stamp, shards=shards, wake=not is_woken_here)
+        if due_key is not None:
+            woken.append((scope, due_key))
+    if woken and services.waker.is_on:
+        services.waker.wake(woken)
+
+
+def _may_still_run(end: End) -> bool:
+    """A handler that lost its lease early may still be at work: the limit counts it until its full time is over.
+
+    One that had not started never will: its lease is another's by now.
+    """
+    if not end.is_orphan or end.job.started_at is None:
+        return False
+    return end.job.locked_at is not None and end.at < end.job.locked_at + end.job_type.longest_hold

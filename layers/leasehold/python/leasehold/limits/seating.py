@@ -1,0 +1,155 @@
+"""Seats: which seats of its limits a claim may take, as one poll knows them."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.lean import dataclass
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.limits import Places
+from leasehold.store.lines import Seat, Taking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.domain.limits import Limit
+    from leasehold.engine.parts import Parts
+    from leasehold.store.lines import Scope, Turn
+
+# What a poll remembers may be forgotten by everybody else after this: see store/lines.py.
+TRUSTED_FOR = timedelta(seconds=30)
+
+
+@dataclass(slots=True)
+class SeatPlan:
+    """The seats of one scope that may be taken."""
+
+    read_at: datetime
+    free: list[int] = field(default_factory=list)
+    # Seats whose holder was seen to be gone: they may be taken over.
+    abandoned: list[Seat] = field(default_factory=list)
+    # How many of these the limit has room for: it may have been higher once.
+    room: int = 0
+    next_free_at: datetime | None = None
+    # Where lanes wait already, a new job queues behind them.
+    is_waited_for: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        return self.room <= 0 or not (self.free or self.abandoned)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One seat of one scope, taken out of its plan."""
+
+    limit: Limit
+    number: int
+    abandoned: Seat | None
+
+    def seat_of(self, handover: Handover, job_type: JobType, turn: Turn) -> Taking:
+        limit, now = self.limit, turn.at
+        seat = Seat(
+            scope=limit.scope,
+            number=self.number,
+            taken_by=handover.token,
+            taken_at=now,
+            held_until=now + (limit.period or job_type.longest_hold),
+            job_id=None if limit.period else handover.job_id,
+            turn=turn,
+        )
+        return Taking(seat, self.abandoned)
+
+
+class Seats:
+    """What one poll knows of seats. It reads a scope again after a while, and whenever that matters."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._plans: dict[str, SeatPlan] = {}
+
+    def plan(self, limit: Limit, *, since: datetime | None = None) -> SeatPlan:
+        """As it was read `since` then, or within the time for which that is trusted."""
+        now = self._parts.clock.now()
+        known = self._plans.get(limit.scope)
+        if known is None or not timedelta(0) <= now - known.read_at < TRUSTED_FOR or (since and known.read_at < since):
+            known = self._plans[limit.scope] = read_plan(limit, self._parts)
+        return known
+
+    def remember(self, limit: Limit, scope: Scope) -> SeatPlan:
+        """Plan from a scope that was just read."""
+        plan = self._plans[limit.scope] = plan_seats(limit, scope, self._parts)
+        return plan
+
+    def forget(self, scope: str) -> None:
+        self._plans.pop(scope, None)
+
+    def choose(self, limits: Iterable[Limit]) -> list[Choice]:
+        """One seat in each limit; every plan must have one."""
+        choices = []
+        for limit in limits:
+            plan = self.plan(limit)
+            abandoned = None if plan.free else plan.abandoned.pop()
+            plan.room -= 1
+            choices.append(Choice(limit, abandoned.number if abandoned else plan.free.pop(0), abandoned))
+        return choices
+
+    def put_back(self, choices: Iterable[Choice]) -> None:
+        for choice in choices:
+            plan = self.plan(choice.limit)
+            plan.room += 1
+            if choice.abandoned is not None:
+                plan.abandoned.append(choice.abandoned)
+            else:
+                plan.free.insert(0, choice.number)
+
+    def note_taken(self, choices: Iterable[Choice], job_type: JobType) -> None:
+        """A seat that this poll took is free again at its end, too."""
+        now = self._parts.clock.now()
+        for choice in choices:
+            plan = self.plan(choice.limit)
+            until = now + (choice.limit.period or job_type.longest_hold)
+            plan.next_free_at = min(plan.next_free_at or until, until)
+
+
+def read_plan(limit: Limit, parts: Parts) -> SeatPlan:
+    return plan_seats(limit, parts.store.lines.scope(limit.scope), parts)
+
+
+def plan_seats(limit: Limit, scope: Scope, parts: Parts) -> SeatPlan:
+    now = parts.clock.now()
+    abandoned = _without_holder([seat for seat in scope.seats.values() if seat.held_until <= now], parts)
+    held = scope.seats.keys() - {seat.number for seat in abandoned}
+    return SeatPlan(
+        read_at=now,
+        free=[number for number in range(limit.seats) if number not in scope.seats],
+        abandoned=[seat for seat in abandoned if seat.number < limit.seats],
+        room=limit.seats - len(held),
+        next_free_at=min((seat.held_until for seat in scope.seats.values() if seat.held_until > now), default=None),
+        is_waited_for=scope.is_waited_for,
+    )
+
+
+def places_of(choices: Sequence[Choice], taken_by: str) -> str | None:
+    """What the job keeps to give back at its end; a seat that time frees is not part of it."""
+    seats = tuple((each.limit.scope, each.number) for each in choices if each.limit.period is None)
+    return Places(taken_by, seats).text if seats else None
+
+
+def _without_holder(overdue: Sequence[Seat], parts: Parts) -> list[Seat]:
+    if not overdue:
+        return []
+    holders = parts.store.jobs.get_many([seat.job_id for seat in overdue if seat.job_id is not None])
+    return [seat for seat in overdue if seat.job_id is None or not _is_held_by(seat, holders.get(seat.job_id))]
+
+
+def _is_held_by(seat: Seat, job: Job | None) -> bool:
+    if job is None or job.status is not JobStatus.IN_PROGRESS or job.seat is None:
+        return False
+    return Places.parse(job.seat).taken_by == seat.taken_by

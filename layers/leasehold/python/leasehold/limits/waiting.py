@@ -1,0 +1,41 @@
+"""Waiting: where jobs wait that may not run now, for whoever counts or lists them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Priority, queue_of, service_lanes
+from leasehold.domain.group import is_group_scope
+from leasehold.domain.limits import key_of_scope, type_scope
+from leasehold.limits.admission import LAST_LOOK_AFTER
+from leasehold.store.jobs import DueScope
+from leasehold.store.lines import Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.engine.parts import Parts
+
+
+def waiting_scopes(parts: Parts, *, limit: int) -> list[str]:
+    """Scopes that lanes wait for: those of paused types, and all that are looked at within their longest wait."""
+    latest = parts.clock.now() + 2 * LAST_LOOK_AFTER
+    scopes = {type_scope(job_type) for job_type in parts.deployment.switches().pauses}
+    for lane in service_lanes(parts.deployment.registry().shards):
+        page = parts.store.jobs.due(lane, latest, limit=limit)
+        scopes |= {entry.scope for entry in page.entries if isinstance(entry, DueScope)}
+    return sorted(scopes)
+
+
+def lanes_of_key(scope: str) -> Sequence[Lane] | None:
+    """The lanes that can wait for a key's scope, by its name alone; None for other scopes."""
+    if is_group_scope(scope):
+        return [Lane(priority=priority, queue=scope) for priority in Priority]
+    key = key_of_scope(scope)
+    return None if key is None else [Lane(priority=priority, queue=queue_of(*key)) for priority in Priority]
+
+
+def lanes_waiting_for(scope: str, parts: Parts, *, limit: int) -> Sequence[Lane]:
+    """The lanes of a scope; one read, and none where the name tells."""
+    known = lanes_of_key(scope)
+    return known or [entry.lane for entry in parts.store.lines.entries(scope, limit=limit)]
