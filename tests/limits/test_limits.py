@@ -14,8 +14,6 @@ from tests.limits.virtual_queue import VirtualQueue, works
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UNTIL_LANES_WAIT = pytest.mark.xfail(strict=False, reason="until lanes wait, not jobs: issue 12")
-
 
 def assert_bounds(measures: list[cases.Measure]) -> None:
     broken = [str(each) for each in measures if not each.holds]
@@ -23,7 +21,6 @@ def assert_bounds(measures: list[cases.Measure]) -> None:
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 @pytest.mark.parametrize(
     "case",
     [
@@ -40,7 +37,6 @@ def test_jobs_that_wait_for_two_limits_are_not_moved_to_and_fro(case: Callable[.
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 @pytest.mark.parametrize("pollers", [1, 3])
 @pytest.mark.parametrize("case", [cases.unpause_one_key, cases.unpause_many_keys])
 def test_a_pause_that_ends_keeps_no_job_of_another_type_waiting(case: Callable[..., Any], pollers: int) -> None:
@@ -48,25 +44,21 @@ def test_a_pause_that_ends_keeps_no_job_of_another_type_waiting(case: Callable[.
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 def test_keys_that_are_blocked_for_long_cost_the_poller_little_and_go_on_when_they_are_free() -> None:
     assert_bounds(cases.blocked_keys(keys=1000, minutes=15))
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 def test_a_tenant_with_ten_jobs_does_not_wait_for_a_tenant_with_a_thousand() -> None:
     assert_bounds(cases.big_and_small_tenant(jobs=1000))
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 def test_many_tenants_with_one_job_each_use_every_seat() -> None:
     assert_bounds(cases.many_tenants(tenants=200))
 
 
 @pytest.mark.slow
-@UNTIL_LANES_WAIT
 def test_a_type_that_needs_two_scopes_gets_its_share() -> None:
     assert_bounds(cases.two_scopes(others=50, seconds=300.0))
 

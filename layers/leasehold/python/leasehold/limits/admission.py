@@ -8,7 +8,6 @@ crash in between leaves a look for nothing, never a job that nobody looks at.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -140,20 +139,25 @@ class Admission:
         now = self._parts.clock.now()
         if timedelta(0) <= now - self._in_line.get((scope, lane), now - TRUSTED_FOR) < TRUSTED_FOR:
             return True
-        lines = self._parts.store.lines
         for _ in range(_TRIES):
             # Before the reads, which may be slow: what is remembered must not be older than it says.
             now = self._parts.clock.now()
-            if not self._expect_look(scope, look_at):
+            if not self.expect_look(scope, look_at):
                 continue
-            seen = lines.entry(scope, lane)
-            wanted = LineEntry(scope=scope, lane=lane, since=since or now, stamp=self.stamp())
-            if seen is not None and seen.empty_since is not None:
-                wanted = replace(wanted, since=seen.since)
-            if (seen is not None and seen.empty_since is None) or lines.join(wanted, seen):
+            if self._joins(scope, lane, since or now):
                 self._in_line[scope, lane] = now
                 return True
         return False
+
+    def _joins(self, scope: str, lane: Lane, since: datetime) -> bool:
+        """Whether the lane stands in line from now on; False to look again."""
+        lines = self._parts.store.lines
+        seen = lines.entry(scope, lane)
+        if seen is not None and seen.empty_since is None:
+            return True
+        entry = LineEntry(scope=scope, lane=lane, since=seen.since if seen else since, stamp=self.stamp())
+        # Whoever found nobody in line while this one joined has said so: then it must be taken back.
+        return lines.join(entry, seen) and lines.scope(scope).is_waited_for
 
     def forget_line(self, scope: str, lane: Lane) -> None:
         self._in_line.pop((scope, lane), None)
@@ -186,7 +190,7 @@ class Admission:
             self._held.add((scope, lane))
         return Waits(lane.name, scope, why)
 
-    def _expect_look(self, name: str, look_at: datetime | None) -> bool:
+    def expect_look(self, name: str, look_at: datetime | None = None) -> bool:
         lines, now = self._parts.store.lines, self._parts.clock.now()
         scope = lines.scope(name)
         at = now + self._first_look(now, look_at)

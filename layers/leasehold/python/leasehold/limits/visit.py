@@ -466,6 +466,10 @@ class Visits:
             return
         if scope.empty_since is None:
             self._put_off(visit, now + (_LOOK_SHORTLY_AFTER if left else EMPTY_FOR), is_empty=True)
+            # A lane that joined since the line was read believes that it is waited for: so it must be.
+            joined = self._parts.store.lines.entries(scope.name, limit=_LINE_READ)
+            if any(entry.empty_since is None for entry in joined):
+                self._admission.expect_look(scope.name)
         elif left or now - scope.empty_since < EMPTY_FOR:
             self._put_off(visit, now + EMPTY_FOR)
         else:
