@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from aws_cdk import Aws, CfnOutput, Stack
@@ -23,10 +24,14 @@ from infra.paths import ROOT
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
 from infra.rights import (
+    code_of_type,
+    create_group_statements,
+    deduplicate_statements,
     enqueue_statements,
     key_statements,
     manage_schedules_statements,
     manage_templates_statements,
+    read_template_statements,
     record_creation_statements,
     run_now_statements,
     schedule_statements,
@@ -69,6 +74,7 @@ class QueueStack(Stack):
         jobs, dead_letters = data.jobs.table, data.dead_letters.table
         self._jobs = jobs
         self._key = data.key
+        self._stage = stage
         layers = [
             CodeLayer(self, "Code", stage=stage).layer,
             DependencyLayer(self, "Dependencies", stage=stage).layer,
@@ -218,45 +224,77 @@ class QueueStack(Stack):
         )
         self._watch(stage, reporter, handlers)
 
-    def grant_enqueue(self, grantee: iam.IGrantable) -> None:
-        """Let a program of yours enqueue, and nothing else: exactly the actions and partitions that it needs."""
-        for statement in enqueue_statements(self._jobs):
-            grantee.grant_principal.add_to_principal_policy(statement)
-        for statement in key_statements(self._key) if self._key else []:
-            grantee.grant_principal.add_to_principal_policy(statement)
+    def grant_enqueue(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
+        """Let a program of yours enqueue jobs of these types, and nothing else: it inserts, and can overwrite nothing.
 
-    def grant_record_creation(self, grantee: iam.IGrantable) -> None:
-        """Let a program that may enqueue do it in people's names (`created_by`), which leaves an audit record."""
-        for statement in record_creation_statements(self._jobs):
-            grantee.grant_principal.add_to_principal_policy(statement)
+        Dedup keys, groups, templates and creations in people's names need more: each has a grant of its own.
+        """
+        return self._grant(grantee, enqueue_statements(self._codes("grant_enqueue", job_types), self._jobs))
 
-    def grant_manage_schedules(self, grantee: iam.IGrantable) -> None:
-        """Let a program of yours use `queue.schedules`, and nothing else."""
-        for statement in [
-            *manage_schedules_statements(self._jobs),
-            *(key_statements(self._key) if self._key else []),
-        ]:
-            grantee.grant_principal.add_to_principal_policy(statement)
+    def grant_deduplicate(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
+        """Let a program that may enqueue use dedup keys, also to take over and replace, and `transact_items`.
 
-    def grant_manage_templates(self, grantee: iam.IGrantable) -> None:
+        These are transactions of puts and updates: whether they overwrite a job of these types is up to the program.
+        """
+        codes = self._codes("grant_deduplicate", job_types)
+        types = [self._handlers[each].folder.job_type for each in job_types]
+        return self._grant(grantee, deduplicate_statements(types, codes, self._jobs))
+
+    def grant_create_groups(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
+        """Let a program of yours create groups of jobs of these types. It could overwrite such jobs, and any group."""
+        return self._grant(grantee, create_group_statements(self._codes("grant_create_groups", job_types), self._jobs))
+
+    def grant_read_templates(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program that may enqueue do so from templates."""
+        return self._grant(grantee, read_template_statements(self._jobs))
+
+    def grant_record_creation(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
+        """Let a program that may enqueue do it in people's names (`created_by`), which leaves an audit record.
+
+        Job and record are put in one transaction: whether that overwrites a job of these types is up to the program.
+        """
+        codes = self._codes("grant_record_creation", job_types)
+        return self._grant(grantee, record_creation_statements(codes, self._jobs))
+
+    def grant_manage_schedules(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program of yours use `queue.schedules`. A schedule makes jobs of any type: so can who manages them."""
+        return self._grant(grantee, manage_schedules_statements(self._jobs))
+
+    def grant_manage_templates(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let a program of yours use `queue.templates`, and nothing else."""
-        for statement in [
-            *manage_templates_statements(self._jobs),
-            *(key_statements(self._key) if self._key else []),
-        ]:
-            grantee.grant_principal.add_to_principal_policy(statement)
+        return self._grant(grantee, manage_templates_statements(self._jobs))
 
-    def grant_run_now(self, grantee: iam.IGrantable, job_type: str) -> None:
+    def grant_run_now(self, grantee: iam.IGrantable, job_type: str) -> iam.Grant:
         """Let a program of yours use `queue.run_now` with one job type."""
-        handler = self._handlers.get(job_type)
-        if handler is None:
-            known = ", ".join(sorted(self._handlers)) or "none"
-            raise ValueError(f"grant_run_now: there is no job type {job_type!r}. Deployed are: {known}.")
-        for statement in [
-            *run_now_statements(handler.folder.job_type, self._jobs, handler.function),
-            *(key_statements(self._key) if self._key else []),
-        ]:
-            grantee.grant_principal.add_to_principal_policy(statement)
+        (code,) = self._codes("grant_run_now", (job_type,))
+        handler = self._handlers[job_type]
+        statements = run_now_statements(handler.folder.job_type, code, self._jobs, handler.function)
+        return self._grant(grantee, statements)
+
+    def _codes(self, grant: str, job_types: Sequence[str]) -> list[int]:
+        known = ", ".join(sorted(self._handlers)) or "none"
+        if not job_types:
+            raise ValueError(f"{grant}: it is given by job type, and none is named. Deployed are: {known}.")
+        for name in job_types:
+            if name not in self._handlers:
+                raise ValueError(f"{grant}: there is no job type {name!r}. Deployed are: {known}.")
+        return list(
+            dict.fromkeys(code_of_type(self._handlers[each].folder.job_type, self._stage) for each in job_types)
+        )
+
+    def _grant(self, grantee: iam.IGrantable, statements: Sequence[iam.PolicyStatement]) -> iam.Grant:
+        """Without ids of statements, which are unique per policy: all grants fit onto one role."""
+        all_statements = [*statements, *(key_statements(self._key) if self._key else [])]
+        grants = [
+            iam.Grant.add_to_principal(
+                grantee=grantee,
+                actions=list(each.actions),
+                resource_arns=list(each.resources),
+                conditions=each.conditions,
+            )
+            for each in all_statements
+        ]
+        return reduce(iam.Grant.combine, grants)
 
     def _watch(self, stage: Stage, reporter: DeadLetterReporter, handlers: Sequence[JobFunction]) -> None:
         topic = sns.Topic(self, "Alerts", topic_name=stage.named("alerts"), master_key=self._key, enforce_ssl=True)

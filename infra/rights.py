@@ -77,7 +77,7 @@ def handler_statements(
     job_type: JobType, stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
 ) -> list[iam.PolicyStatement]:
     """Jobs, payloads, dedup records and dead letters of its own type, and seats of its own limits."""
-    code = job_type.code if stage.isolate_types else NOT_ISOLATED
+    code = code_of_type(job_type, stage)
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
@@ -169,37 +169,65 @@ def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     ]
 
 
-def enqueue_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
-    """What a program needs to enqueue, in bulk, deduplicated and in groups too.
+def enqueue_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs to enqueue, one by one and in bulk: to insert jobs of these types, and nothing else.
 
-    It reads and updates jobs as well: whether the job that holds a dedup key has ended, to cancel one that it replaces,
-    and to let the first member of a group in. It cannot list jobs, claim seats, switch anything off, or see letters.
+    An insert fails where there is an item, whatever the program says; so it can neither read nor change a job.
     """
-    on_jobs = ["GetItem", "BatchGetItem", "PartiQLInsert", "PutItem", "UpdateItem"]
     return [
-        _on_keys("Enqueue", jobs, on_jobs, JOB_PARTITIONS),
-        _on_keys("PutPayloads", jobs, ["GetItem", "PartiQLInsert", "PutItem"], PAYLOAD_PARTITIONS),
-        _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
-        _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
-        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
-        _read_templates(jobs),
+        _on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
+        _read_control(jobs),
     ]
 
 
-def record_creation_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+def deduplicate_statements(
+    types: Sequence[JobType], codes: Sequence[int], jobs: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
+    """What dedup keys and `transact_items` need besides, since they are transactions of puts and updates.
+
+    It can overwrite jobs and dedup records of these types: whether it does is a matter of its own conditions.
+    """
+    records = [f"scheduled-job#{each.name}#*" for each in types]
+    return [
+        _on_keys("ReplaceJobs", jobs, ["GetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
+        _on_keys("PutPayloads", jobs, ["PutItem"], _payloads_of(codes)),
+        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], records),
+        _read_control(jobs),
+    ]
+
+
+def create_group_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs to make groups of jobs of these types. It can overwrite such jobs, and any group."""
+    return [
+        _on_keys("MakeMembers", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
+        _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
+        _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
+        _read_control(jobs),
+    ]
+
+
+def read_template_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What enqueueing from templates needs besides."""
+    return [_read_templates(jobs)]
+
+
+def record_creation_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs besides to enqueue in people's names: the record of who created a job goes with it.
 
     The heads of all trails are one partition: who may begin a trail could also spoil one, which `audit verify` shows.
     """
     return [
+        # Together in a transaction, which knows puts and no inserts.
+        _on_keys("CreateJobs", jobs, ["PutItem"], _jobs_of(codes)),
         _on_keys("RecordCreation", jobs, ["PutItem"], JOB_AUDIT_PARTITIONS),
         _on_keys("BeginTrails", jobs, ["UpdateItem"], [audit_heads("job")]),
     ]
 
 
 def run_now_statements(
-    job_type: JobType, jobs: dynamodb.ITable, function: lambda_.IFunction
+    job_type: JobType, code: int, jobs: dynamodb.ITable, function: lambda_.IFunction
 ) -> list[iam.PolicyStatement]:
     """What a program needs to run one type directly.
 
@@ -207,7 +235,9 @@ def run_now_statements(
     lift a halt. Give it to programs that you would let do that.
     """
     seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", *_WRITES]
-    holders = [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], JOB_PARTITIONS)]
+    holders = (
+        [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], partitions_of(code))]
+    )
     return [
         _on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         _on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
@@ -247,6 +277,22 @@ def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
             conditions={"StringEquals": {"kms:ViaService": services}},
         )
     ]
+
+
+def code_of_type(job_type: JobType, stage: Stage) -> int:
+    return job_type.code if stage.isolate_types else NOT_ISOLATED
+
+
+def _jobs_of(codes: Sequence[int]) -> list[str]:
+    return [each for code in codes for each in partitions_of(code)]
+
+
+def _payloads_of(codes: Sequence[int]) -> list[str]:
+    return [f"{PAYLOAD}#{id_pattern(code)}" for code in codes]
+
+
+def _read_control(jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    return _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS)
 
 
 def partitions_of(code: int) -> list[str]:

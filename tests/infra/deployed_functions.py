@@ -48,6 +48,7 @@ POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER = (
     for name in ("poller", "dead-letter-reporter", "registry-publisher", "schedule-trigger", "webhook-sender")
 )
 ENQUEUER = "a program that enqueues"
+PLAIN_ENQUEUER = "a program that enqueues plain jobs"
 TICK = {"source": "leasehold.tick"}
 
 

@@ -41,7 +41,7 @@ def _enqueue(deployed: DeployedFunctions) -> None:
         deployed.client.transact_write_items(TransactItems=own.items)  # type: ignore[arg-type]
         callback = NewJob(job=PLAIN, payload=large())
         deployed.queue.groups.create([NewJob(job=PLAIN, payload=large())] * 2, callback=callback, group_id="large")
-        assert deployed.queue.get(made).payload == large()
+    assert deployed.queue.get(made).payload == large()
     for _ in range(4):
         deployed.later(seconds=1).tick().deliver()
     assert deployed.queue.get(made).status == "completed"

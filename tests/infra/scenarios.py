@@ -22,7 +22,7 @@ from leasehold.engine.operate import successor
 from leasehold.engine.plan import Plan
 from leasehold.store import keys
 from leasehold.store.table import Update
-from tests.infra.deployed_functions import ENQUEUER
+from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER
 from tests.infra.payload_scenes import set_payloads_apart
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ def deploy(deployed: DeployedFunctions) -> None:
 
 def enqueue(deployed: DeployedFunctions) -> None:
     deployed.enqueue(PLAIN)
+    with deployed.calls.acting_as(PLAIN_ENQUEUER):
+        # Its caches are empty: what it reads of control is read by itself.
+        deployed.queue.parts.deployment.forget()
+        deployed.queue.enqueue(PLAIN, {"do": "complete"})
+        deployed.queue.enqueue(PLAIN, {"do": "complete", "pad": [f"{n:x}" for n in range(500)]})
+        deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 2)
     with deployed.calls.acting_as(ENQUEUER):
         deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 3)
         own = deployed.queue.transact_items(PLAIN, {"do": "complete"}, dedup_key="own transaction")

@@ -24,7 +24,7 @@ def made() -> Made:
     data = DataStack(app, "data", stage=stage)
     queue = QueueStack(app, "queue", stage=stage, data=data, folders=[])
     theirs = Stack(app, "theirs")
-    queue.grant_enqueue(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
+    queue.grant_manage_templates(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
     return Template.from_stack(data), Template.from_stack(queue), Template.from_stack(theirs)
 
 
@@ -54,7 +54,7 @@ def test_who_works_with_records_may_use_the_key(made: Made) -> None:
     for template in (queue, theirs):
         policies = template.find_resources("AWS::IAM::Policy")
         assert policies
-        assert all('"UseKey"' in json.dumps(each) for each in policies.values())
+        assert all('"kms:GenerateDataKey"' in json.dumps(each) for each in policies.values())
 
 
 def test_the_key_is_used_by_tables_and_queues_on_their_behalf_and_by_nobody_himself(made: Made) -> None:

@@ -59,7 +59,7 @@ def managed(
     request: pytest.FixtureRequest, dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
 ) -> set[Call]:
     """What all that a client offers has called, as if it were on the deployed table."""
-    deployed = RealQueue(make_client(dynoxide_endpoint), [JobType(name="report")])
+    deployed = RealQueue(make_client(dynoxide_endpoint), [JobType(name="report"), JobType(name="daily_summary")])
     calls = RecordedCalls(deployed.client)
     request.param(Queue(deployed.process()), deployed.clock)
     (made,) = calls.by_actor.values()
@@ -82,13 +82,14 @@ def test_whoever_may_manage_them_is_allowed_all_that_this_calls_and_no_more(mana
 
 
 def enqueue_for_a_person(queue: Queue, _clock: FakeClock) -> None:
-    queue.enqueue("report", created_by="ada")
-    queue.enqueue("report", created_by="ada", dedup_key="one")
+    queue.enqueue("daily_summary", created_by="ada")
+    queue.enqueue("daily_summary", created_by="ada", dedup_key="one")
 
 
 @pytest.mark.parametrize("managed", [enqueue_for_a_person], indirect=True)
 def test_whoever_enqueues_for_people_needs_one_grant_besides_for_the_record(managed: set[Call]) -> None:
-    enqueuer, recorder = granted("grant_enqueue"), granted("grant_record_creation")
+    enqueuer = granted("grant_enqueue", "grant_deduplicate")
+    recorder = granted("grant_record_creation")
 
     assert [call for call in managed if not enqueuer.allowing(call) and not recorder.allowing(call)] == []
     assert unused(recorder, managed) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
+from app import job_folders
 from infra.data_stack import DataStack
 from infra.queue_stack import QueueStack
 from infra.stages import stage_named
+from leasehold.domain.ids import JobPartition, make_job_id, type_code
 from tests.infra.cloudformation import ACCOUNT, REGION
-from tests.infra.deployed_functions import ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
+from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
 from tests.infra.iam import Call, Role, Statement, allows, roles_of
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, Synthesised, synthesised
 
@@ -31,22 +34,34 @@ HANDLERS = "leasehold-dev-job-"
 _BY_LAMBDA = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
 
+TYPES = ("daily_summary", "backup", "user_sync")
+# What a program that makes jobs in every way is given; each takes types, or none.
+OF_AN_ENQUEUER = ("grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_read_templates")
+_BY_TYPE = {"grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_record_creation"}
+
+
 @cache
-def granted(grant: str) -> Role:
+def granted(*grants: str, types: tuple[str, ...] = TYPES) -> Role:
     """A role of the user's own after e.g. `grant_enqueue`."""
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
     stage = stage_named("dev")
     data = DataStack(app, "data", stage=stage)
-    queue = QueueStack(app, "queue", stage=stage, data=data, folders=[])
+    queue = QueueStack(app, "queue", stage=stage, data=data, folders=job_folders(stage))
     theirs = Stack(app, "theirs")
-    getattr(queue, grant)(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
+    role = iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
+    for grant in grants:
+        getattr(queue, grant)(role, *(types if grant in _BY_TYPE else ())).assert_success()
     ours, given = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
-    (role,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
-    return role
+    (made,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
+    return made
 
 
 def role_of(actor: str) -> Role:
-    return granted("grant_enqueue") if actor == ENQUEUER else roles_of(synthesised("dev"))[actor]
+    return granted(*OF_AN_ENQUEUER) if actor == ENQUEUER else roles_of(synthesised("dev"))[actor]
+
+
+def partition(job_type: str) -> str:
+    return JobPartition(type_code(job_type)).name
 
 
 def test_every_kind_of_function_was_called(played: Played) -> None:
@@ -135,9 +150,9 @@ def _is_used(statement: Statement, action: str, calls: set[Call]) -> bool:
         # The sender reads and writes deliveries, and no user's job.
         (SENDER, Call("dynamodb:GetItem", TABLE, ("job",))),
         (SENDER, Call("dynamodb:UpdateItem", TABLE, ("job",))),
-        (SENDER, Call("dynamodb:UpdateItem", TABLE, ("job#17",))),
-        (SENDER, Call("dynamodb:PutItem", TABLE, ("job#4095",))),
-        (SENDER, Call("dynamodb:Query", TABLE, ("job#4095",))),
+        (SENDER, Call("dynamodb:UpdateItem", TABLE, (partition("backup"),))),
+        (SENDER, Call("dynamodb:PutItem", TABLE, ("system#0",))),
+        (SENDER, Call("dynamodb:Query", TABLE, ("system#0",))),
         (SENDER, Call("dynamodb:UpdateItem", TABLE, ("control",))),
         (SENDER, Call("dynamodb:Query", f"{TABLE}/index/due", ("1#0",))),
         (SENDER, Call("ssm:GetParameter", f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/leasehold/dev/sentry-dsn")),
@@ -146,3 +161,60 @@ def _is_used(statement: Statement, action: str, calls: set[Call]) -> bool:
 )
 def test_what_a_role_is_not_for_is_refused(actor: str, call: Call) -> None:
     assert role_of(actor).allowing(call) == []
+
+
+PLAINLY = Call("dynamodb:PartiQLInsert", TABLE, (partition("backup"),))
+
+
+def test_who_may_enqueue_inserts_jobs_of_its_types_and_can_do_nothing_else() -> None:
+    role = granted("grant_enqueue")
+    own, other = partition("backup"), partition("referral_timeout")
+
+    assert role.allowing(PLAINLY)
+    writes = ("PutItem", "UpdateItem", "DeleteItem", "PartiQLUpdate", "PartiQLDelete", "BatchWriteItem")
+    for action in (*writes, "GetItem", "BatchGetItem", "Query", "Scan", "PartiQLSelect"):
+        for place in (own, other, "job", "system#0", "group#x", "scheduled-job#backup#x", "audit-head", "schedule"):
+            assert role.allowing(Call(f"dynamodb:{action}", TABLE, (place,))) == []
+    for place in (other, "job", "system#0", "control", "group#x", "scheduled-job#backup#x", "seat#all"):
+        assert role.allowing(Call("dynamodb:PartiQLInsert", TABLE, (place,))) == []
+    # A call that names no key at all is like every pattern, but for the second condition.
+    assert role.allowing(Call("dynamodb:PartiQLInsert", TABLE)) == []
+
+
+def test_a_plain_enqueue_needs_no_more_than_that(played: Played) -> None:
+    role = granted("grant_enqueue")
+
+    assert played.calls[PLAIN_ENQUEUER]
+    assert [call for call in played.calls[PLAIN_ENQUEUER] if not role.allowing(call)] == []
+    assert unused(role, played.calls[PLAIN_ENQUEUER]) == set()
+
+
+def test_a_handler_reaches_its_own_type_only() -> None:
+    role = role_of(f"{HANDLERS}backup")
+    at = datetime(2026, 11, 15, tzinfo=UTC)
+    own, other = (make_job_id(at, JobPartition(type_code(each)), 7) for each in ("backup", "daily_summary"))
+    letters = TABLE.replace("-jobs", "-dead-letters")
+
+    for action, table, places in (
+        ("GetItem", TABLE, (partition("{}"), "payload#{}")),
+        ("UpdateItem", TABLE, (partition("{}"),)),
+        ("PutItem", letters, ("{}",)),
+    ):
+        for place in places:
+            mine = partition("backup") if place.startswith("job#") else place.format(own)
+            theirs = partition("daily_summary") if place.startswith("job#") else place.format(other)
+            assert role.allowing(Call(f"dynamodb:{action}", table, (mine,)))
+            assert role.allowing(Call(f"dynamodb:{action}", table, (theirs,))) == []
+            # Nor both together, as a batch would ask for them.
+            assert role.allowing(Call(f"dynamodb:{action}", table, (mine, theirs))) == []
+
+
+def test_all_grants_fit_onto_one_role_and_none_is_given_without_its_types() -> None:
+    role = granted(*OF_AN_ENQUEUER, "grant_record_creation", "grant_manage_schedules", "grant_manage_templates")
+    assert {statement.sid for statement in role.statements} == {""}
+
+    app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
+    data = DataStack(app, "data", stage=stage_named("dev"))
+    queue = QueueStack(app, "queue", stage=stage_named("dev"), data=data, folders=[])
+    with pytest.raises(ValueError, match="grant_enqueue: it is given by job type, and none is named"):
+        queue.grant_enqueue(iam.Role(queue, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))

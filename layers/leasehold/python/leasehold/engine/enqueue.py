@@ -144,10 +144,13 @@ def _inserted(drafted: Draft, parts: Parts, *, refused: ConditionFailed | None =
     """Insert a job, under another id if there is one already that this call did not write."""
     job = drafted.job
     for _ in range(_TRIES):
-        stored = laid_out(job, parts)
+        layout = lay_out(job, parts)
+        stored = layout.job
         try:
             if refused is not None:
                 raise refused
+            if layout.item is not None:
+                parts.store.payloads.insert(layout.item)
             parts.store.jobs.insert(stored)
         except ConditionFailed as failed:
             refused = None
@@ -165,7 +168,13 @@ def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, parts: Parts) 
     """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
     if not failed.was_repeated and not drafted.has_given_id:
         return False
-    current = failed.current or parts.store.table.get(keys.job(stored.job_id))
+    try:
+        current = failed.current or parts.store.table.get(keys.job(stored.job_id))
+    except StoreUnavailableError:
+        raise
+    except StoreError:
+        # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
+        return not drafted.has_given_id
     return is_of_same_origin(stored, current) if drafted.has_given_id else is_as_made(stored, current)
 
 

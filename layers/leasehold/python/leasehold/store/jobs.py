@@ -119,8 +119,10 @@ class Jobs:
         self.refused_batches: str | None = None
 
     def insert(self, job: Job) -> None:
-        """Put a new job; ConditionFailed where there is one already."""
-        self._table.write(insertion(job))
+        """Insert a new job, which needs no right to overwrite one; ConditionFailed where there is one already."""
+        (answer,) = self._table.insert_many([insertion(job)])
+        if answer is not None:
+            raise answer
 
     def insert_many(self, jobs: Sequence[Job]) -> list[Exception | None]:
         """Insert each job where there is none, in as few calls as possible, with an answer for each."""

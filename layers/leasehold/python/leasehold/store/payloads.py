@@ -62,6 +62,12 @@ class Payloads:
     def put(self, item: Put) -> None:
         self._table.write(item)
 
+    def insert(self, item: Put) -> None:
+        """Put an item of a job that is new, without the right to overwrite one: where it is, a try before wrote it."""
+        (answer,) = self._table.insert_many([item])
+        if answer is not None and not isinstance(answer, ConditionFailed):
+            raise answer
+
     def put_many(self, items: Sequence[Put]) -> list[Exception | None]:
         """Put each item, in as few calls as possible; per item None, or the error that stopped it."""
         answers = self._table.insert_many(items)

@@ -1,0 +1,21 @@
+// Whether policies allow calls, as decided by somebody else: cases come on stdin, answers go to stdout.
+import { runSimulation } from "@cloud-copilot/iam-simulate";
+
+const { account, statements, calls } = JSON.parse(await new Response(process.stdin).text());
+const answers = [];
+for (const { role, action, resource, leading_keys } of calls) {
+  const simulation = {
+    request: {
+      principal: `arn:aws:iam::${account}:role/simulated`,
+      action,
+      resource: { resource, accountId: account },
+      contextVariables: leading_keys.length ? { "dynamodb:LeadingKeys": leading_keys } : {},
+    },
+    identityPolicies: [{ name: role, policy: { Version: "2012-10-17", Statement: statements[role] } }],
+    serviceControlPolicies: [],
+    resourceControlPolicies: [],
+  };
+  const outcome = await runSimulation(simulation, {});
+  answers.push(outcome.resultType === "error" ? JSON.stringify(outcome.errors) : outcome.overallResult);
+}
+process.stdout.write(JSON.stringify(answers));

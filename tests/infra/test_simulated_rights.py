@@ -1,0 +1,51 @@
+"""Rights, decided by an IAM simulator that others wrote: what is called is allowed, and the page is true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from infra.paths import ROOT
+from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
+from tests.infra.rights_table import OWN, cells, table
+from tests.infra.simulator import allowed
+from tests.infra.test_rights import HANDLERS, granted, role_of
+
+if TYPE_CHECKING:
+    from tests.infra.played import Played
+
+
+def test_the_table_on_the_page_is_what_the_simulator_says() -> None:
+    assert table() in (ROOT / "docs" / "security.md").read_text("utf-8")
+
+
+def test_no_cell_says_more_than_it_should() -> None:
+    decided = cells()
+    handler = f"handler of `{OWN}`"
+    enqueuer = f"`grant_enqueue(..., {OWN!r})`"
+
+    for who in (handler, "webhook sender", enqueuer):
+        for column in ("other types' jobs", "others' dead letters", "audit records", "others' seats"):
+            assert decided[who, column] == [], (who, column)
+        assert decided[who, "control, registry"] == ["read"]
+    assert decided[handler, "own type's jobs"] == ["read", "update"]
+    assert decided[handler, "own dead letters"] == ["put"]
+    assert decided[enqueuer, "own type's jobs"] == ["insert"]
+    assert decided["webhook sender", "deliveries"] == ["read", "update"]
+    assert decided["webhook sender", "own type's jobs"] == []
+    assert decided["poller", "audit records"] == []
+
+
+@pytest.mark.dynoxide
+def test_everything_that_was_called_is_allowed_by_the_simulator_too(played: Played) -> None:
+    actors = [POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER, ENQUEUER]
+    actors += [actor for actor in played.calls if actor.startswith(HANDLERS)]
+    asked = [(role_of(actor), call) for actor in actors for call in sorted(played.calls[actor], key=repr)]
+    asked += [(granted("grant_enqueue"), call) for call in played.calls[PLAIN_ENQUEUER]]
+
+    answers = zip(asked, allowed(asked), strict=True)
+    refused = [(role.name, call) for (role, call), is_allowed in answers if not is_allowed]
+
+    assert len(asked) > 100
+    assert refused == []
