@@ -175,3 +175,13 @@ def test_many_records_are_read_at_once_without_the_absent_and_without_doubles(ta
 
 def test_reading_no_keys_finds_nothing(table: Table) -> None:
     assert table.get_many([]) == []
+
+
+@pytest.mark.parametrize("engine", ["memory", "moto", "dynoxide", "ministack"], indirect=True)
+def test_a_scan_finds_every_record_of_its_table_and_no_other(table: Table) -> None:
+    names = [f"{number:02d}" for number in range(60)]
+    for name in names:
+        table.write(insert(name))
+
+    assert sorted(str(record["SK"]) for record in table.scan(JOBS)) == names
+    assert list(table.scan(DEAD_LETTERS)) == []

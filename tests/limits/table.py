@@ -116,6 +116,9 @@ class LatentTable:
         with self._taking(self._latencies.call):
             return self._readable(index).count(table, partition, index=index, last=last, limit=limit)
 
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        return self._shared.stored.scan(table)
+
     def write(self, change: Change) -> Record:
         with self._taking(self._latencies.call):
             self._note([change])

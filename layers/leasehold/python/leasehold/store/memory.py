@@ -12,7 +12,7 @@ from leasehold.store.table import ConditionFailed, Delete, Page, Put, Transactio
 from leasehold.store.tokens import content_token
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
@@ -80,6 +80,11 @@ class MemoryTable:
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
     ) -> int:
         return len(self.query(table, partition, index=index, last=last, limit=limit).records)
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        with self._lock:
+            found = [_copy(record) for (each, _), record in self._records.items() if each is table]
+        return ({**record} for record in found)
 
     def write(self, change: Change) -> Record:
         with self._lock:

@@ -13,7 +13,7 @@ from leasehold.domain.conditions import Missing
 from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leasehold.domain.conditions import Condition
     from leasehold.store.definition import Index, TableDefinition
@@ -144,6 +144,9 @@ class Table(Protocol):
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
     ) -> int:
         """Count entries of an index, but no more than about `limit`."""
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        """Every record of a table, in no order and not of one moment: for exports, never for the work on jobs."""
 
     def write(self, change: Change) -> Record:
         """Make one change and return the record after it (before it, for a delete)."""

@@ -19,7 +19,7 @@ from leasehold.store.table import ConditionFailed, Delete, Page, Put, StatementR
 from leasehold.store.tokens import content_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -118,6 +118,15 @@ class DynamoTable:
                 break
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         return min(counted, limit)
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        request: Request = {"TableName": self._names.of(table), "ConsistentRead": True}
+        while True:
+            answer = self._call("scan", request)
+            yield from map(from_item, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def write(self, change: Change) -> Record:
         request = {"TableName": self._names.of(change.key.table), **write_request(change)}

@@ -1,0 +1,147 @@
+"""Exports: both tables as files, in the lines that DynamoDB's own exports to S3 have; and tables filled from them.
+
+A restored queue starts halted: the halt is the first thing that a load writes. What stands in the tables is never
+overwritten, so a load that broke off is just done again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import timedelta
+from itertools import batched
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.domain.control import Switch
+from leasehold.domain.errors import InvalidOptionError
+from leasehold.domain.lean import dataclass
+from leasehold.engine.deeds import check_deed, deed_of, token_of
+from leasehold.engine.deployment import CACHE_FOR
+from leasehold.store import keys
+from leasehold.store.definition import DEAD_LETTERS, JOBS
+from leasehold.store.dynamodb.items import from_item, to_item
+from leasehold.store.switchboard import halted
+from leasehold.store.table import ConditionFailed, Key, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from leasehold.engine.parts import Parts
+    from leasehold.store.definition import TableDefinition
+    from leasehold.store.table import Record
+
+HALT_TARGET = "control#halt"
+_FILES = {"jobs": JOBS, "dead-letters": DEAD_LETTERS}
+_AT_ONCE = 25
+# Of the deployment that the export was taken from, not of the data: what is deployed here says these anew.
+_OWN = {(keys.CONTROL, keys.REGISTRY), (keys.CONTROL, keys.HALT)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """`there`: records that the tables had already, and kept."""
+
+    loaded: int
+    there: int
+
+
+def export(folder: Path, parts: Parts, *, progress: Callable[[int, None], None] | None = None) -> int:
+    """Write every record of both tables; the number of them. Of a table that is in use, no single moment is seen."""
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for name, definition in _FILES.items():
+        with gzip.open(folder / f"{name}.json.gz", "xt", encoding="utf-8") as file:
+            for record in parts.store.table.scan(definition):
+                file.write(json.dumps({"Item": _as_text(to_item(record))}) + "\n")
+                count += 1
+                if progress is not None and count % 1000 == 0:
+                    progress(count, None)
+    return count
+
+
+def records_of(folder: Path, definition: TableDefinition) -> Iterator[Record]:
+    """What an export holds of one table: ours, or DynamoDB's own with one folder for each table."""
+    (name,) = (name for name, each in _FILES.items() if each is definition)
+    files = sorted(path for path in folder.rglob("*.json.gz") if name in path.relative_to(folder).as_posix())
+    if not files:
+        raise InvalidOptionError(
+            str(folder),
+            f"no export of the table of {name.replace('-', ' ')} is there",
+            f"Make one with `leasehold restore export`, or put DynamoDB's own below a folder {name!r}.",
+        )
+    for path in files:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                if line.strip():
+                    yield from_item(json.loads(line)["Item"])
+
+
+def load(folder: Path, parts: Parts, *, reason: str, progress: Callable[[int, None], None] | None = None) -> Loaded:
+    """Fill this queue's tables from an export. It is halted from the first write on, until somebody resumes it."""
+    actor = parts.identity.actor()
+    check_deed("queue", actor, reason)
+    for definition in _FILES.values():
+        next(records_of(folder, definition), None)  # refused before anything is written
+    _halt_unrecorded(actor, reason, parts)
+    loaded = there = 0
+    for definition in _FILES.values():
+        for batch in batched(map(_put(definition), _data(folder, definition)), _AT_ONCE, strict=False):
+            for answer in parts.store.table.insert_many(batch):
+                if isinstance(answer, ConditionFailed):
+                    there += 1
+                elif answer is not None:
+                    raise answer
+                else:
+                    loaded += 1
+            if progress is not None:
+                progress(loaded + there, None)
+    # Now that the chain of the halt is here it goes on: a chain that was begun before would not be the one it was.
+    entry = deed_of(HALT_TARGET, "restore", {"loaded": loaded}, parts, by=actor, reason=reason)
+    parts.store.audits.commit([], parts.store.audits.audit(entry), token=token_of(entry))
+    parts.deployment.forget()
+    return Loaded(loaded=loaded, there=there)
+
+
+def _halt_unrecorded(actor: str, reason: str, parts: Parts) -> None:
+    try:
+        parts.store.table.write(halted(Switch(by=actor, at=parts.clock.now(), reason=f"restored: {reason}")))
+    except ConditionFailed:
+        return  # it is halted already
+    # Until every poller has seen it.
+    parts.clock.sleep(CACHE_FOR + timedelta(seconds=1))
+
+
+def _data(folder: Path, definition: TableDefinition) -> Iterator[Record]:
+    for record in records_of(folder, definition):
+        place = (record.get("PK"), record.get("SK"))
+        if place not in _OWN and place[0] != keys.WATCH:
+            yield record
+
+
+def _put(definition: TableDefinition) -> Callable[[Record], Put]:
+    def put(record: Record) -> Put:
+        key = Key(definition, tuple(cast("str", record[name]) for name in definition.key))
+        return Put(key=key, record={name: value for name, value in record.items() if name not in definition.key})
+
+    return put
+
+
+def _as_text(item: dict[str, Any]) -> dict[str, Any]:
+    """Binary values as DynamoDB writes them into JSON."""
+    return {name: _value_as_text(value) for name, value in item.items()}
+
+
+def _value_as_text(value: dict[str, Any]) -> dict[str, Any]:
+    import base64
+
+    ((kind, content),) = value.items()
+    match kind:
+        case "B":
+            return {"B": base64.b64encode(bytes(content)).decode()}
+        case "M":
+            return {"M": _as_text(content)}
+        case "L":
+            return {"L": [_value_as_text(each) for each in content]}
+        case _:
+            return value

@@ -1,0 +1,172 @@
+"""Settle: find what ran after the moment that a queue was restored to, and keep it from running again unasked.
+
+The restored tables know nothing of what came later; the old ones do, as an export of them. A job that ran since is
+cancelled, with who and why in the audit: whoever wants it again says so (`leasehold retry`). Schedules go on with their
+next slot. The queue stays halted until somebody resumes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from leasehold.domain.errors import InvalidOptionError, WrongStateError
+from leasehold.domain.instants import to_text
+from leasehold.domain.lean import dataclass
+from leasehold.engine.operate import cancel
+from leasehold.engine.schedules import all_schedules, pause, resume
+from leasehold.engine.switch import halt
+from leasehold.restore.files import records_of
+from leasehold.store.definition import DEAD_LETTERS, JOBS
+from leasehold.store.records import dead_letter_of, job_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.store.table import Record
+
+
+class Unknown(StrEnum):
+    """What becomes of jobs that were due since, and of which nobody knows whether they ran."""
+
+    RUN = "run"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A job as it was `then` and what became of it `since`; None where that is not known."""
+
+    job_id: JobId
+    job_type: str
+    then: str | None
+    since: str | None
+    ran_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """ran: and would run again. made: since then, and not in the restored tables. unknown: due since, nobody knows."""
+
+    at: datetime
+    ran: list[Found]
+    made: list[Found]
+    unknown: list[Found]
+    # Live jobs that did not run since: they go on when the queue is resumed.
+    goes_on: int
+    schedules: list[str]
+
+
+@dataclass(slots=True)
+class _Old:
+    """What the old tables know."""
+
+    known: set[str]
+    ran: dict[str, Found]
+    made: dict[str, Found]
+
+
+def look(at: datetime, parts: Parts, *, old: Path | None) -> Report:
+    """What was done since the restored moment, by an export of the old tables; nothing is written."""
+    _refuse_future(at, parts)
+    before = _Old(set(), {}, {}) if old is None else _read(old, at)
+    ran, unknown, goes_on = [], [], 0
+    live: set[str] = set()
+    for job in _jobs(parts.store.table.scan(JOBS)):
+        before.made.pop(job.job_id, None)
+        if job.has_ended:
+            continue
+        live.add(job.job_id)
+        found = before.ran.get(job.job_id)
+        if found is not None:
+            ran.append(replace(found, then=str(job.status)))
+        elif job.job_id not in before.known and _may_have_run(job, parts.clock.now()):
+            unknown.append(Found(job_id=job.job_id, job_type=job.job_type, then=str(job.status), since=None))
+        else:
+            goes_on += 1
+    now = parts.clock.now()
+    schedules = [each.name for each in all_schedules(parts) if each.is_active and (each.next_slot() or now) <= now]
+    return Report(
+        at=at, ran=ran, made=list(before.made.values()), unknown=unknown, goes_on=goes_on, schedules=schedules
+    )
+
+
+def settle(at: datetime, parts: Parts, *, reason: str, old: Path | None, unknown: Unknown | None = None) -> Report:
+    """Halt, look, and keep from running again what ran since; the report of it. Doing it again changes nothing more."""
+    _refuse_future(at, parts)
+    halt(parts, reason=f"restored to {to_text(at)}: {reason}")
+    report = look(at, parts, old=old)
+    if report.unknown and unknown is None:
+        raise InvalidOptionError(
+            len(report.unknown),
+            "of these jobs, which were due since, nobody knows whether they ran: the old tables do not have them",
+            "Look at them with --dry-run, then say --unknown run or --unknown cancel.",
+        )
+    why = f"it ran after the restored moment {to_text(at)}: {reason}"
+    for found in report.ran:
+        _set_aside(found.job_id, why, parts)
+    if unknown is Unknown.CANCEL:
+        for found in report.unknown:
+            _set_aside(found.job_id, f"it may have run after the restored moment {to_text(at)}: {reason}", parts)
+    for name in report.schedules:
+        # A schedule that is resumed goes on with its next slot: those that passed may have run.
+        actor = parts.identity.actor()
+        pause(name, parts, by=actor, reason=why)
+        resume(name, parts, by=actor, reason=why)
+    return report
+
+
+def _set_aside(job_id: JobId, why: str, parts: Parts) -> None:
+    try:
+        cancel(job_id, why, parts)
+    except WrongStateError:
+        return  # ended meanwhile, by an earlier try of this
+
+
+def _read(folder: Path, at: datetime) -> _Old:
+    old = _Old(set(), {}, {})
+    for record in records_of(folder, DEAD_LETTERS):
+        letter = dead_letter_of(record)
+        if letter.failed_at > at:
+            old.ran[letter.id] = Found(
+                job_id=letter.id, job_type=letter.job_type, then=None, since="dead_letter", ran_at=letter.failed_at
+            )
+            old.known.add(letter.id)
+    for job in _jobs(records_of(folder, JOBS)):
+        old.known.add(job.job_id)
+        ran_at = _last_run(job)
+        found = Found(job_id=job.job_id, job_type=job.job_type, then=None, since=str(job.status), ran_at=ran_at)
+        if ran_at is not None and ran_at > at:
+            old.ran[job.job_id] = found
+        if job.created_at > at:
+            old.made[job.job_id] = found
+    return old
+
+
+def _jobs(records: Iterable[Record]) -> Iterator[Job]:
+    return (job_of(record) for record in records if str(record.get("SK", "")).startswith("scheduled#"))
+
+
+def _last_run(job: Job) -> datetime | None:
+    """When it last ran, as far as its record says; a cancel before its start is no run."""
+    times = [run.ended_at for run in job.runs]
+    if job.started_at is not None:
+        times.append(job.started_at)
+    if job.completed_at is not None and (job.attempts > 0 or job.runs):
+        times.append(job.completed_at)
+    return max(times, default=None)
+
+
+def _may_have_run(job: Job, now: datetime) -> bool:
+    return job.due_at is None or job.due_at <= now
+
+
+def _refuse_future(at: datetime, parts: Parts) -> None:
+    if at > parts.clock.now():
+        raise InvalidOptionError(to_text(at), "this moment has not come yet", "Pass the moment that was restored.")
