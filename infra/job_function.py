@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws, Duration
+from aws_cdk import ArnFormat, Aws, Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -13,6 +13,7 @@ from infra.acknowledgements import acknowledge_wildcard
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.handler_code import handler_code
 from infra.rights import handler_statements
+from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from infra.stages import Stage
+    from leasehold.domain.job_type import JobType
     from leasehold.settings.job_toml import JobFolder
     from leasehold.settings.permission import Permission
 
@@ -45,6 +47,8 @@ class JobFunction(Construct):
         super().__init__(scope, construct_id)
         self.folder = folder
         job_type = folder.job_type
+        wakes = wakes_poller(job_type, stage)
+        poller = {variables.POLLER_FUNCTION: stage.named("poller")} if wakes else {}
         self.lambda_ = LeaseholdFunction(
             self,
             "Lambda",
@@ -56,9 +60,10 @@ class JobFunction(Construct):
                 folder=root / folder.path,
                 timeout=Duration.seconds(job_type.timeout.total_seconds()),
                 memory_size=folder.memory_mb,
-                environment={**environment, **folder.environment},
+                environment={**environment, **poller, **folder.environment},
                 statements=[
                     *handler_statements(job_type, stage, jobs, dead_letters),
+                    *([_may_wake(self, stage)] if wakes else []),
                     *(_statement(number, each) for number, each in enumerate(folder.permissions)),
                     *key_statements,
                 ],
@@ -74,6 +79,21 @@ class JobFunction(Construct):
         for permission in folder.permissions:
             for resource in (each for each in permission.resources if "*" in each or "?" in each):
                 acknowledge_wildcard(self.lambda_.policy, resource, str(permission.reason))
+
+
+def wakes_poller(job_type: JobType, stage: Stage) -> bool:
+    """Whether an end may free a seat that somebody waits for: then it starts a poller, faster than the stream does."""
+    return job_type.is_limited or stage.concurrency is not None
+
+
+def _may_wake(scope: Construct, stage: Stage) -> iam.PolicyStatement:
+    poller = Stack.of(scope).format_arn(
+        service="lambda",
+        resource="function",
+        resource_name=stage.named("poller"),
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    return iam.PolicyStatement(sid="WakePoller", actions=["lambda:InvokeFunction"], resources=[poller])
 
 
 def function_name(job_type: str) -> str:

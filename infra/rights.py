@@ -62,7 +62,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
         ),
         _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
-        _on_keys("WorkOnScopes", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
+        _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
         _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
@@ -83,7 +83,7 @@ def handler_statements(
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         *([_on_keys("OweWebhooks", jobs, ["PutItem"], _DELIVERIES)] if stage.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
-        _on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], _seats_of(job_type, stage)),
+        _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
         _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(code)]),
@@ -98,7 +98,7 @@ def sender_statements(stage: Stage, jobs: dynamodb.ITable, dead_letters: dynamod
     return [
         _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
-        *([_on_keys("FreeSeats", jobs, ["UpdateItem", "DeleteItem"], scopes)] if scopes else []),
+        *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(SYSTEM_CODE)]),
     ]
@@ -234,7 +234,7 @@ def run_now_statements(
     The reservation is a record of control, and IAM tells partitions apart, not records: who may reserve could also
     lift a halt. Give it to programs that you would let do that.
     """
-    seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", *_WRITES]
+    seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", "PutItem", "UpdateItem"]
     holders = (
         [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], partitions_of(code))]
     )

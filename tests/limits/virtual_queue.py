@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from leasehold.aws.polling import FREED_SOURCE, Wake
+from leasehold.aws.polling import Wake
 from leasehold.domain.control import Registry
+from leasehold.domain.wakes import FREED_SOURCE
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.store.dynamodb.items import to_item
 from tests.latency import AWS

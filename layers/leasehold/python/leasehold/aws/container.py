@@ -15,6 +15,7 @@ from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
+from leasehold.engine.ports import NoWaker
 from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.job_type import JobType
+    from leasehold.engine.ports import Waker
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -59,10 +61,19 @@ def open_container(service: str) -> Container:
         reporter=reporter_of(settings),
         mirror=mirror_of(settings),
         caller=_Caller(),
+        waker=_waker_of(settings),
     )
     return Container(
         parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
     )
+
+
+def _waker_of(settings: Settings) -> Waker:
+    if settings.poller_function is None:
+        return NoWaker()
+    from leasehold.aws.waker import LambdaWaker
+
+    return LambdaWaker(settings.poller_function)
 
 
 class _Caller:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.wake import hints_of, is_stream_event
 from leasehold.domain.lean import dataclass
+from leasehold.domain.wakes import FREED_SOURCE, RESIDENT_SOURCE
 from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.engine.stopping import Stopping
 from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.report import PollReport
     from leasehold.store.jobs import DueJob
 
-RESIDENT_SOURCE = "leasehold.resident"
-FREED_SOURCE = "leasehold.freed"
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
 _A_WAKE = timedelta(seconds=2)
 # A freed seat wakes a poller within this time; only if none comes, it is looked at by whoever sees it.

@@ -23,6 +23,8 @@ class Settings:
     metrics_namespace: str = NAMESPACE
     # Below a minute, a tick stays and polls at this interval.
     poll_interval: timedelta | None = None
+    # Who is started when a seat is freed that somebody waits for; unset leaves that to the stream.
+    poller_function: str | None = None
     # Where the Sentry DSN is kept; both unset means that there is no Sentry.
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
@@ -42,6 +44,7 @@ class Settings:
             stage=given.get(variables.STAGE) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
+            poller_function=given.get(variables.POLLER_FUNCTION) or None,
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,

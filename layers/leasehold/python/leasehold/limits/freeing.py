@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.domain.errors import DispatchError
 from leasehold.domain.limits import Places
 from leasehold.engine.ports import make_stamp
+from leasehold.engine.telemetry import Event
 from leasehold.kernel.hooks import Hooks
 
 if TYPE_CHECKING:
@@ -33,7 +35,11 @@ def free_seats(places: Places, services: Parts) -> None:
         if due_key is not None:
             woken.append((scope, due_key))
     if woken and services.waker.is_on:
-        services.waker.wake(woken)
+        try:
+            services.waker.wake(woken)
+        except DispatchError as error:
+            # They are due: whoever waits for what falls due finds them, a moment later.
+            services.telemetry.event(Event.TIDY_FAILED, what="wake", error=str(error))
 
 
 def _may_still_run(end: End) -> bool:

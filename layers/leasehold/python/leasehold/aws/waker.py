@@ -1,0 +1,31 @@
+"""Wakes the poller by an asynchronous invoke: a freed seat need not wait for the stream."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from leasehold.domain.wakes import FREED_SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.aws.dispatcher import LambdaDispatcher
+
+
+class LambdaWaker:
+    """Connects with the first wake: most ends free nothing that anybody waits for."""
+
+    is_on = True
+
+    def __init__(self, function: str) -> None:
+        self._function = function
+        self._dispatcher: LambdaDispatcher | None = None
+
+    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+        if self._dispatcher is None:
+            from leasehold.aws.dispatcher import LambdaDispatcher, connect_lambda
+
+            self._dispatcher = LambdaDispatcher(connect_lambda())
+        event = {"source": FREED_SOURCE, "scopes": [list(each) for each in freed]}
+        self._dispatcher.invoke(self._function, json.dumps(event).encode())
