@@ -14,12 +14,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Due, Priority, hold_lane, position_at, run_lane
+from leasehold.domain.due import Due, Priority, hold_lane, position_at, queue_of, run_lane
 from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.limits import key_scope, type_scope
 from leasehold.domain.run import Outcome, Run
 from leasehold.store import keys
 from leasehold.store.definition import JOBS
@@ -97,8 +96,7 @@ def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
 def held(job_type: str, count: int, now: datetime, *, key: str | None = None) -> Iterator[str]:
     """Due long ago, and moved to a hold lane by a poll that found the type paused or full, or the key if it has one."""
     job = replace(waiting(job_type, now - timedelta(days=1), now), concurrency_key=key)
-    scope = type_scope(job_type) if key is None else key_scope(job_type, key)
-    return stamped(replace(job, due_lane=hold_lane(scope, Priority.NORMAL)), count)
+    return stamped(replace(job, due_lane=hold_lane(queue_of(job_type, key), Priority.NORMAL)), count)
 
 
 def stamped(job: Job, count: int) -> Iterator[str]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.domain.due import hold_lane
-from leasehold.domain.limits import key_scope, type_scope
+from leasehold.domain.due import hold_lane, queue_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.local import servers
 from leasehold.store.definition import DUE_INDEX, JOBS
@@ -43,9 +42,8 @@ class Blocked:
     key: str | None = None
 
     @property
-    def scope(self) -> str:
-        name = self.job_type.name
-        return type_scope(name) if self.key is None else key_scope(name, self.key)
+    def lane(self) -> str:
+        return hold_lane(queue_of(self.job_type.name, self.key), Priority.NORMAL)
 
 
 _LONG = timedelta(hours=10)
@@ -107,8 +105,7 @@ def crowded(tmp_path: Path, blocked: Blocked, make_client: Callable[[str], Dynam
     database = crowd.database_of(lines, "full-jobs", tmp_path)
     with servers.dynoxide(database=database, root=ROOT) as server:
         deployed = deployed_on(make_client(server.endpoint), blocked, waiting=HELD_FOR_REAL, name="full", clock=clock)
-        lane = hold_lane(blocked.scope, Priority.NORMAL)
-        assert deployed.parts.store.table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == WAITING
+        assert deployed.parts.store.table.count(JOBS, blocked.lane, index=DUE_INDEX, limit=10**6) == WAITING
         yield deployed
     database.unlink()
 
