@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due, Priority, hold_lane, position_at, queue_of, run_lane
-from leasehold.domain.ids import JobPartition, make_job_id
+from leasehold.domain.ids import JobPartition, make_job_id, type_code
 from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
@@ -37,7 +37,7 @@ _chance = random.Random(2)
 
 def waiting(job_type: str, due_at: datetime, now: datetime) -> Job:
     """A job as enqueue leaves it."""
-    job_id = make_job_id(due_at, JobPartition(1), _chance.getrandbits(50))
+    job_id = make_job_id(due_at, JobPartition(type_code(job_type)), _chance.getrandbits(50))
     return Job(
         job_id=job_id,
         job_type=job_type,
@@ -106,7 +106,7 @@ def stamped(job: Job, count: int) -> Iterator[str]:
     time_text = to_text(job.scheduled_for)
     for n in range(count):
         at = job.scheduled_for + timedelta(seconds=n % 86_000)
-        job_id = make_job_id(at, JobPartition(1), _chance.getrandbits(50))
+        job_id = make_job_id(at, JobPartition(type_code(job.job_type)), _chance.getrandbits(50))
         yield template.replace(job.job_id, job_id).replace(time_text, to_text(at))
 
 

@@ -76,19 +76,19 @@ LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     "a dead letter": ("enqueue poll start bury", [2, 3, 1, 12], {}),
     "cancelled before it ran": ("enqueue cancel", [2, 12], {}),
     # The first poll holds the job, the second parks its scope, the third admits it.
-    "held by a pause": ("pause enqueue poll poll unpause poll start complete", [8, 2, 5, 2, 12, 6, 1, 3], {}),
+    "held by a pause": ("pause enqueue poll poll unpause poll start complete", [8, 2, 6, 2, 12, 6, 1, 3], {}),
     # The claim is a transaction with the seat; the end frees it and looks for who waits.
-    "with a limit of its type": ("enqueue poll start complete", [2, 8, 1, 5], {"type_concurrency": 5}),
-    "with a limit of its key": ("enqueue poll start complete", [2, 8, 1, 5], SEATS),
-    "with a limit of everything": ("enqueue poll start complete", [2, 8, 1, 5], {"concurrency": 50}),
+    "with a limit of its type": ("enqueue poll start complete", [2, 8, 1, 4], {"type_concurrency": 5}),
+    "with a limit of its key": ("enqueue poll start complete", [2, 8, 1, 4], SEATS),
+    "with a limit of everything": ("enqueue poll start complete", [2, 8, 1, 4], {"concurrency": 50}),
     "with a shared resource": (
         "enqueue poll start complete",
-        [2, 8, 1, 5],
+        [2, 8, 1, 4],
         {"resources": {"gpu": 2}, "type_resources": ("gpu",)},
     ),
     "with limits of type and key": (
         "enqueue poll start complete",
-        [2, 10, 1, 7],
+        [2, 10, 1, 5],
         {**SEATS, "type_concurrency": 5},
     ),
     # Time gives a start back: nothing is written at the end.
@@ -101,7 +101,7 @@ LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     # Held behind the one that has the seat, then admitted when that one ends.
     "waited for a seat": (
         "occupy enqueue poll vacate poll start complete",
-        [10, 2, 5, 8, 11, 1, 7],
+        [10, 2, 6, 8, 11, 1, 7],
         {"type_concurrency": 1},
     ),
     # Behind another run of the same window: the first of a window costs one more.

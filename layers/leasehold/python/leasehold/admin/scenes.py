@@ -10,7 +10,7 @@ from leasehold.domain.group import is_group_scope
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lean import dataclass
 from leasehold.engine.cancel_group import find_group
-from leasehold.limits.waiting import lanes_of_key, lanes_waiting_for, waiting_scopes
+from leasehold.limits.waiting import is_told_by_name, lanes_by_name, lanes_waiting_for, waiting_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,15 +52,16 @@ class Scene:
         unread = 0
         reads = 0
         for scope in waiting_scopes(self._parts, limit=_SCOPES_READ):
-            found = lanes_of_key(scope)
-            if found is None and reads < _LINES_READ:
+            found = [*lanes_by_name(scope)]
+            if not is_told_by_name(scope) and reads < _LINES_READ:
                 self._budget.spend()
                 reads += 1
-                found = lanes_waiting_for(scope, self._parts, limit=_LANES_READ)
-                unread += len(found) == _LANES_READ
-            elif found is None:
+                read = lanes_waiting_for(scope, self._parts, limit=_LANES_READ)
+                unread += len(read) == _LANES_READ
+                found += read
+            elif not is_told_by_name(scope):
                 unread += 1
-            lanes |= {lane.name for lane in found or () if job_type is None or _is_of_type(lane.queue, job_type)}
+            lanes |= {lane.name for lane in found if job_type is None or _is_of_type(lane.queue, job_type)}
         return WaitingLanes(sorted(lanes), is_whole=unread == 0)
 
 

@@ -256,11 +256,12 @@ class Visits:
             self._claims.offer(job, switches)
             self._gone[job.due_key] = self._parts.clock.now()
         self._claims.give_back("not handed over: the poll ended")
-        if len(jobs) < count:
+        if not jobs:
             self._note_empty(entry)
             return _Left.EMPTY
         self._keep_in_line(entry)
-        return _Left.MORE
+        # Nobody queues behind a lane that nothing limits: that it is empty now is noted by the next look.
+        return _Left.MORE if len(jobs) == count else _Left.EMPTY
 
     def _keep_in_line(self, entry: LineEntry) -> None:
         """It had been found empty, and is not."""

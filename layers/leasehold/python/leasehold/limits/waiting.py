@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority, queue_of, service_lanes
 from leasehold.domain.group import is_group_scope
-from leasehold.domain.limits import key_of_scope, type_scope
+from leasehold.domain.limits import key_of_scope, type_of_scope, type_scope
 from leasehold.limits.admission import LAST_LOOK_AFTER
 from leasehold.store.jobs import DueScope
 from leasehold.store.lines import Lane
@@ -27,15 +27,20 @@ def waiting_scopes(parts: Parts, *, limit: int) -> list[str]:
     return sorted(scopes)
 
 
-def lanes_of_key(scope: str) -> Sequence[Lane] | None:
-    """The lanes that can wait for a key's scope, by its name alone; None for other scopes."""
-    if is_group_scope(scope):
-        return [Lane(priority=priority, queue=scope) for priority in Priority]
-    key = key_of_scope(scope)
-    return None if key is None else [Lane(priority=priority, queue=queue_of(*key)) for priority in Priority]
+def lanes_by_name(scope: str) -> list[Lane]:
+    """The lanes that can wait for a scope, as far as its name tells: all of a key's and a group's."""
+    job_type, key = type_of_scope(scope), key_of_scope(scope)
+    queue = scope if is_group_scope(scope) else queue_of(*key) if key else job_type
+    return [] if queue is None else [Lane(priority=priority, queue=queue) for priority in Priority]
+
+
+def is_told_by_name(scope: str) -> bool:
+    """Whether no other lanes can wait for it."""
+    return is_group_scope(scope) or key_of_scope(scope) is not None
 
 
 def lanes_waiting_for(scope: str, parts: Parts, *, limit: int) -> Sequence[Lane]:
     """The lanes of a scope; one read, and none where the name tells."""
-    known = lanes_of_key(scope)
-    return known or [entry.lane for entry in parts.store.lines.entries(scope, limit=limit)]
+    if is_told_by_name(scope):
+        return lanes_by_name(scope)
+    return [entry.lane for entry in parts.store.lines.entries(scope, limit=limit)]
