@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +15,7 @@ from tests.unit.cli.operators_shell import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # What existed before operators did, and is about this machine.
 OTHERS = {"local", "new", "demo", "version"}
@@ -47,14 +48,17 @@ def test_every_operators_command_has_json_the_queue_it_is_about_and_a_reason_if_
     names = {name for parameter in COMMANDS[path].params for name in parameter.opts}
 
     assert {"--json", "--stage", "--local", "--profile", "--region", "--endpoint-url"} <= names
-    reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console"}
+    reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console", "export"}
     assert ("--reason" in names) == (path.rsplit(maxsplit=1)[-1] not in reads)
 
 
 # The console serves until it is stopped: its own tests start it.
 @pytest.mark.parametrize("path", [path for path in OPERATORS if path != "console"])
-def test_the_example_of_each_command_works(path: str):
+def test_the_example_of_each_command_works(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
     shell = Shell()
+    # After the moments that examples name.
+    shell.test.clock.move_to(datetime(2026, 11, 16, 9, tzinfo=UTC))
     words = shlex.split(COMMANDS[path].epilog.removeprefix("Example: "))
     assert words[0] == "leasehold"
     named = example_world(shell, path)
@@ -76,6 +80,9 @@ def example_world(shell: Shell, path: str) -> dict[str, str]:
         queue.templates.create("nightly", "daily_summary")
     dead, waiting = shell.dead_job(), shell.enqueue(run_in=timedelta(hours=1))
     queue.groups.create([NewJob(job="daily_summary")], group_id="import-2026-11-15")
+    for command, folder in (("restore load", "before-the-move"), ("restore settle", "old-tables")):
+        if path == command:
+            shell.ok("restore", "export", folder)
     job_id = dead if path.startswith("dead-letters") or path in {"job purge", "retry"} else waiting
     return {
         "JOB_ID": job_id,

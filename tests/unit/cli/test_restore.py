@@ -52,3 +52,23 @@ def test_without_old_tables_somebody_decides(shell: Shell, tmp_path: Path):
     shell.ok("restore", "settle", "--at", "2h", "--unknown", "cancel", "--yes", *REASON)
 
     assert shell.test.queue.get(job_id).status == "cancelled"
+
+
+def test_an_export_overwrites_nothing(shell: Shell, tmp_path: Path):
+    folder, file = tmp_path / "old", tmp_path / "notes"
+    file.write_text("mine")
+    shell.ok("restore", "export", str(folder))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shell.enqueue()
+
+    for taken in (folder, file):
+        refused = shell.run("restore", "export", str(taken))
+        assert (refused.exit_code, refused.stderr.partition(":")[0]) == (2, "invalid_option")
+        assert "is there already" in refused.stderr
+
+    (folder / "jobs.json.gz").unlink()
+    assert shell.run("restore", "export", str(folder)).exit_code == 2
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        name: content for name, content in before.items() if name != "jobs.json.gz"
+    }
+    assert file.read_text() == "mine"

@@ -48,16 +48,32 @@ class Loaded:
 
 def export(folder: Path, parts: Parts, *, progress: Callable[[int, None], None] | None = None) -> int:
     """Write every record of both tables; the number of them. Of a table that is in use, no single moment is seen."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_room(folder)
     count = 0
     for name, definition in _FILES.items():
-        with gzip.open(folder / f"{name}.json.gz", "xt", encoding="utf-8") as file:
+        with gzip.open(_file(folder, name), "xt", encoding="utf-8") as file:
             for record in parts.store.table.scan(definition):
                 file.write(json.dumps({"Item": _as_text(to_item(record))}) + "\n")
                 count += 1
                 if progress is not None and count % 1000 == 0:
                     progress(count, None)
     return count
+
+
+def _make_room(folder: Path) -> None:
+    """Nothing that is there is overwritten: it may be all that is left of the old tables."""
+    there = [folder] if folder.is_file() else [path for name in _FILES if (path := _file(folder, name)).exists()]
+    if there:
+        raise InvalidOptionError(
+            str(folder),
+            f"{there[0].name} is there already, and is not overwritten",
+            "Name a folder that is new or empty.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.json.gz"
 
 
 def records_of(folder: Path, definition: TableDefinition) -> Iterator[Record]:
