@@ -220,6 +220,7 @@ def test_the_queue_is_listed_in_the_order_of_dispatch_and_a_job_is_moved_to_a_po
     assert (listed[0]["position"], listed[0]["job_id"]) == (1, third)
     assert {each["job_id"] for each in listed} == {first, second, third}
     assert world.shown(f"GET /api/jobs/{third}")["position"] == 1
+    assert world.shown("GET /api/queue", "limit=3&shard=0")["items"] == listed
     assert world.act("GET /api/queue", query="shard=7").code == "invalid_option"
 
 

@@ -128,7 +128,7 @@ def test_the_queue_is_shown_in_the_order_of_dispatch_and_a_job_is_moved_to_a_pos
         ids = [local_stack.queue.enqueue("limited", {}).job_id for _ in range(3)]
 
         def held() -> list[dict[str, Any]]:
-            items: list[dict[str, Any]] = admin.send("GET /api/queue?held_by=type:limited")[1]["items"]
+            items: list[dict[str, Any]] = admin.send("GET /api/queue?held_by=limited")[1]["items"]
             return items if len(items) == 3 else []
 
         assert eventually(held)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT
-from leasehold.domain.ids import SYSTEM_SHARD
+from leasehold.domain.ids import MAX_SHARDS
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.run_document import statuses_of
 from leasehold.engine.queue_order import MAX_PLACES
@@ -72,9 +72,9 @@ class JobsQuery(Paging):
 
 
 class QueueQuery(Query):
-    """From the place `first` on. held_by: those that this scope holds back, e.g. `type:report`."""
+    """From the place `first` on. held_by: those of this type that are held back; `report#acme` of its key `acme`."""
 
-    shard: Annotated[int, Field(ge=0, lt=SYSTEM_SHARD)] = 0
+    shard: Annotated[int, Field(ge=0, lt=MAX_SHARDS)] = 0
     held_by: Annotated[str, StringConstraints(min_length=1, max_length=512)] | None = None
     first: Annotated[int, Field(ge=1, le=MAX_PLACES)] = 1
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT

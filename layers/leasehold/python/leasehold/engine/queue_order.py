@@ -1,7 +1,7 @@
 """The queue in the order of dispatch: who is next, which place a job has, and how it gets another.
 
 The order is by priority, then due time, then position, among those that are due and wait. Each shard has its own, and
-so has each scope that holds jobs back: a job that is held is next when its scope has room, whoever may run elsewhere.
+so have the jobs of each type, or of its key, that are held back: one is next when there is room for it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Line:
 
 
 def line_of(parts: Parts, *, shard: int = 0, held_by: str | None = None, length: int = MAX_PLACES) -> Line:
-    """Who is dispatched next, the first first: of those that may run, or of those that a scope holds back."""
+    """Who is dispatched next, the first first: of those that may run, or of a queue (`queue_of`) that is held back."""
     found: list[JobId] = []
     reads = 0
     for priority in sorted(Priority, reverse=True):
@@ -110,8 +110,8 @@ def move_to_place(job_id: object, place: object, parts: Parts, *, reason: str) -
 
 
 def _line_with(job: Job, parts: Parts) -> list[JobId]:
-    scope = queue_of_lane(job.due_lane or "")
-    return list(line_of(parts, shard=shard_of(job.job_id), held_by=scope).job_ids)
+    queue = queue_of_lane(job.due_lane or "")
+    return list(line_of(parts, shard=shard_of(job.job_id), held_by=queue).job_ids)
 
 
 def _waits(entry: DueJob) -> bool:

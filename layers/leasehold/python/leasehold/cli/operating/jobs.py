@@ -78,11 +78,11 @@ def jobs(
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
 
 
-@command(app, "queue", rich_help_panel=LOOK, example="leasehold queue --held-by type:report --stage dev")
+@command(app, "queue", rich_help_panel=LOOK, example="leasehold queue --held-by report --stage dev")
 def queue(
     session: Session,
     *,
-    held_by: Annotated[str | None, typer.Option(help="Those that this scope holds back, e.g. type:report.")] = None,
+    held_by: Annotated[str | None, typer.Option(help="Those of this type that are held back, or of TYPE#KEY.")] = None,
     shard: Annotated[int, typer.Option(help="Of a deployment with several: each has its own order.")] = 0,
     first: Annotated[int, typer.Option(help="From this position on, up to 1,000.")] = 1,
     limit: Limit = DEFAULT_LIMIT,
