@@ -50,6 +50,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFolder(config, log)
 
 
+def pytest_configure() -> None:
+    """Programs that tests start hear Ctrl-C, also when these run in the background, where shells have SIGINT ignored.
+
+    What is ignored stays so in whatever is started; what has a handler, such as this one that does nothing, does not.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many pairs of faults were struck: each of those tests notes its own number."""
     passed = terminalreporter.getreports("passed")
