@@ -60,7 +60,7 @@ def api_statements(
         on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         on_keys("Switch", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         on_keys("CloseCircuits", jobs, ["GetItem", "DeleteItem"], CIRCUIT_PARTITIONS),
-        on_keys("WakeScopes", jobs, ["UpdateItem", "DeleteItem"], SCOPE_PARTITIONS),
+        on_keys("WorkOnScopes", jobs, ["GetItem", "Query", "UpdateItem"], SCOPE_PARTITIONS),
         on_keys("RecordDeeds", jobs, ["BatchGetItem", "Query", "PutItem"], AUDIT_PARTITIONS),
         move_heads(jobs),
         on_keys("KeepKeys", jobs, ["GetItem", "PutItem", "UpdateItem"], REQUEST_PARTITIONS),
@@ -81,7 +81,7 @@ def direct_runner_statements(
     return [
         on_keys("DoDirectRuns", jobs, ["GetItem", "UpdateItem"], DIRECT_RUN_PARTITIONS),
         on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
-        on_keys("TakeSeats", jobs, ["Query", "PutItem", "UpdateItem", "DeleteItem"], scopes),
+        on_keys("TakeSeats", jobs, ["Query", "PutItem", "UpdateItem"], scopes),
         on_keys("FindHolders", jobs, ["BatchGetItem"], ALL_JOB_PARTITIONS),
         on_index("FindRunning", jobs, DUE_INDEX.name),
         iam.PolicyStatement(

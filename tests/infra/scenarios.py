@@ -206,10 +206,12 @@ def take_turns_by_key(deployed: DeployedFunctions) -> None:
 
 
 def take_over_a_seat(deployed: DeployedFunctions) -> None:
-    """A seat whose holder is gone is taken over once its time is up."""
+    """A seat whose holder is gone is taken over once its time is up; a look that comes before is put off."""
     lost = deployed.enqueue(LIMITED, "die", max_attempts=1)
     deployed.tick().deliver()
     next_one = deployed.enqueue(LIMITED)
+    deployed.tick().later(seconds=90).tick()
+    assert deployed.queue.get(next_one).status == "pending"
     for _ in range(3):
         deployed.later(minutes=20).tick().deliver()
     assert (deployed.queue.get(lost).status, deployed.queue.get(next_one).status) == ("dead_letter", "completed")

@@ -93,6 +93,7 @@ def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage:
     ((_, resource),) = made.of_type("Custom::LeaseholdRegistry").items()
     published = registries.registry_of(json.loads(Resolver(made).resolve(resource["Properties"]["Registry"])))
     functions = made.of_type("AWS::Lambda::Function")
+    (roots,) = (name for name in made.of_type("AWS::S3::Bucket") if name.startswith("AuditRoots"))
 
     names = {name: f"leasehold-{stage.name}-job-{name}" for name in job_types(stage)}
     assert published == registry_of(
@@ -101,6 +102,7 @@ def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage:
         shards=stage.shards,
         ended_index=stage.ended_index,
         webhook_sender=f"leasehold-{stage.name}-webhook-sender",
+        audit_roots=Resolver(made).resolve({"Ref": roots}),
     )
     publisher = resource["Properties"]["ServiceToken"]["Fn::GetAtt"][0]
     assert set(resource["DependsOn"]) >= functions.keys() - {publisher, reporter_of(functions)}
