@@ -97,7 +97,7 @@ SCENARIOS = (
         prepare=_while_one_runs("limited"),
         act=_run("limited"),
         again=_run("limited", timeout=_LONGER_THAN_A_DEAD_CALLER),
-        calls=("PutItem", "PutItem", CALL, "DeleteItem", "TransactWriteItems"),
+        calls=("PutItem", "PutItem", CALL, "UpdateItem", "TransactWriteItems"),
         check=_each_run_once,
     ),
     Scenario(
@@ -112,14 +112,14 @@ SCENARIOS = (
         name="run now when nobody waits",
         act=_run("limited"),
         again=_run("limited", timeout=_LONGER_THAN_A_DEAD_CALLER),
-        calls=("PutItem", "PutItem", CALL, "DeleteItem", "DeleteItem"),
+        calls=("PutItem", "PutItem", CALL, "UpdateItem", "DeleteItem"),
         check=_each_run_once,
     ),
     Scenario(
         name="run now, and the handler fails",
         prepare=_while_one_runs("limited"),
         act=_run("limited", "fail"),
-        calls=("PutItem", "PutItem", CALL, "DeleteItem", "TransactWriteItems"),
+        calls=("PutItem", "PutItem", CALL, "UpdateItem", "TransactWriteItems"),
         check=_each_run_once,
     ),
     Scenario(

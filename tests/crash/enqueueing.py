@@ -101,7 +101,7 @@ def _order_and_job_agree(world: World, end: Snapshot, order: str) -> None:
 
 
 SCENARIOS = (
-    Scenario(name="enqueue", act=_plain, calls=("PutItem",), check=_at_most(1)),
+    Scenario(name="enqueue", act=_plain, calls=("BatchExecuteStatement",), check=_at_most(1)),
     Scenario(
         name="enqueue with a new dedup key",
         act=_deduplicated,

@@ -255,7 +255,7 @@ SCENARIOS = (
         name="cancel the members of a cancelled group",
         prepare=_cancelled_with_some_claimed,
         act=_poll,
-        calls=(_TRANSACTION, _TRANSACTION, "DeleteItem"),
+        calls=(_TRANSACTION, _TRANSACTION, "UpdateItem"),
         check=_ended_as((GroupState.CANCELLED, 0, 0, 4, 0)),
     ),
 )

@@ -139,7 +139,7 @@ def _gone_if_recorded(world: World, end: Snapshot, job_id: JobId) -> None:
 
 
 SCENARIOS = (
-    Scenario(name="enqueue a large payload", act=_enqueue, calls=("PutItem", "PutItem")),
+    Scenario(name="enqueue a large payload", act=_enqueue, calls=("BatchExecuteStatement",) * 2),
     Scenario(
         name="enqueue a large payload with a dedup key",
         act=_deduplicated,

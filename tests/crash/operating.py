@@ -86,7 +86,7 @@ SCENARIOS = (
         prepare=_claimed,
         act=_cancel,
         again=insistently(_cancel),
-        calls=("TransactWriteItems", "DeleteItem", "UpdateItem"),
+        calls=("TransactWriteItems", "UpdateItem", "UpdateItem"),
         check=_cancelled_or_completed,
     ),
     Scenario(

@@ -129,7 +129,11 @@ SCENARIOS = (
         check=_changes_and_records_agree(["create", "delete"]),
     ),
     Scenario(
-        name="enqueue from a template", prepare=_prepared, act=_enqueue, calls=("PutItem",), check=_complete_copies(1)
+        name="enqueue from a template",
+        prepare=_prepared,
+        act=_enqueue,
+        calls=("BatchExecuteStatement",),
+        check=_complete_copies(1),
     ),
     Scenario(
         name="enqueue many from a template",

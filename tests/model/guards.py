@@ -46,7 +46,8 @@ RULES = {
 }
 _NAMES = {
     repr(value): name.lstrip("_")
-    for name, value in vars(lifecycle).items()
+    # The first name that a condition has: a later one says why somebody else relies on it, too.
+    for name, value in reversed(vars(lifecycle).items())
     if name.startswith("_") and name.isupper() and type(value).__module__ == "leasehold.domain.conditions"
 }
 
@@ -75,6 +76,9 @@ def _guards_of(step: Transition) -> set[str]:
     # An end from outside has no worker in the model whose response could be lost: it depends on nothing read.
     if step is EXPIRE:
         names.discard("SIGNATURE")
+    # It is there for the sake of seats, which the model does not have.
+    if step in {CANCEL, EXPIRE}:
+        names.discard("OWNER_IS_MINE")
     return {f"{step.name}_{name}" for name in names}
 
 

@@ -24,7 +24,8 @@ WEBHOOKS = "webhooks"
 # One for the jobs of all types that need it.
 PRESS = "press"
 _PAUSE = timedelta(seconds=10)
-_SHORT = Retention(completed=timedelta(seconds=20), cancelled=timedelta(seconds=20))
+# Longer than a late copy of a call is on its way: an insert must not come after the removal of what it made.
+_SHORT = Retention(completed=timedelta(seconds=60), cancelled=timedelta(seconds=60))
 _BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=_PAUSE, longest_pause=2 * _PAUSE)
 
 

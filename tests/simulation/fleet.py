@@ -63,6 +63,7 @@ class Fleet:
             def enforce() -> None:
                 if not task.has_ended and process.invocation is invocation:
                     self._world.trace.note(invocation.worker_id, "ended by the platform: timeout")
+                    self._world.has_timeouts = True
                     process.die()
 
             kernel.later(delay + timeout, enforce)

@@ -155,6 +155,7 @@ SCENES: dict[Guard, dict[str, Any]] = {
     },
     Guard("skip", "due_key as seen"): {**_LAGGARDS, "types": ("skipping",)},
     Guard("turn_away", "due_key as seen"): {**_LAGGARDS, "types": ("refusing",)},
+    Guard("hold", "due_lane as seen"): {**_LAGGARDS, "types": ("limited",), "modes": ("busy",)},
     Guard("reschedule", "due_key as seen"): {**_SLOW, "chores": ("reschedule",), "modes": ("fail",), "pollers": 2},
     Guard("reschedule", "due_lane as seen"): {
         **_SLOW,

@@ -68,6 +68,7 @@ class World:
         self.acknowledged: dict[str, None] = {}
         self.done: dict[str, str] = {}
         self.reasons = 0
+        self.has_timeouts = False
         self.database = Database(lambda: self.kernel.now)
         self.streams = Streams(self)
         self.watch = Watch(NAMES, self.limits, self.coverage, self.streams.note)

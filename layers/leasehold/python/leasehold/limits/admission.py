@@ -52,7 +52,7 @@ class Admission:
         self.probes = Probes(parts)
         # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
         self._in_line: dict[tuple[str, Lane], datetime] = {}
-        self._held: set[tuple[str, Lane]] = set()
+        self._held: dict[tuple[str, Lane], None] = {}
         self._filled: dict[str, Limit] = {}
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
@@ -120,7 +120,7 @@ class Admission:
         its scope was seen as full, and before the first was held, woke nobody.
         """
         while self._held:
-            scope, lane = self._held.pop()
+            (scope, lane), _ = self._held.popitem()
             entry = self._parts.store.lines.entry(scope, lane)
             if entry is None or entry.empty_since is not None:
                 self.forget_line(scope, lane)
@@ -135,25 +135,29 @@ class Admission:
             self._parts.store.lines.nudge(limit.scope, self._parts.clock.now(), stamp=self.stamp(), shards=self.shards)
 
     def stand_in_line(self, scope: str, lane: Lane, look_at: datetime | None, since: datetime | None = None) -> bool:
-        """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case."""
+        """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case.
+
+        With `since`, it comes from another line, which it leaves next: then nothing that is remembered is enough.
+        """
         now = self._parts.clock.now()
-        if timedelta(0) <= now - self._in_line.get((scope, lane), now - TRUSTED_FOR) < TRUSTED_FOR:
+        if since is None and timedelta(0) <= now - self._in_line.get((scope, lane), now - TRUSTED_FOR) < TRUSTED_FOR:
             return True
         for _ in range(_TRIES):
             # Before the reads, which may be slow: what is remembered must not be older than it says.
             now = self._parts.clock.now()
             if not self.expect_look(scope, look_at):
                 continue
-            if self._joins(scope, lane, since or now):
+            if self._joins(scope, lane, now if since is None else since, is_moving=since is not None):
                 self._in_line[scope, lane] = now
                 return True
         return False
 
-    def _joins(self, scope: str, lane: Lane, since: datetime) -> bool:
+    def _joins(self, scope: str, lane: Lane, since: datetime, *, is_moving: bool) -> bool:
         """Whether the lane stands in line from now on; False to look again."""
         lines = self._parts.store.lines
         seen = lines.entry(scope, lane)
-        if seen is not None and seen.empty_since is None:
+        # Who moves here gives the entry a new stamp: a late copy of its removal must not take it away.
+        if seen is not None and seen.empty_since is None and not is_moving:
             return True
         entry = LineEntry(scope=scope, lane=lane, since=seen.since if seen else since, stamp=self.stamp())
         # Whoever found nobody in line while this one joined has said so: then it must be taken back.
@@ -187,7 +191,7 @@ class Admission:
         if not self.stand_in_line(scope, lane, look_at):
             return Undecided()
         if is_remembered:
-            self._held.add((scope, lane))
+            self._held[scope, lane] = None
         return Waits(lane.name, scope, why)
 
     def expect_look(self, name: str, look_at: datetime | None = None) -> bool:
