@@ -83,7 +83,7 @@ class Reader:
     def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> QueueView:
         """The jobs that are due and wait, in the order of dispatch, from the `first` place on.
 
-        held_by: those of this type that are held back, or of `type#key` if it has limits, instead of those that may run.
+        held_by: those of this type that are held back, or of `type#key` if it has limits; not those that may run.
         """
         check_limit(limit)
         for name, value, least, most in (
