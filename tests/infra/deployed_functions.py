@@ -19,7 +19,8 @@ from functions.schedule_trigger import handler as trigger
 from functions.webhook_sender import handler as sender
 from infra.paths import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
-from leasehold.aws import container, custom_resource
+from leasehold.aws import container, custom_resource, dispatcher
+from leasehold.aws.waker import LambdaWaker
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoMirror
 from leasehold.settings import variables
@@ -30,9 +31,14 @@ from leasehold.store.registries import registry_record
 from leasehold.store.schedule_records import definition_record
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock
+from tests.infra.cloudformation import ACCOUNT, REGION
+from tests.infra.iam import Call
 from tests.infra.recorded_calls import RecordedCalls
+from tests.infra.synthesised import synthesised
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pytest
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -112,19 +118,23 @@ class Mirror(NoMirror):
     is_on = True
 
 
+def invoke_of(function: str) -> Call:
+    return Call("lambda:InvokeFunction", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{function}")
+
+
 @dataclass
 class LambdaService:
     """Takes every asynchronous invoke, and keeps its event until the test delivers it."""
 
+    calls: RecordedCalls
     invoked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    reached: set[str] = field(default_factory=set)
     is_down: bool = False
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> dict[str, int]:  # noqa: N803
         if self.is_down:
             return {"StatusCode": 500}
         self.invoked.append((FunctionName, json.loads(Payload)))
-        self.reached.add(FunctionName)
+        self.calls.by_actor[self.calls.actor].add(invoke_of(FunctionName))
         return {"StatusCode": 202}
 
     def take(self) -> list[tuple[str, dict[str, Any]]]:
@@ -132,15 +142,35 @@ class LambdaService:
         return taken
 
 
+class Waker:
+    """Wakes the poller for whoever acts, if its environment names one: handlers share a container here."""
+
+    def __init__(self, calls: RecordedCalls) -> None:
+        self._calls = calls
+        functions = [each["Properties"] for each in synthesised(STAGE).of_type("AWS::Lambda::Function").values()]
+        self._pollers = {
+            each["FunctionName"]: each["Environment"]["Variables"][variables.POLLER_FUNCTION]
+            for each in functions
+            if variables.POLLER_FUNCTION in each.get("Environment", {}).get("Variables", {})
+        }
+
+    @property
+    def is_on(self) -> bool:
+        return self._calls.actor in self._pollers
+
+    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+        LambdaWaker(self._pollers[self._calls.actor]).wake(freed)
+
+
 class DeployedFunctions:
     def __init__(self, client: DynamoDBClient, patch: pytest.MonkeyPatch) -> None:
         self.client = client
         self.clock = FakeClock()
-        self.service = LambdaService()
         self.folders = load_job_folders(ROOT)
         self.names = TableNames(jobs=f"leasehold-{STAGE}-jobs", dead_letters=f"leasehold-{STAGE}-dead-letters")
         create_tables(client, self.names)
         self.calls = RecordedCalls(client)
+        self.service = LambdaService(self.calls)
         self.queue = Queue(self._parts(client))
         self.operator = Operator(self._parts(client))
         self._handle = entry.entry(ErrandHandler)
@@ -161,7 +191,9 @@ class DeployedFunctions:
         patch.setattr(
             container, "mirror_of", lambda _: Mirror() if self.calls.actor in {POLLER, TRIGGER} else NoMirror()
         )
-        patch.setattr(poller, "connect_lambda", lambda: self.service)
+        patch.setattr(container, "_waker_of", lambda _: Waker(self.calls))
+        for module in (poller, dispatcher):
+            patch.setattr(module, "connect_lambda", lambda: self.service)
         patch.setattr(custom_resource, "_answer", lambda *_: None)
         self.forget()
 

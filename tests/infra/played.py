@@ -34,7 +34,6 @@ class Series:
 class Played:
     calls: Mapping[str, set[Call]]
     emitted: frozenset[Series]
-    invoked: frozenset[str]
 
 
 def play(client: DynamoDBClient) -> Played:
@@ -46,7 +45,7 @@ def play(client: DynamoDBClient) -> Played:
         finally:
             deployed.forget()
     emitted = frozenset(series for line in printed.getvalue().splitlines() for series in _series(json.loads(line)))
-    return Played(deployed.calls.by_actor, emitted, frozenset(deployed.service.reached))
+    return Played(deployed.calls.by_actor, emitted)
 
 
 def _series(line: dict[str, Any]) -> Iterator[Series]:

@@ -17,7 +17,16 @@ from infra.queue_stack import QueueStack
 from infra.stages import stage_named
 from leasehold.domain.ids import JobPartition, make_job_id, type_code
 from tests.infra.cloudformation import ACCOUNT, REGION
-from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
+from tests.infra.deployed_functions import (
+    ENQUEUER,
+    PLAIN_ENQUEUER,
+    POLLER,
+    PUBLISHER,
+    REPORTER,
+    SENDER,
+    TRIGGER,
+    invoke_of,
+)
 from tests.infra.iam import Call, Role, Statement, allows, roles_of
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, Synthesised, synthesised
 
@@ -90,12 +99,16 @@ def test_everything_that_a_handler_calls_is_allowed(played: Played) -> None:
     assert refused == []
 
 
-def test_the_poller_may_invoke_whatever_it_invoked(played: Played) -> None:
-    functions = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:"
-    calls = [Call("lambda:InvokeFunction", f"{functions}{name}") for name in played.invoked]
+def test_the_poller_is_invoked_by_itself_and_by_handlers_that_free_seats(played: Played) -> None:
+    """Whether they may is decided with all that they call; others have neither the right nor the reason."""
+    wake = invoke_of(POLLER)
 
-    assert POLLER in played.invoked
-    assert [call for call in calls if not role_of(POLLER).allowing(call)] == []
+    assert {actor for actor, calls in played.calls.items() if wake in calls} == {
+        POLLER,
+        f"{HANDLERS}backup",
+        f"{HANDLERS}user_sync",
+    }
+    assert role_of(f"{HANDLERS}daily_summary").allowing(wake) == []
 
 
 @pytest.mark.parametrize("actor", [POLLER, REPORTER, PUBLISHER, TRIGGER, SENDER, ENQUEUER])
