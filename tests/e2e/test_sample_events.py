@@ -43,7 +43,18 @@ def invoke(stack: LocalStack, function: str, event: str | Path) -> Any:
 def asleep(stack: LocalStack) -> Iterator[None]:
     """Nobody but the test calls the poller."""
     with stack.without_tick(), stack.without_stream():
+        send_the_resident_away(stack)
         yield
+
+
+def send_the_resident_away(stack: LocalStack) -> None:
+    """One that waits for what is near, such as the next look at a line, would claim what the test makes."""
+    clock, switchboard = stack.queue.parts.clock, stack.queue.parts.store.switchboard
+    while switchboard.residency()[0] not in {None, "the test"}:
+        switchboard.take_residency("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
+        # It looks at least every 5 s whether it is still the one.
+        clock.sleep(timedelta(seconds=6))
+    switchboard.leave_residency("the test")
 
 
 def sample_of(stack: LocalStack, name: str) -> dict[str, Any]:
