@@ -14,6 +14,7 @@ from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.ids import JobPartition, derive_job_id
 from leasehold.domain.limits import DeployedLimits, Limit
 from leasehold.store.dynamodb.table import DynamoTable
+from leasehold.store.jobs import Jobs, insertion
 from leasehold.store.table import ConditionFailed, Put, Update
 from tests.simulation.faults import Fault
 from tests.simulation.functions import Functions
@@ -40,6 +41,8 @@ def broken_by(seeds: int, **scene: Any) -> str | None:
 
 def test_an_insert_that_brings_a_job_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Put, "guards", property(lambda put: put.conditions or ()))
+    # By a put, which overwrites: a statement that inserts could not.
+    monkeypatch.setattr(Jobs, "insert", lambda jobs, job: jobs._table.write(insertion(job)))
     broken = broken_by(40, rates=_LOST, deeds=("plain",), types=("plain",), chores=(), jobs=3, concurrency=None)
     assert broken in {
         "legal transitions",
