@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 # So many lanes may be tried in vain on a page; so much of a line is read at once.
 _LANES_TRIED = 10
 _LINE_READ = 40
+_A_PAGE = timedelta(milliseconds=500)
 # A lane that looks empty is looked at again when every index has caught up, and leaves its line after EMPTY_FOR.
 _LOOK_SHORTLY_AFTER = timedelta(seconds=2)
 # Looks that nobody asked for come together, so that one poll serves many of them.
@@ -86,6 +87,8 @@ class _Visit:
     # What was read of the lanes and not served yet, and where the next page of each begins.
     read: dict[Lane, deque[DueJob]] = field(default_factory=dict)
     cursors: dict[Lane, Record | None] = field(default_factory=dict)
+    # The lane that was served last.
+    place: Lane | None = None
     # When the first of those that stay in line may go on.
     room_at: datetime | None = None
     is_over: bool = False
@@ -178,7 +181,7 @@ class Visits:
     def close(self) -> None:
         """Leave what is not over to the next poll, which finds it due."""
         for visit in self._open:
-            self._put_off(visit, self._parts.clock.now())
+            self._put_off(visit, self._parts.clock.now(), place=visit.place)
         self._open.clear()
 
     def _serve(self, visit: _Visit, switches: Switches) -> None:
@@ -193,14 +196,16 @@ class Visits:
 
     def _serve_lanes(self, visit: _Visit, switches: Switches) -> None:
         report, rounds = self._claims.report, self._rounds(visit)
-        in_vain, before = 0, report.claimed
+        in_vain, before, others_at = 0, report.claimed, self._parts.clock.now() + _A_PAGE
         while rounds:
-            if in_vain == _LANES_TRIED or report.claimed - before >= self._page_limit or not self._may_go_on():
+            is_served = in_vain == _LANES_TRIED or report.claimed - before >= self._page_limit
+            if is_served or self._parts.clock.now() >= others_at or not self._may_go_on():
                 return  # it goes on after the others
             entry = self._next_in_turn(visit, rounds[0])
             if entry is None:
                 rounds.popleft()
                 continue
+            visit.place = entry.lane
             is_alone = not (rounds[0].turn or rounds[0].again or rounds[0].unread)
             claimed = report.claimed
             count = self._page_limit if is_alone else self._weight(visit.scope, entry.lane)
@@ -350,7 +355,9 @@ class Visits:
         is_turn_of_the_lowest = self._lower_share > 0 and visit.scope.looks % round(1 / self._lower_share) == 0
         visit.rounds = deque()
         for priority in sorted(Priority, reverse=not is_turn_of_the_lowest):
-            last = next((turn.lane for turn in scope.turns if turn.lane.priority is priority), None)
+            # Whose turn it was, the seats remember; where there are none, the visit that could not be finished does.
+            had_turns = [turn.lane for turn in scope.turns] or ([visit.scope.place] if visit.scope.place else [])
+            last = next((lane for lane in had_turns if lane.priority is priority), None)
             if is_whole:
                 ring = [entry for entry in entries if entry.lane.priority is priority]
                 visit.rounds.append(_Round(turn=deque(self._from_the_next(ring, last, scope))))
@@ -476,11 +483,11 @@ class Visits:
         else:
             self._parts.store.lines.forget(scope)
 
-    def _put_off(self, visit: _Visit, at: datetime, *, is_empty: bool = False) -> bool:
+    def _put_off(self, visit: _Visit, at: datetime, *, is_empty: bool = False, place: Lane | None = None) -> bool:
         """Look again then, unless somebody has touched the scope since."""
         stamp, shards = self._admission.stamp(), self._admission.shards
         scope = self._parts.store.lines.look_at(
-            visit.scope, at, self._parts.clock.now(), stamp=stamp, shards=shards, is_empty=is_empty
+            visit.scope, at, self._parts.clock.now(), stamp=stamp, shards=shards, is_empty=is_empty, place=place
         )
         if scope is None:
             return False

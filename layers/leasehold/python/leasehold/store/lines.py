@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # `:` follows the digits: the range covers the scope's own record and all of its seats.
 _LAST_SEAT = ":"
 _LANES, _LAST_LANE = "lane#", "lane$"
-_A_LOOK = timedelta(milliseconds=40)
+_A_LOOK = timedelta(milliseconds=80)
 _TIDIED_AFTER = timedelta(days=1)
 # Whoever looks again before is not told more than the first time.
 EMPTY_FOR = timedelta(minutes=1)
@@ -144,6 +144,8 @@ class Scope:
     looks: int = 0
     empty_since: datetime | None = None
     seats: Mapping[int, Seat] = field(default_factory=dict)
+    # The lane that a visit came to which could not be finished.
+    place: Lane | None = None
     # Who was given a seat, the last first, as far as the seats remember.
     turns: Sequence[Turn] = ()
 
@@ -239,10 +241,20 @@ class Lines:
         return _scope_of(name, record)
 
     def look_at(
-        self, scope: Scope, at: datetime, now: datetime, *, stamp: str, shards: int, is_empty: bool = False
+        self,
+        scope: Scope,
+        at: datetime,
+        now: datetime,
+        *,
+        stamp: str,
+        shards: int,
+        is_empty: bool = False,
+        place: Lane | None = None,
     ) -> Scope | None:
-        """Look at another time than was thought; None if somebody touched it since it was read."""
+        """Look at another time than was thought, and go on from a `place`; None if somebody touched it meanwhile."""
         sets = due_at(scope.name, at, now, stamp, shards)
+        if place is not None:
+            sets["place"] = place.sort
         if is_empty:
             sets["empty_since"] = to_text(now)
         due_key = cast("str", sets["due_key"])
@@ -380,6 +392,7 @@ def _scope_of(
         exists=True,
         due_key=cast("str | None", record.get("due_key")),
         looks=cast("int", record.get("looks", 0)),
+        place=Lane.parse(cast("str", record["place"])) if "place" in record else None,
         empty_since=None if empty_since is None else from_text(empty_since),
         seats=seats or {},
         turns=turns,
