@@ -312,8 +312,6 @@ HOLD = Transition(
     # By its lane too: its place in it stays the same, so two who see it due would move it twice.
     guards=(_ENTRY_AS_READ, _LANE_AS_READ),
     sets=frozenset({"due_lane"}),
-    # Not the writer's alone, but whoever moved it there has done the same.
-    signature="due_lane",
     # The stream must not wake a poller for a job that may not run.
     removes=frozenset({"wake"}),
 )

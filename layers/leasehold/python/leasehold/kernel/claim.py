@@ -253,9 +253,11 @@ class Claims:
         write = Write(job_id=entry.job_id, transition=HOLD, seen=seen, values={"due_lane": waits.lane})
         try:
             self._parts.store.jobs.make(write)
-        except TransitionRefused:
-            self.report.lost_races += 1
-            return
+        except TransitionRefused as refused:
+            # Where it is there already, this try or another's has done the same.
+            if refused.current is None or refused.current.due_lane != waits.lane:
+                self.report.lost_races += 1
+                return
         self.report.held += 1
         self._parts.telemetry.event(
             Event.JOB_HELD, job_id=entry.job_id, job_type=entry.job_type, scope=waits.scope, reason=waits.why
