@@ -46,6 +46,7 @@ class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
     residence: ResidenceSettings
+    settings: Settings
 
 
 def open_container(service: str) -> Container:
@@ -63,9 +64,8 @@ def open_container(service: str) -> Container:
         caller=_Caller(),
         waker=_waker_of(settings),
     )
-    return Container(
-        parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    )
+    residence = ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+    return Container(parts, telemetry, residence, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -12,12 +12,13 @@ from leasehold.domain.wakes import FREED_SOURCE, RESIDENT_SOURCE
 from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.engine.stopping import Stopping
 from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
-from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
 from leasehold.store.jobs import DueScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from leasehold.domain.limits import ConcurrencyPolicy
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.report import PollReport
@@ -63,12 +64,14 @@ class Polling:
         time_left: timedelta,
         start_resident: Callable[[bytes], None],
         residence: ResidenceSettings,
+        poll_limit: int | None = None,
+        policy: ConcurrencyPolicy | None = None,
     ) -> None:
         self._parts = parts
         self._worker_id = worker_id
         self._start_resident = start_resident
-        settings = PollSettings(leaves_to_wakes=_ON_THE_WAY)
-        self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings)
+        settings = PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY)
+        self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings, policy=policy)
         self._resident = Resident(parts, self._poller, worker_id=worker_id, settings=residence)
         self._should_stop = Stopping(parts.clock, deadline=parts.clock.now() + time_left, reserve=_RESERVE)
 

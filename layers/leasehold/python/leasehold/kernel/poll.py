@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from leasehold.store.table import Record
 
 
+POLL_LIMIT = 25
 # An entry that could not be handled is tried again, and a lane that was left to others is looked at.
 _FORGOTTEN_AFTER = timedelta(seconds=30)
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
@@ -54,7 +55,7 @@ class PollSettings:
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
-    poll_limit: int = 25
+    poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
     claims_at_once: int = 25
     leaves_to_wakes: timedelta = timedelta(0)
