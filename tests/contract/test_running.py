@@ -205,5 +205,5 @@ def test_whoever_claims_a_job_knows_which_attempt_it_is_for(world: World, job_ty
     seen = [(str(each["job_id"]), each["attempt"]) for each in world.recorder.of(Event.JOB_CLAIMED)]
     assert set(seen) == set(world.script.seen)
     assert len(seen) > len(world.script.seen)
-    assert sorted({attempt for _, attempt in world.script.seen}) == [1, 2]
+    assert {1, 2} <= {attempt for _, attempt in world.script.seen}
     assert {world.status(job_id) for job_id in made} == {JobStatus.COMPLETED}

@@ -60,8 +60,11 @@ class Due(NamedTuple):
 
     @classmethod
     def parse(cls, key: str) -> Due:
-        at, position, item_id, *attempt = key.split("#", 3)
-        return cls(from_text(at), position, item_id, int(attempt[0]) if attempt else 1)
+        at, position, item_id = key.split("#", 2)
+        retried, _, attempt = item_id.rpartition("#")
+        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            return cls(from_text(at), position, retried, int(attempt))
+        return cls(from_text(at), position, item_id)
 
 
 def position_at(created_at: datetime) -> str:
