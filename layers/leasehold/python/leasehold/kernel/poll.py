@@ -86,7 +86,8 @@ class Poller:
         A stop never interrupts a hand-over: it is noticed between two entries. `hints` are jobs that a stream has
         shown before the index may show them; they are claimed by the same condition as all others.
         """
-        self._parts.telemetry.measure(HEARTBEAT, 1)
+        if not hints:  # a wake says that the stream is alive, which is no news of the tick
+            self._parts.telemetry.measure(HEARTBEAT, 1)
         run = _Run(
             self._parts, self._dispatcher, self._worker_id, self._settings, policy=self._policy, should_stop=should_stop
         )
