@@ -108,7 +108,7 @@ class Alarms(Construct):
         self._alarm(
             f"Late{suffix}",
             f"{whose} jobs have been due for five minutes and were not claimed.",
-            own_metric(self._stage, OLDEST_DUE_AGE, statistic="Maximum", **dimensions),
+            own_metric(self._stage, OLDEST_DUE_AGE, statistic="Maximum", period=MINUTE, label=None, **dimensions),
             above=_OLDEST_DUE_SECONDS,
             periods=3,
         )
@@ -116,13 +116,13 @@ class Alarms(Construct):
             self._alarm(
                 f"CircuitOpen{suffix}",
                 f"Too many runs of {whose} jobs failed: a circuit breaker holds them back and tries one at a time.",
-                own_metric(self._stage, CIRCUIT_OPEN, statistic="Maximum", **dimensions),
+                own_metric(self._stage, CIRCUIT_OPEN, statistic="Maximum", period=MINUTE, label=None, **dimensions),
                 above=0,
             )
         self._alarm(
             f"LeasesLost{suffix}",
             f"Workers of {whose} jobs lose their leases: they run longer than their lease, or die.",
-            own_metric(self._stage, LEASES_LOST, statistic="Sum", period=Duration.minutes(5), **dimensions),
+            own_metric(self._stage, LEASES_LOST, statistic="Sum", period=Duration.minutes(5), label=None, **dimensions),
             above=5,
         )
 

@@ -27,10 +27,13 @@ from leasehold.engine.telemetry import (
 from leasehold.kernel.poll import Poller
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
+from leasehold.store.jobs import DueJob
 from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from leasehold.domain.handover import Handover
 
 DETAILS = {Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_STARTED}
 EXPECTED_LEVELS = {
@@ -280,10 +283,12 @@ def test_a_plain_job_s_end_is_told_in_few_bytes(capsys):
 
 def test_a_plain_job_leaves_at_most_900_bytes_in_the_logs_of_poller_and_handler():
     """Its own poll, woken for it alone, and its run: what both write with the default settings."""
-    test, stream, handovers = LeaseholdTest({"daily_summary": Summary}), io.StringIO(), []
+    test, stream = LeaseholdTest({"daily_summary": Summary}), io.StringIO()
+    handovers: list[Handover] = []
     test.queue.enqueue("daily_summary", {"region": "eu"})
     lanes = [lane for level in lanes_by_priority(1) for lane in level]
-    hints = [each for lane in lanes for each in test.parts.store.jobs.due(lane, test.clock.now(), limit=2).entries]
+    due = [each for lane in lanes for each in test.parts.store.jobs.due(lane, test.clock.now(), limit=2).entries]
+    hints = [each for each in due if isinstance(each, DueJob)]
 
     test.parts.telemetry = poller = PowertoolsTelemetry("poller", namespace="Leasehold/production", stream=stream)
     Poller(test.parts, Taking(handovers), worker_id="0d1e2f3a").poll(hints=hints)

@@ -66,7 +66,7 @@ class PowertoolsTelemetry:
         if event is Event.POLL_FINISHED:
             details = {name: value for name, value in details.items() if value != 0}
             is_detail = details.keys() <= _OF_EVERY_POLL
-        if event in _CARRIERS and not is_detail and self._logger.isEnabledFor(logging.INFO):
+        if event in _CARRIERS and not is_detail and self._logger.log_level <= logging.INFO:
             with self._lock:
                 before, self._waiting = self._waiting, (event, {"event": str(event), **details})
             self._write_waiting(before)
