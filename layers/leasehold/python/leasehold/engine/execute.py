@@ -19,9 +19,9 @@ from leasehold.engine.attempt import Attempt
 from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.probe import give_up, probed_by
-from leasehold.engine.release import release
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.kernel.dispatch import release
 from leasehold.kernel.end import Failure, log_dead
 from leasehold.limits.stops import CIRCUIT_OPEN
 from leasehold.store.jobs import TransitionRefused
