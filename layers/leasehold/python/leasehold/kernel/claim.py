@@ -154,7 +154,7 @@ class Claims:
         return wanted.handover
 
     def _note_refused(self, refused: TransitionRefused) -> None:
-        from leasehold.engine.claim import expire_if_too_late
+        from leasehold.kernel.attempt import expire_if_too_late
 
         if expire_if_too_late(refused.current, self._parts):
             self.report.expired += 1

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import LeaseholdError, StoreUnavailableError
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import DEAD_LETTER, RELEASE
 from leasehold.engine.telemetry import Event
-from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.admission import Admitted
-    from leasehold.kernel.end import Ending
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.report import PollReport
 
@@ -71,7 +67,7 @@ class HandOvers:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
         until = self._parts.clock.now()
         pending = [
-            (each, self._pool.submit(lambda each=each: release(each, reason, self._parts, until=until)))  # type: ignore[misc]
+            (each, self._pool.submit(lambda each=each: _release(each, reason, self._parts, until=until)))  # type: ignore[misc]
             for each in handovers
         ]
         back = [each for each, answer in pending if answer.result()]
@@ -86,7 +82,7 @@ class HandOvers:
         try:
             self._dispatcher.dispatch(claimed.handover, claimed.function)
         except Exception as error:
-            is_back = release(claimed.handover, f"{type(error).__name__}: {error}", self._parts)
+            is_back = _release(claimed.handover, f"{type(error).__name__}: {error}", self._parts)
             return _Delivery(error, is_back)
         return _Delivery()
 
@@ -119,40 +115,8 @@ class HandOvers:
                 claimed.admitted.undelivered(claimed.handover)
 
 
-def release(handover: Handover, reason: str, parts: Parts, *, until: datetime | None = None) -> bool:
-    """Put back a claimed job that did not start, due after a backoff or at `until`. No attempt is used.
-
-    False if somebody else decided about it meanwhile.
-    """
+def _release(handover: Handover, reason: str, parts: Parts, *, until: datetime | None = None) -> bool:
     # A hand-over that succeeds needs none of it.
-    from leasehold.kernel.end import Ending, handed_back_values, is_given_up, waiting_values
+    from leasehold.kernel.attempt import release
 
-    job = parts.store.jobs.get(handover.job_id)
-    if job is None or job.locked_by != handover.token:
-        return False
-    now = parts.clock.now()
-    try:
-        if until is None and is_given_up(job, now):
-            ending = _give_up(job, reason, parts)
-        else:
-            values = handed_back_values(job, parts) if until is None else waiting_values(job, until, now)
-            ending = Ending(job, RELEASE, parts, values=values)
-            ending.commit()
-            parts.telemetry.event(
-                Event.JOB_RELEASED, job_id=job.job_id, job_type=job.job_type, dispatches=job.dispatches, reason=reason
-            )
-    except TransitionRefused:
-        return False
-    ending.after()
-    return True
-
-
-def _give_up(job: Job, reason: str, parts: Parts) -> Ending:
-    from leasehold.kernel.end import Ending, Failure, log_dead
-
-    text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
-    failure = Failure(error=text, code="undeliverable")
-    ending = Ending(job, DEAD_LETTER, parts, failure=failure)
-    ending.commit()
-    log_dead(job, failure, parts)
-    return ending
+    return release(handover, reason, parts, until=until)
