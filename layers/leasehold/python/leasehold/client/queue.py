@@ -103,6 +103,7 @@ class Queue:
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
         from leasehold.aws.identity import CallerIdentity
+        from leasehold.kernel.pool import Threads
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
@@ -112,6 +113,7 @@ class Queue:
         parts = Parts(
             store=Store(DynamoTable(opened, names)),
             identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
+            pool=Threads(),
         )
         parts.caller = caller or LambdaCaller(partial(connect_patiently, endpoint_url=endpoint_url, region_name=region))
         if telemetry is not None:
