@@ -142,7 +142,7 @@ class Claims:
         return wanted.handover
 
     def _note_refused(self, refused: TransitionRefused) -> None:
-        from leasehold.engine.claim import expire_if_too_late
+        from leasehold.kernel.attempt import expire_if_too_late
 
         if expire_if_too_late(refused.current, self._parts):
             self.report.expired += 1
@@ -241,7 +241,7 @@ class Claims:
         self.report.dispatched += 1
 
     def _release(self, handover: Handover, reason: str, *, until: datetime | None = None) -> bool:
-        from leasehold.engine.release import release
+        from leasehold.kernel.attempt import release
 
         is_back = release(handover, reason, self._parts, until=until)
         self.report.released += is_back

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.client.tracing import trace_context
 from leasehold.domain.errors import NonRetryableError
 from leasehold.domain.payload import decode
-from leasehold.engine.execute import Executor
+from leasehold.kernel.execute import Executor
 from leasehold.runtime.context import JobContext
 from leasehold.runtime.direct import run_directly
 from leasehold.runtime.handler import call, handler_of
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
     from leasehold.domain.payload import Json
-    from leasehold.engine.attempt import Attempt
-    from leasehold.engine.execute import Execution
     from leasehold.engine.parts import Parts
+    from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.execute import Execution
     from leasehold.runtime.handler import BaseJobHandler, Handler
 
 # Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a

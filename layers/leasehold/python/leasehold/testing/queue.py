@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.domain.payload import Json
     from leasehold.engine.create_group import GroupCreated
     from leasehold.engine.enqueue import BulkResult, Enqueued
-    from leasehold.engine.execute import Execution
+    from leasehold.kernel.execute import Execution
     from leasehold.runtime.handler import Handler
 
 _ENDLESS = 100_000
