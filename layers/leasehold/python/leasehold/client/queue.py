@@ -122,6 +122,7 @@ class Queue:
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
         from leasehold.aws.identity import CallerIdentity
+        from leasehold.kernel.pool import Threads
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
@@ -131,6 +132,7 @@ class Queue:
         parts = Parts(
             store=Store(DynamoTable(opened, names)),
             identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
+            pool=Threads(),
         )
         parts.caller = caller or LambdaCaller(partial(connect_patiently, endpoint_url=endpoint_url, region_name=region))
         if telemetry is not None:
