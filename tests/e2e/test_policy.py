@@ -13,6 +13,7 @@ from tests.local_stack import LOCAL_AWS, PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from leasehold.domain.payload import Json
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS
@@ -47,10 +48,8 @@ def with_policy(local_stack: LocalStack) -> Iterator[LocalStack]:
 
 def test_jobs_of_two_types_without_limits_share_the_seat_of_their_tenant(with_policy: LocalStack) -> None:
     queue = with_policy.queue
-    made = [
-        queue.enqueue(job_type, payload, concurrency_key="acme").job_id
-        for job_type, payload in (("slowpoke", {"seconds": 1}), ("flaky", {"failures": 0})) * 2
-    ]
+    wanted: list[tuple[str, Json]] = [("slowpoke", {"seconds": 1}), ("flaky", {"failures": 0})] * 2
+    made = [queue.enqueue(job_type, payload, concurrency_key="acme").job_id for job_type, payload in wanted]
 
     jobs = [queue.wait(job_id, timeout=PATIENCE) for job_id in made]
 

@@ -21,7 +21,7 @@ REGISTRY = Registry(types={"report": REPORT}, concurrency=10)
 
 def answer(*limits: object) -> tuple[Limit, ...]:
     def policy(job_type: JobType, concurrency_key: str | None, registry: Registry) -> Iterable[Limit]:
-        return iter(limits)  # type: ignore[arg-type]
+        return iter(limits)  # type: ignore[return-value]
 
     return FunctionPolicy(policy, "rules:policy").limits_of(REPORT, "acme", REGISTRY)
 
