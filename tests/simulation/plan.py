@@ -66,6 +66,8 @@ class Plan:
     programs: int = 0
     # Whether ended jobs that owe nothing are soon removed, as their retention does later.
     removes: bool = False
+    # Whether an end that frees a seat starts a poller, as deployed; else the stream does.
+    wakes_directly: bool = False
 
     @property
     def is_calm(self) -> bool:
@@ -120,4 +122,5 @@ def draw_plan(
         pairs=chance.random() < 0.15,
         programs=chance.choice((0, 0, 0, 0, 0, 0, 0, 1)),
         removes=chance.random() < 0.2,
+        wakes_directly=chance.random() < 0.6,
     )

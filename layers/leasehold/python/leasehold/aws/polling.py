@@ -13,7 +13,7 @@ from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.engine.stopping import Stopping
 from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.store.jobs import DueScope
+from leasehold.store.jobs import FreedScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.report import PollReport
-    from leasehold.store.jobs import DueJob
+    from leasehold.store.jobs import DueJob, DueScope
 
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
 _A_WAKE = timedelta(seconds=2)
@@ -36,7 +36,7 @@ class Wake:
     """Why the poller was started."""
 
     channel: str
-    hints: Sequence[DueJob | DueScope] = ()
+    hints: Sequence[DueJob | DueScope | FreedScope] = ()
     # The place that a stream's wake reserved for this resident.
     holder: str | None = None
 
@@ -45,7 +45,7 @@ class Wake:
         if is_stream_event(event):
             return cls(channel=STREAM, hints=hints_of(event))
         if event.get("source") == FREED_SOURCE:
-            return cls(channel=STREAM, hints=[DueScope(scope=scope, due_key=key) for scope, key in event["scopes"]])
+            return cls(channel=STREAM, hints=[FreedScope(str(scope)) for scope in event["scopes"]])
         if event.get("source") == RESIDENT_SOURCE:
             return cls(channel=RESIDENT, holder=str(event["holder"]))
         return cls(channel=TICK)
@@ -78,10 +78,7 @@ class Polling:
             self._parts.telemetry.measure(WAKE_UPS, 1, channel=wake.channel)
             if wake.channel == STREAM:
                 report = self._poller.poll(hints=wake.hints, should_stop=self._wake_is_over())
-                # It holds up its shard while it runs: another invocation waits in its place.
-                holder = self._resident.reserve(wake.hints, report.soonest_at)
-                if holder is not None:
-                    self._start_resident(json.dumps({"source": RESIDENT_SOURCE, "holder": holder}).encode())
+                self._have_one_wait(wake, report)
             else:
                 report = self._poller.poll(should_stop=self._should_stop)
                 if wake.channel == TICK:
@@ -94,6 +91,15 @@ class Polling:
         finally:
             restore()
         return report
+
+    def _have_one_wait(self, wake: Wake, report: PollReport) -> None:
+        """A wake holds up its shard while it runs: another invocation waits in its place for what is near."""
+        shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
+        if not shown and report.soonest_at is None:
+            return  # a seat was freed, which brings nothing near
+        holder = self._resident.reserve(shown, report.soonest_at)
+        if holder is not None:
+            self._start_resident(json.dumps({"source": RESIDENT_SOURCE, "holder": holder}).encode())
 
     def _wake_is_over(self) -> Callable[[], str | None]:
         until = self._parts.clock.now() + _A_WAKE

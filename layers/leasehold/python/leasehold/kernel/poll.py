@@ -22,7 +22,7 @@ from leasehold.engine.watch import Watches
 from leasehold.kernel.admission import Gatekeeper
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.report import HALT, PollReport
-from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
+from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.store.lines import is_asked_for
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ class Poller:
         self._policy = policy
 
     def poll(
-        self, *, hints: Sequence[DueJob | DueScope] = (), should_stop: Callable[[], str | None] = lambda: None
+        self,
+        *,
+        hints: Sequence[DueJob | DueScope | FreedScope] = (),
+        should_stop: Callable[[], str | None] = lambda: None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
@@ -133,11 +136,13 @@ class _Run:
         # Lanes that another poller works off: it looks at them again after it has given up its watch.
         self._left_to_others: set[str] = set()
 
-    def to_the_end(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
             return
         try:
             self._take(hints)
+            if hints and all(isinstance(hint, FreedScope) for hint in hints) and not self._has_guests:
+                return  # a freed seat makes nothing else due
             while self._sweep() and self.report.goes_on:
                 # Whoever found us watching left its work to us: give the watch up first, then look once more.
                 self._watches.give_up()
@@ -146,16 +151,14 @@ class _Run:
                 self._visits.close()
             self._watches.give_up()
 
-    def _take(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def _take(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
         for hint in hints:
-            if isinstance(hint, DueScope) and self._may_go_on():
-                early = Due.parse(hint.due_key).at - self._parts.clock.now()
-                if timedelta(0) < early < _FORGOTTEN_AFTER / 30:
-                    self._parts.clock.sleep(early)
+            if isinstance(hint, DueScope | FreedScope) and self._may_go_on():
                 self._handle(hint, switches)
-        due = [hint for hint in trusted_jobs(hints, self._parts) if hint.due.at <= now]
+        jobs = [hint for hint in hints if isinstance(hint, DueJob)]
+        due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
         # Without the watch they are claimed all the same: the index of whoever has it may not show them yet.
         is_watched = self._is_backlog(due) and all(self._watches.take(shard_of(hint.job_id)) for hint in due)
         self._work_off(due, switches, is_watched=is_watched, stop_at_lost_race=False)
@@ -281,11 +284,17 @@ class _Run:
         self._left_to_others.add(lane.name)
         return False
 
-    def _handle(self, entry: DueEntry, switches: Switches) -> None:
+    @property
+    def _has_guests(self) -> bool:
+        return self._visits is not None and self._visits.is_open
+
+    def _handle(self, entry: DueEntry | FreedScope, switches: Switches) -> None:
         try:
             match entry:
                 case DueScope():
                     self._open_visits().begin(entry, switches)
+                case FreedScope():
+                    self._open_visits().look_now(entry.scope, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():
@@ -307,7 +316,8 @@ class _Run:
         except Exception as error:
             self.report.failed += 1
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
-            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=entry.due_key, error_code=code, error=str(error))
+            named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
+            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:
