@@ -17,6 +17,7 @@ from leasehold.store.jobs import FreedScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
@@ -29,6 +30,8 @@ _A_WAKE = timedelta(seconds=2)
 _ON_THE_WAY = timedelta(seconds=1)
 # Time kept back for the hand-over that is under way, for the measurements and for the logs.
 _RESERVE = timedelta(seconds=10)
+# Time of a tick for keeping payloads and for measuring.
+_CHORES = timedelta(seconds=6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,8 @@ class Polling:
         settings = PollSettings(leaves_to_wakes=_ON_THE_WAY)
         self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings)
         self._resident = Resident(parts, self._poller, worker_id=worker_id, settings=residence)
-        self._should_stop = Stopping(parts.clock, deadline=parts.clock.now() + time_left, reserve=_RESERVE)
+        self._deadline = parts.clock.now() + time_left
+        self._should_stop = Stopping(parts.clock, deadline=self._deadline, reserve=_RESERVE)
 
     def answer(self, wake: Wake) -> PollReport:
         restore = self._should_stop.on_sigterm()
@@ -80,7 +84,7 @@ class Polling:
                 report = self._poller.poll(hints=wake.hints, should_stop=self._wake_is_over())
                 self._have_one_wait(wake, report)
             else:
-                report = self._poller.poll(should_stop=self._should_stop)
+                report = self._poller.poll(should_stop=self._poll_is_over(wake))
                 if wake.channel == TICK:
                     from leasehold.engine.measure import measure
 
@@ -102,10 +106,16 @@ class Polling:
             self._start_resident(json.dumps({"source": RESIDENT_SOURCE, "holder": holder}).encode())
 
     def _wake_is_over(self) -> Callable[[], str | None]:
-        until = self._parts.clock.now() + _A_WAKE
+        return self._over_at(self._parts.clock.now() + _A_WAKE, "a wake is short")
 
+    def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
+        """A tick's poll, however much is due, leaves time for what only ticks do."""
+        until = self._deadline - _RESERVE - _CHORES
+        return self._over_at(until, "deadline") if wake.channel == TICK else self._should_stop
+
+    def _over_at(self, until: datetime, reason: str) -> Callable[[], str | None]:
         def is_over() -> str | None:
-            return self._should_stop() or ("a wake is short" if self._parts.clock.now() >= until else None)
+            return self._should_stop() or (reason if self._parts.clock.now() >= until else None)
 
         return is_over
 

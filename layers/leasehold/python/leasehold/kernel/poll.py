@@ -43,20 +43,19 @@ _FORGOTTEN_AFTER = timedelta(seconds=30)
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
 # From here on it pays to be alone: the watch costs two writes, and saves a call for every further job.
 _BACKLOG = 8
+# Plain jobs claimed by one request: so many leases a poller leaves to be reaped that dies before it handed them over.
+_AT_ONCE = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollSettings:
     """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
 
-    claims_at_once: plain jobs claimed by one call, 25 at most. A poller that dies before it has handed them over
-        leaves so many leases to be reaped; 1 claims every job by itself.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
     poll_limit: int = 25
     lower_share: float = 0.2
-    claims_at_once: int = 25
     leaves_to_wakes: timedelta = timedelta(0)
 
 
@@ -247,7 +246,7 @@ class _Run:
         stop_at_lost_race: bool = True,
     ) -> None:
         """Handle these; whoever has the watch is alone here, and claims as many as may be at once together."""
-        stride = self._settings.claims_at_once if is_watched else 1
+        stride = _AT_ONCE if is_watched else 1
         lost_before = self.report.lost_races
         for begin in range(0, len(entries), stride):
             has_lost = stop_at_lost_race and self.report.lost_races > lost_before
