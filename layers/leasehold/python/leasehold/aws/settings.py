@@ -14,6 +14,9 @@ from leasehold.settings import variables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MEMORY = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
+_DEFAULT_MEMORY = 512
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -25,6 +28,8 @@ class Settings:
     poll_interval: timedelta | None = None
     # Who is started when a seat is freed that somebody waits for; unset leaves that to the stream.
     poller_function: str | None = None
+    # What Lambda gives this function; it is told by Lambda itself.
+    memory_mb: int = _DEFAULT_MEMORY
     # Where the Sentry DSN is kept; both unset means that there is no Sentry.
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
@@ -45,6 +50,7 @@ class Settings:
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
             poller_function=given.get(variables.POLLER_FUNCTION) or None,
+            memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
