@@ -53,7 +53,7 @@ def open_container(service: str) -> Container:
     """Connect to the tables that the environment names; `service` names this function in its logs."""
     settings = Settings.from_environment()
     names = TableNames(jobs=settings.jobs_table, dead_letters=settings.dead_letters_table)
-    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace)
+    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace, per_type=settings.metrics_per_type)
     _log_as_json(service)
     store = Store(DynamoTable(connect(), names))
     parts = Parts(

@@ -24,6 +24,8 @@ class Settings:
     dead_letters_table: str
     stage: str = "production"
     metrics_namespace: str = NAMESPACE
+    # Each metric of jobs once per type; else once for the queue, which is a fraction of the price.
+    metrics_per_type: bool = False
     # Below a minute, a tick stays and polls at this interval.
     poll_interval: timedelta | None = None
     # Who is started when a seat is freed that somebody waits for; unset leaves that to the stream.
@@ -48,6 +50,7 @@ class Settings:
             dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
             stage=given.get(variables.STAGE) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
+            metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
             poller_function=given.get(variables.POLLER_FUNCTION) or None,
             memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),

@@ -108,7 +108,8 @@ class Poller:
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
         to visit, if not all; `first_shard` is where to begin, so that several pollers begin at different ones.
         """
-        self.parts.telemetry.measure(HEARTBEAT, 1)
+        if not hints:  # a wake says that the stream is alive, which is no news of the tick
+            self.parts.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self, should_stop, lanes, first_shard)
         run.to_the_end(hints)
         self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
