@@ -1,0 +1,81 @@
+"""`leasehold verify`: prove a deployment on its own account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leasehold.cli import exits
+from leasehold.cli.command import OPERATE, command
+from leasehold.cli.operating.options import Yes
+from leasehold.cli.session import Session
+from leasehold.cli.terminal.tables import Column
+
+if TYPE_CHECKING:
+    from leasehold.verify.report import Report
+
+app = typer.Typer()
+
+_COLUMNS = (
+    Column("phase", lambda each: str(each["phase"])),
+    Column("check", lambda each: str(each["name"])),
+    Column("outcome", lambda each: str(each["outcome"])),
+    Column("took", lambda each: f"{each['seconds']:.1f} s"),
+    Column("what was seen", lambda each: str(each["detail"])),
+)
+
+
+@command(app, "verify", example="leasehold verify --stage dev", rich_help_panel=OPERATE)
+def verify(
+    session: Session,
+    *,
+    phase: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PHASE", help="Only this phase (repeat it for more): preflight, probe, flow, watch."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the report here, redacted: for docs/real-aws, or to show to others."),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Prove this deployment on its account: settings and rights, the store's statements, real jobs, metrics. Asks first.
+
+    Ends with 6 if anything is not as it should be, and says what.
+    """
+    import json
+
+    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.verify.run import CHOSEN, WHAT_IT_DOES
+    from leasehold.verify.run import verify as prove
+
+    unknown = [each for each in phase or () if each not in CHOSEN]
+    if unknown:
+        raise InvalidOptionError(unknown[0], "there is no such phase", f"Use {', '.join(CHOSEN)}.")
+    site = session.site()
+    session.out.hint(WHAT_IT_DOES.format(queue=site.name))
+    session.confirm(f"Verify {site.name}?", yes=yes)
+    report = prove(site, phases=phase or CHOSEN, say=session.out.hint)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(report.redacted(), indent=2) + "\n")
+    _show(session, report)
+    if report.wrong:
+        raise typer.Exit(exits.FLAWED)
+
+
+def _show(session: Session, report: Report) -> None:
+    document = report.document()
+    checks = document["checks"]
+    assert isinstance(checks, list)
+    session.out.table(_COLUMNS, checks)
+    wrong = "".join(f"\n  {each.phase}: {each.name}: {each.detail}" for each in report.wrong)
+    left = "".join(f"\n  {each}" for each in report.leftovers)
+    proven = "Proven on AWS." if report.is_proven else f"Not proven on AWS: this ran on {report.engine}."
+    if report.engine == "AWS" and not report.is_proven:
+        proven = "Not proven: see what is wrong or was not shown."
+    session.out.done(
+        document, f"{len(report.wrong)} of {len(checks)} checks found something wrong.{wrong}\nLeft behind:{left}\n{proven}"
+    )

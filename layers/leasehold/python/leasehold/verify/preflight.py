@@ -1,0 +1,131 @@
+"""Preflight, which only reads: quotas, bootstrap, tables, functions, secrets and rights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leasehold.settings import variables
+from leasehold.verify.report import NotShown, Wrong
+from leasehold.verify.rights import check_rights
+from leasehold.verify.site import PROBE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leasehold.verify.report import Report
+    from leasehold.verify.site import Site
+
+PHASE = "preflight"
+_RUNTIME = "python3.13"
+_BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
+_OLDEST_BOOTSTRAP = 6
+# What a reserved concurrency must leave to all others, by Lambda.
+_UNRESERVED = 100
+_SECRETS = (variables.SENTRY_DSN_SECRET, variables.WEBHOOK_KEYS_SECRET)
+_PARAMETERS = (variables.SENTRY_DSN_PARAMETER, variables.WEBHOOK_KEYS_PARAMETER)
+
+
+def preflight(site: Site, report: Report) -> None:
+    with report.check(PHASE, "quota of concurrent executions") as told:
+        _check_quota(site, told)
+    with report.check(PHASE, "bootstrap of the CDK") as told:
+        _check_bootstrap(site, told)
+    for table in (site.jobs_table, site.dead_letters_table):
+        with report.check(PHASE, f"table {table}") as told:
+            _check_table(site, table, told)
+    with report.check(PHASE, "functions and their runtime") as told:
+        _check_functions(site, told)
+    with report.check(PHASE, "event sources") as told:
+        _check_event_sources(site, told)
+    with report.check(PHASE, "secrets and parameters") as told:
+        _check_secrets(site, told)
+    with report.check(PHASE, "the job type of the flow"):
+        if PROBE not in site.queue.parts.deployment.registry().types:
+            raise Wrong(f"{PROBE} is not deployed: no job can be sent through. Set with_probe = True, deploy, try again.")
+    check_rights(site, report)
+
+
+def _check_quota(site: Site, told: list[str]) -> None:
+    limits = site.client("lambda").get_account_settings()["AccountLimit"]
+    total, free = limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"]
+    told.append(f"{total:,} in all, {free:,} not reserved")
+    if free < min(_UNRESERVED, total):
+        raise Wrong(f"fewer than {_UNRESERVED} are left to functions without a reserve. Ask AWS for more.")
+
+
+def _check_bootstrap(site: Site, told: list[str]) -> None:
+    ssm = site.client("ssm")
+    try:
+        version = int(ssm.get_parameter(Name=_BOOTSTRAP)["Parameter"]["Value"])
+    except ssm.exceptions.ParameterNotFound:
+        raise NotShown(f"there is no {_BOOTSTRAP}: it was bootstrapped with a qualifier of your own") from None
+    told.append(f"version {version}")
+    if version < _OLDEST_BOOTSTRAP:
+        raise Wrong(f"it is older than {_OLDEST_BOOTSTRAP}: run cdk bootstrap again")
+
+
+def _check_table(site: Site, name: str, told: list[str]) -> None:
+    table = site.client("dynamodb").describe_table(TableName=name)["Table"]
+    indexes = {each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in table.get("GlobalSecondaryIndexes", [])}
+    told.append(f"{table['TableStatus']}, indexes {', '.join(sorted(indexes))}")
+    inactive = [index for index, status in indexes.items() if status != "ACTIVE"]
+    if table["TableStatus"] != "ACTIVE" or inactive:
+        raise Wrong(f"it is {table['TableStatus']}, and not active are: {', '.join(inactive) or 'no indexes'}")
+    ttl = site.client("dynamodb").describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    if ttl.get("TimeToLiveStatus") not in {"ENABLED", "ENABLING"} or ttl.get("AttributeName") != "expires_at":
+        raise Wrong(f"its TTL is {ttl}: nothing is ever tidied up. Deploy again.")
+
+
+def _check_functions(site: Site, told: list[str]) -> None:
+    kinds = sorted(each.kind for each in site.functions)
+    told.append(f"{len(kinds)} functions, {kinds.count('handler')} of them handlers; poller {site.poller.name}")
+    problems = []
+    for function in site.functions:
+        state = function.configuration
+        if state["Runtime"] != _RUNTIME:
+            problems.append(f"{function.name} runs on {state['Runtime']} instead of {_RUNTIME}")
+        if state.get("State", "Active") not in {"Active", "Inactive"}:
+            problems.append(f"{function.name} is {state['State']}")
+        if state.get("LastUpdateStatus", "Successful") != "Successful":
+            problems.append(f"the last update of {function.name} is {state['LastUpdateStatus']}")
+    deployed = {each.name for each in site.functions}
+    for name, each in site.queue.parts.deployment.registry().types.items():
+        if each.function and each.function not in deployed:
+            problems.append(f"{each.function}, which handles {name}, is not there")
+    if problems:
+        raise Wrong("; ".join(problems))
+
+
+def _check_event_sources(site: Site, told: list[str]) -> None:
+    mappings = [mapping for each in site.functions for mapping in _mappings(site, each.name)]
+    off = [each for each in mappings if each["State"] not in {"Enabled", "Enabling", "Updating"}]
+    told.append(f"{len(mappings)} mappings")
+    if off:
+        names = ", ".join(each["FunctionArn"].rpartition(":")[2] for each in off)
+        raise Wrong(f"the streams of {names} are switched off: jobs wait for the tick. Enable them.")
+
+
+def _mappings(site: Site, function: str) -> Iterator[dict[str, Any]]:
+    pages = site.client("lambda").get_paginator("list_event_source_mappings").paginate(FunctionName=function)
+    yield from (each for page in pages for each in page["EventSourceMappings"])
+
+
+def _check_secrets(site: Site, told: list[str]) -> None:
+    """That they are there; their values are not read."""
+    secrets = {each.environment[name] for each in site.functions for name in _SECRETS if name in each.environment}
+    parameters = {each.environment[name] for each in site.functions for name in _PARAMETERS if name in each.environment}
+    missing = []
+    manager, ssm = site.client("secretsmanager"), site.client("ssm")
+    for name in sorted(secrets):
+        try:
+            manager.describe_secret(SecretId=name)
+        except manager.exceptions.ResourceNotFoundException:
+            missing.append(name)
+    for name in sorted(parameters):
+        found = ssm.describe_parameters(ParameterFilters=[{"Key": "Name", "Values": [name]}])["Parameters"]
+        missing += [] if found else [name]
+    told.append(f"{len(secrets) + len(parameters) - len(missing)} of {len(secrets) + len(parameters)} are there")
+    if missing and not site.is_local:
+        raise Wrong(f"not there: {', '.join(missing)}. Store them, or take the setting away.")
+    if missing:
+        raise NotShown(f"not stored on this local AWS: {', '.join(missing)}")

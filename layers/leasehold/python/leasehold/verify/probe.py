@@ -1,0 +1,251 @@
+"""Probe: the very statements of the store, on the deployed table, in a partition and a lane that nobody else reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from leasehold.domain.due import Due, Priority
+from leasehold.domain.ids import JobPartition, make_job_id
+from leasehold.domain.job import Job
+from leasehold.domain.lifecycle import CLAIM, COMPLETE, START, JobStatus, Write
+from leasehold.domain.payload import encode_payload
+from leasehold.store.definition import JOBS
+from leasehold.store.dynamodb.expressions import insert_statement, update_statement, write_request
+from leasehold.store.dynamodb.items import to_item
+from leasehold.store.jobs import transition
+from leasehold.store.plain import plain
+from leasehold.store.records import job_record
+from leasehold.store.table import Key, Put, Update
+from leasehold.verify.report import NotShown, StandIn, Wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from leasehold.verify.report import Report
+    from leasehold.verify.site import Site
+
+PHASE = "probe"
+# Write units of each write of a plain job, as docs/cost.md adds them up.
+UNITS = {"insert": 2, "claim": 3, "start": 1, "complete": 2}
+_KEPT = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where this run writes: no poller reads this lane, and no listing this partition."""
+
+    partition: str
+    lane: str
+
+    def key(self, name: str) -> Key:
+        return Key(JOBS, (self.partition, name))
+
+
+def probe(site: Site, report: Report, run: str) -> None:
+    place = _Place(f"verify#{run}", f"verify#{run}")
+    asked = _Asked(site, place)
+    try:
+        with report.check(PHASE, "an insert of a job, as a statement") as told:
+            _expect(asked.statements(asked.insertion("a"))[0], "made")
+            told.append(asked.units("insert", UNITS["insert"]))
+        with report.check(PHASE, "an insert where there is a job is refused"):
+            _expect(asked.statements(asked.insertion("a"))[0], "DuplicateItem")
+        with report.check(PHASE, "inserts of several jobs in one request") as told:
+            _expect(asked.statements(*(asked.insertion(each) for each in "bc")), ["made", "made"])
+            told.append(asked.units("insert", 2 * UNITS["insert"]))
+        with report.check(PHASE, "a claim of one job") as told:
+            _expect(asked.write(asked.claim("a")), "made")
+            told.append(asked.units("claim", UNITS["claim"]))
+        with report.check(PHASE, "a claim that comes too late is refused, and told the job"):
+            _expect(asked.write(asked.claim("a", owner="rival")), "ConditionalCheckFailedException with the item")
+        with report.check(PHASE, "claims of a page by one request") as told:
+            page = [update_statement(site.jobs_table, plain(asked.claim(each))) for each in "bc"]
+            _expect(asked.statements(*page), ["made", "made"])
+            told.append(asked.units("claim", 2 * UNITS["claim"]))
+        with report.check(PHASE, "a claim of a page that comes too late is refused"):
+            late = update_statement(site.jobs_table, plain(asked.claim("b", owner="rival")))
+            _expect(asked.statements(late)[0], "ConditionalCheckFailed")
+        with report.check(PHASE, "start and completion") as told:
+            _expect(asked.write(asked.start("a")), "made")
+            told.append(asked.units("start", UNITS["start"]))
+            _expect(asked.write(asked.complete("a")), "made")
+            told.append(asked.units("complete", UNITS["complete"]))
+        with report.check(PHASE, "a transaction that is repeated with its token takes effect once"):
+            _check_token(asked, run)
+        with report.check(PHASE, "rights by partition hold for statements"):
+            _check_leading_keys(site, asked)
+    finally:
+        with report.check("tear down", "items of the probe") as told:
+            told.append(f"{asked.remove_all()} removed")
+
+
+class _Asked:
+    """One run's questions, and what the last of them cost."""
+
+    def __init__(self, site: Site, place: _Place) -> None:
+        self.site = site
+        self.place = place
+        self._client = site.client("dynamodb")
+        self._units = 0.0
+        self._now = site.queue.parts.clock.now()
+        home = JobPartition(next(iter(_codes(site))))
+        # By a job's real record, so that sizes and indexes are those of jobs; only its place is another.
+        self._jobs = {name: self._job(make_job_id(self._now, home, number)) for number, name in enumerate("abc")}
+
+    def _job(self, job_id: Any) -> Job:
+        return Job(
+            job_id=job_id,
+            job_type="leasehold_probe",
+            status=JobStatus.PENDING,
+            priority=Priority.NORMAL,
+            payload=encode_payload({"do": "complete"}),
+            scheduled_for=self._now,
+            created_at=self._now,
+            created_by="leasehold verify",
+            max_attempts=2,
+            due=Due(self._now, "0", job_id),
+            due_lane=self.place.lane,
+        )
+
+    def insertion(self, name: str) -> dict[str, Any]:
+        record = job_record(self._jobs[name])
+        item = {**record, **self.place.key(name).attributes, "expires_at": int((self._now + _KEPT).timestamp())}
+        return insert_statement(self.site.jobs_table, item)
+
+    def claim(self, name: str, *, owner: str = "verify") -> Update:
+        job = self._jobs[name]
+        assert job.due is not None
+        lease = job.due.moved_to(self._now + timedelta(seconds=30))
+        values = {
+            "locked_by": f"{owner}.1",
+            "locked_at": self._now,
+            "lock_expires_at": lease.at,
+            "due_lane": self.place.lane,
+            "due_key": lease,
+        }
+        seen = {"due_key": job.due, "now": self._now}
+        return self._moved(name, Write(job_id=job.job_id, transition=CLAIM, seen=seen, values=values))
+
+    def start(self, name: str) -> Update:
+        values: dict[str, object] = {"locked_by": "verify.1.run", "started_at": self._now}
+        seen = {"locked_by": "verify.1", "now": self._now}
+        return self._moved(name, Write(job_id=self._jobs[name].job_id, transition=START, seen=seen, values=values))
+
+    def complete(self, name: str) -> Update:
+        values: dict[str, object] = {"completed_at": self._now, "runs": ()}
+        seen = {"locked_by": "verify.1.run"}
+        return self._moved(name, Write(job_id=self._jobs[name].job_id, transition=COMPLETE, seen=seen, values=values))
+
+    def _moved(self, name: str, write: Write) -> Update:
+        made = transition(write)
+        return Update(
+            key=self.place.key(name), conditions=made.conditions, sets=made.sets, adds=made.adds, removes=made.removes
+        )
+
+    def statements(self, *statements: Mapping[str, Any]) -> list[str]:
+        answer = self._client.batch_execute_statement(Statements=list(statements), ReturnConsumedCapacity="TOTAL")
+        self._units = sum(each["CapacityUnits"] for each in answer.get("ConsumedCapacity", []))
+        return ["made" if "Error" not in each else each["Error"]["Code"] for each in answer["Responses"]]
+
+    def write(self, change: Update) -> str:
+        request = {"TableName": self.site.jobs_table, **write_request(change), "ReturnConsumedCapacity": "TOTAL"}
+        try:
+            answer = self._client.update_item(**request)
+        except ClientError as error:
+            told: Any = error.response
+            return str(told["Error"]["Code"]) + (" with the item" if told.get("Item") else "")
+        self._units = answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0)
+        return "made"
+
+    def units(self, what: str, expected: float) -> str:
+        if self._units == expected:
+            return f"{what} {expected} units"
+        if self.site.is_local:
+            return f"{what} {self._units:g} units on the local AWS, {expected} on AWS by docs/cost.md"
+        raise Wrong(f"{what} consumed {self._units:g} write units; docs/cost.md says {expected}")
+
+    def put_once(self, token: str) -> None:
+        put = {"Put": {"TableName": self.site.jobs_table, **write_request(self._counted())}}
+        self._client.transact_write_items(TransactItems=[put], ClientRequestToken=token)
+
+    def _counted(self) -> Put:
+        record = {"expires_at": int((self._now + _KEPT).timestamp())}
+        return Put(key=self.place.key("token"), record=record)
+
+    def remove_all(self) -> int:
+        names = [*self._jobs, "token", "foreign"]
+        for name in names:
+            key = to_item(self.place.key(name).attributes)
+            self._client.delete_item(TableName=self.site.jobs_table, Key=key)
+        left = self._client.query(
+            TableName=self.site.jobs_table,
+            KeyConditionExpression="PK = :p",
+            ExpressionAttributeValues={":p": {"S": self.place.partition}},
+            ConsistentRead=True,
+        )
+        if left["Items"]:
+            raise Wrong(f"{len(left['Items'])} items are still in {self.place.partition}")
+        return len(names)
+
+
+def _codes(site: Site) -> Sequence[int]:
+    registry = site.queue.parts.deployment.registry()
+    return [registry.code_of(name) for name in sorted(registry.types)] or [0]
+
+
+def _check_token(asked: _Asked, run: str) -> None:
+    """The put would be refused the second time, were it not the same request."""
+    token = f"verify-{run}"[:36]
+    asked.put_once(token)
+    try:
+        asked.put_once(token)
+    except ClientError as error:
+        raise Wrong(f"the repeat was refused: {error.response['Error']['Code']}") from None
+
+
+def _check_leading_keys(site: Site, asked: _Asked) -> None:
+    """With credentials that are narrowed to one partition, a statement on another is refused."""
+    import json
+
+    import boto3
+
+    arn = site.client("dynamodb").describe_table(TableName=site.jobs_table)["Table"]["TableArn"]
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Action": ["dynamodb:PartiQLInsert"],
+                "Resource": [arn],
+                "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["verify-other#*"]}},
+            }
+        ],
+    }
+    if site.is_local:
+        raise StandIn("this local AWS does not decide by partition for you; the recorded calls were simulated instead")
+    sts, dynamodb = site.client("sts"), site.client("dynamodb")
+    try:
+        given = sts.get_federation_token(Name="leasehold-verify", Policy=json.dumps(policy))["Credentials"]
+    except ClientError as error:
+        raise NotShown(
+            f"credentials of a role cannot be narrowed like this ({error.response['Error']['Code']}); run it as a user"
+        ) from None
+    narrowed: Any = boto3.client(
+        "dynamodb",
+        region_name=dynamodb.meta.region_name,
+        aws_access_key_id=given["AccessKeyId"],
+        aws_secret_access_key=given["SecretAccessKey"],
+        aws_session_token=given["SessionToken"],
+    )
+    statement = insert_statement(site.jobs_table, dict(asked.place.key("foreign").attributes))
+    answer = narrowed.batch_execute_statement(Statements=[statement])["Responses"][0]
+    _expect(answer.get("Error", {}).get("Code", "made"), "AccessDenied")
+
+
+def _expect(answer: object, expected: object) -> None:
+    if answer != expected:
+        raise Wrong(f"answered {answer} instead of {expected}")

@@ -1,0 +1,164 @@
+"""Rights: every role's policy is valid, allows each call that its function was recorded to make, and no foreign one."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.ids import JobPartition, make_job_id
+from leasehold.verify.report import NotShown, StandIn, Wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from leasehold.verify.report import Report
+    from leasehold.verify.site import Function, Site
+
+# Of the policies of one role together, by IAM.
+_LARGEST_INLINE = 10_240
+_ALLOWED = "allowed"
+type Asked = tuple[str, str, str]
+
+
+def recorded_calls() -> dict[str, list[Asked]]:
+    """By kind of function: the action, the table with its index, and the partition; `{type}` and `{code}` are its own.
+
+    They are written down by the tests, which play all that functions do: tests/infra/test_recorded_calls.py.
+    """
+    read = json.loads(files("leasehold.verify").joinpath("recorded_calls.json").read_text())
+    return {kind: [(action, place, partition) for action, place, partition in calls] for kind, calls in read.items()}
+
+
+def check_rights(site: Site, report: Report) -> None:
+    recorded = recorded_calls()
+    for function in site.functions:
+        with report.check("preflight", f"policy of {function.name}") as told:
+            _validate(site, site.policies_of(function.role), told)
+        if function.kind in recorded:
+            with report.check("preflight", f"rights of {function.name}") as told:
+                policies = list(site.policies_of(function.role).values())
+                _simulate(site, function, policies, recorded[function.kind], told)
+
+
+def _validate(site: Site, policies: Mapping[str, dict[str, Any]], told: list[str]) -> None:
+    if not policies:
+        raise Wrong("its role has no policy at all. Deploy again.")
+    size = sum(len(json.dumps(each, separators=(",", ":"))) for each in policies.values())
+    told.append(f"{size:,} of {_LARGEST_INLINE:,} characters")
+    if size > _LARGEST_INLINE:
+        raise Wrong("it is larger than IAM takes")
+    if site.is_local:
+        problems = [problem for each in policies.values() for problem in _stand_in(each)]
+        if problems:
+            raise Wrong("; ".join(problems))
+        raise StandIn("shape, ids and actions looked at by Leasehold's stand-in for Access Analyzer")
+    analyzer, errors, others = site.client("accessanalyzer"), [], 0
+    for document in policies.values():
+        pages = analyzer.get_paginator("validate_policy").paginate(
+            policyDocument=json.dumps(document), policyType="IDENTITY_POLICY"
+        )
+        for finding in (each for page in pages for each in page["findings"]):
+            if finding["findingType"] in {"ERROR", "SECURITY_WARNING"}:
+                errors.append(f"{finding['issueCode']}: {finding['findingDetails']}")
+            else:
+                others += 1
+    if errors:
+        raise Wrong("; ".join(errors))
+    told.append(f"Access Analyzer: no error, {others} hints")
+
+
+def _stand_in(document: Mapping[str, Any]) -> Iterator[str]:
+    statements = document.get("Statement", [])
+    ids = [each["Sid"] for each in statements if "Sid" in each]
+    if document.get("Version") != "2012-10-17":
+        yield f"its version is {document.get('Version')}"
+    if len(ids) != len(set(ids)):
+        yield "two statements have the same id"
+    for each in statements:
+        actions = each.get("Action", [])
+        for action in [actions] if isinstance(actions, str) else actions:
+            if ":" not in action or action.endswith(":*"):
+                yield f"{each.get('Sid')}: the action {action} is none, or all of a service"
+        if "Resource" not in each:
+            yield f"{each.get('Sid')}: it names no resource"
+
+
+def _simulate(
+    site: Site, function: Function, policies: Sequence[dict[str, Any]], calls: Sequence[Asked], told: list[str]
+) -> None:
+    by_place: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for action, place, partition in _of_this(site, function, calls):
+        by_place[place, partition].append(action)
+    refused = []
+    for (arn, partition), actions in by_place.items():
+        answers = _decide(site, policies, actions, arn, partition)
+        refused += [f"{action} on {arn.rpartition(':')[2]} {partition}" for action in actions if not answers[action]]
+    told.append(f"{sum(map(len, by_place.values()))} recorded calls")
+    if refused:
+        raise Wrong(f"it may not {', '.join(refused)}. Deploy again, or see what bounds its role.")
+    foreign = _foreign(site, function)
+    if foreign is not None:
+        arn, partition = foreign
+        if _decide(site, policies, ["dynamodb:UpdateItem"], arn, partition)["dynamodb:UpdateItem"]:
+            raise Wrong(f"it may update jobs of another type, in {partition}")
+        told.append("no job of another type")
+
+
+def _decide(
+    site: Site, policies: Sequence[dict[str, Any]], actions: Sequence[str], arn: str, partition: str
+) -> dict[str, bool]:
+    context = [
+        {"ContextKeyName": "dynamodb:LeadingKeys", "ContextKeyValues": [partition], "ContextKeyType": "stringList"}
+    ]
+    try:
+        answer = site.client("iam").simulate_custom_policy(
+            PolicyInputList=[json.dumps(each) for each in policies],
+            ActionNames=list(actions),
+            ResourceArns=[arn],
+            ContextEntries=context if partition else [],
+        )
+    except site.client("iam").exceptions.ClientError as error:
+        if "AccessDenied" in str(error):
+            raise NotShown("you may not call iam:SimulateCustomPolicy") from None
+        raise
+    return {each["EvalActionName"]: each["EvalDecision"] == _ALLOWED for each in answer["EvaluationResults"]}
+
+
+def _of_this(site: Site, function: Function, calls: Sequence[Asked]) -> Iterator[Asked]:
+    """The recorded calls in the names of this deployment."""
+    name = function.job_type or next(iter(sorted(site.queue.parts.deployment.registry().types)), "none")
+    for action, place, partition in calls:
+        if action == "lambda:InvokeFunction":
+            targets = [each.arn for each in site.functions if each.kind == place]
+            yield from ((action, arn, "") for arn in targets)
+            continue
+        yield action, _arn(site, place), _named(site, name, partition)
+
+
+def _named(site: Site, job_type: str, partition: str) -> str:
+    home = _home(site, job_type)
+    job_id = make_job_id(site.queue.parts.clock.now(), home, 7)
+    return partition.replace("{job}", home.name).replace("{type}", job_type).replace("{id}", job_id)
+
+
+def _home(site: Site, job_type: str) -> JobPartition:
+    return JobPartition(site.queue.parts.deployment.registry().code_of(job_type))
+
+
+def _foreign(site: Site, function: Function) -> tuple[str, str] | None:
+    """The jobs of some other type, where partitions are by type."""
+    if function.kind != "handler" or function.job_type is None:
+        return None
+    own = _home(site, function.job_type).name
+    others = [each.job_type for each in site.functions if each.kind == "handler" and each.job_type]
+    partition = next((name for each in others if (name := _home(site, each).name) != own), None)
+    return None if partition is None else (_arn(site, "jobs"), partition)
+
+
+def _arn(site: Site, place: str) -> str:
+    table, _, index = place.partition("/")
+    name = site.jobs_table if table == "jobs" else site.dead_letters_table
+    arn = str(site.client("dynamodb").describe_table(TableName=name)["Table"]["TableArn"])
+    return f"{arn}/{index}" if index else arn

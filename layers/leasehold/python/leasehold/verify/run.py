@@ -1,0 +1,47 @@
+"""One run of `leasehold verify`: what it will do and cost, and its phases in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.engine.ports import make_stamp
+from leasehold.verify.flow import BULK, flow
+from leasehold.verify.preflight import preflight
+from leasehold.verify.probe import probe
+from leasehold.verify.report import PHASES, Report
+from leasehold.verify.watch import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from leasehold.verify.site import Site
+
+CHOSEN = ("preflight", "probe", "flow", "watch")
+DOLLARS = 0.05
+WHAT_IT_DOES = f"""\
+This reads the settings of {{queue}} and asks IAM and Access Analyzer about its policies (nothing is changed), writes and removes
+10 items in its table, sends {BULK + 5} jobs of the type leasehold_probe through it (one crashes, one becomes a dead letter, which
+raises its alarm and is discarded at the end), makes a schedule and deletes it, and looks at its alarms. No job of yours is touched.
+It takes about five minutes and costs less than ${DOLLARS:.2f}."""
+
+
+def verify(
+    site: Site, *, phases: Collection[str] = CHOSEN, say: Callable[[str], None] = lambda _: None
+) -> Report:
+    parts = site.queue.parts
+    report = Report(queue=site.name, at=parts.clock.now(), engine="the local AWS" if site.is_local else "AWS")
+    run = make_stamp(parts.chance)
+    if "preflight" in phases:
+        say("preflight: quotas, bootstrap, tables, functions, secrets, rights")
+        preflight(site, report)
+    if "probe" in phases:
+        say("probe: the statements of the store")
+        probe(site, report, run)
+    if "flow" in phases:
+        say("flow: jobs through the deployment")
+        flow(site, report, run)
+    if "watch" in phases:
+        say("watch: metrics and alarms")
+        watch(site, report, has_flown="flow" in phases)
+    report.checks.sort(key=lambda each: PHASES.index(each.phase))
+    return report

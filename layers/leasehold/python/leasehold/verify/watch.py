@@ -1,0 +1,108 @@
+"""Watch: each metric that an alarm of this deployment reads is one that its functions write."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, METRICS, OLDEST_DUE_AGE
+from leasehold.settings import variables
+from leasehold.verify.report import StandIn, Wrong
+from leasehold.verify.site import PROBE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leasehold.verify.report import Report
+    from leasehold.verify.site import Site
+
+PHASE = "watch"
+# Written with every tick; the others only when there is something to count.
+_ALWAYS = {HEARTBEAT.name, DEAD_LETTER_DEPTH.name, OLDEST_DUE_AGE.name}
+_PATIENCE_SECONDS = 180
+type Series = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def watch(site: Site, report: Report, *, has_flown: bool) -> None:
+    namespace = site.poller.environment.get(variables.METRICS_NAMESPACE, "")
+    with report.check(PHASE, "alarms of this deployment") as told:
+        read = list(_read_by_alarms(site, namespace))
+        told.append(f"{len(read)} read metrics in {namespace}")
+        if not read:
+            raise Wrong(f"no alarm reads a metric in {namespace}: nobody would be woken")
+    for alarm, series in read:
+        name, dimensions = series
+        with report.check(PHASE, f"metric of {alarm}") as told:
+            told.append(_text(series))
+            declared = [each for each in METRICS if each.name == name and set(each.dimensions) == {k for k, _ in dimensions}]
+            if not declared:
+                raise Wrong(f"no function writes {_text(series)}: this alarm is deaf. Deploy alarms and code together.")
+    expected = {series for _, series in read if series[0] in _ALWAYS and _is_known(site, series)}
+    if has_flown:
+        expected |= {series for _, series in read if series == (LEASES_LOST.name, (("job_type", PROBE),))}
+    with report.check(PHASE, "metrics appear") as told:
+        _wait_for(site, namespace, expected, told, since=int(report.at.timestamp() * 1000))
+
+
+def _is_known(site: Site, series: Series) -> bool:
+    """What has no figure yet: a type that is not deployed any more, a circuit that never opened."""
+    types = site.queue.parts.deployment.registry().types
+    return series[0] != CIRCUIT_OPEN.name and all(value in types for _, value in series[1])
+
+
+def _read_by_alarms(site: Site, namespace: str) -> Iterator[tuple[str, Series]]:
+    pages = site.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
+    for alarm in (each for page in pages for each in page["MetricAlarms"]):
+        metrics = [alarm, *(each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each)]
+        for each in metrics:
+            if each.get("Namespace") == namespace:
+                dimensions = tuple(sorted((one["Name"], one["Value"]) for one in each.get("Dimensions", [])))
+                yield alarm["AlarmName"], (each["MetricName"], dimensions)
+
+
+def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str], *, since: int) -> None:
+    give_up_at = time.monotonic() + _PATIENCE_SECONDS
+    shown: set[Series] = set()
+    while not expected <= shown and time.monotonic() < give_up_at:
+        shown = set(_logged(site, namespace, since) if site.is_local else _listed(site, namespace))
+        if not expected <= shown:
+            time.sleep(5)
+    told.append(f"{len(expected & shown)} of {len(expected)}")
+    missing = sorted(expected - shown)
+    if missing:
+        raise Wrong(f"not seen within {_PATIENCE_SECONDS} s: {', '.join(map(_text, missing))}")
+    if site.is_local:
+        raise StandIn("read off the functions' log lines: the local AWS makes no metrics of them")
+
+
+def _listed(site: Site, namespace: str) -> Iterator[Series]:
+    pages = site.client("cloudwatch").get_paginator("list_metrics").paginate(
+        Namespace=namespace, RecentlyActive="PT3H"
+    )
+    for each in (metric for page in pages for metric in page["Metrics"]):
+        yield each["MetricName"], tuple(sorted((one["Name"], one["Value"]) for one in each["Dimensions"]))
+
+
+def _logged(site: Site, namespace: str, since: int) -> Iterator[Series]:
+    logs = site.client("logs")
+    for function in site.functions:
+        group = function.configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{function.name}"
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since)
+        for event in (each for page in pages for each in page["events"]):
+            text = event["message"].strip()
+            if text.startswith("{") and '"_aws"' in text:
+                yield from _series(json.loads(text), namespace)
+
+
+def _series(line: dict[str, Any], namespace: str) -> Iterator[Series]:
+    for group in line["_aws"].get("CloudWatchMetrics", []):
+        if group["Namespace"] == namespace:
+            for names in group["Dimensions"]:
+                dimensions = tuple(sorted((name, str(line[name])) for name in names))
+                yield from ((metric["Name"], dimensions) for metric in group["Metrics"])
+
+
+def _text(series: Series) -> str:
+    name, dimensions = series
+    return name + "".join(f" {key}={value}" for key, value in dimensions)
