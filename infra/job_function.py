@@ -60,7 +60,14 @@ class JobFunction(Construct):
                 folder=root / folder.path,
                 timeout=Duration.seconds(job_type.timeout.total_seconds()),
                 memory_size=folder.memory_mb,
-                environment={**environment, **poller, **folder.environment},
+                # The entry is ours, and imports the handler: one that cannot be imported is seen on its jobs.
+                handler="leasehold.runtime.entry.lambda_handler",
+                environment={
+                    **environment,
+                    **poller,
+                    **folder.environment,
+                    variables.HANDLER: f"{folder.path.replace('/', '.')}.handler",
+                },
                 statements=[
                     *handler_statements(job_type, stage, jobs, dead_letters),
                     *([_may_wake(self, stage)] if wakes else []),

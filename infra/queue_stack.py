@@ -84,6 +84,8 @@ class QueueStack(Stack):
             variables.JOBS_TABLE: jobs.table_name,
             variables.DEAD_LETTERS_TABLE: dead_letters.table_name,
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
+            variables.METRICS_PER_TYPE: "true" if stage.metrics_per_type else "false",
+            "POWERTOOLS_LOG_LEVEL": stage.log_level,
         }
         without_sentry = dict(environment)
         environment |= _dsn_environment(stage)
@@ -321,15 +323,16 @@ class QueueStack(Stack):
             handlers=handlers,
             undelivered_reports=reporter.undelivered.queue,
         )
-        Dashboard(
-            self,
-            "Overview",
-            stage=stage,
-            jobs=self._jobs,
-            poller=self.poller,
-            handlers=handlers,
-            alarms=alarms,
-        )
+        if stage.dashboard:
+            Dashboard(
+                self,
+                "Overview",
+                stage=stage,
+                jobs=self._jobs,
+                poller=self.poller,
+                handlers=handlers,
+                alarms=alarms,
+            )
         CfnOutput(self, "PollerFunctionName", value=self.poller.function.function_name)
         CfnOutput(self, "AlertsTopicArn", value=topic.topic_arn)
 

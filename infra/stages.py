@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_SHARDS = 256  # a job's id has eight bits for its shard
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
@@ -53,6 +54,11 @@ class Stage:
         being told; None for no limit. It costs 7 write units a delivery.
     api: the HTTP API, with who has which role in it; None for none.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
+    log_level: INFO logs one line for each run's end; DEBUG also each enqueue, claim, start and idle poll. Metrics are
+        sent at every level.
+    metrics_per_type: metrics and alarms of lateness, leases and circuits once for each job type, which cost about $3 a
+        month for each; else once for the queue. The logs can be searched by type either way.
+    dashboard: a CloudWatch dashboard, $3 a month; its rows of job types need `metrics_per_type`.
     alarm_email: who is told; None for a topic without a subscriber.
     with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
     """
@@ -82,6 +88,9 @@ class Stage:
     webhook_concurrency_per_host: int | None = None
     api: ApiSettings | None = None
     log_retention_days: int = 30
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_per_type: bool = False
+    dashboard: bool = False
     alarm_email: str | None = None
     with_exercises: bool = False
 
@@ -107,6 +116,10 @@ class Stage:
             yield f"poller_concurrency = {self.poller_concurrency}: ticks, a resident and wakes run at once. Use 4."
         if self.log_retention_days not in LOG_RETENTION_DAYS:
             yield f"log_retention_days = {self.log_retention_days}: CloudWatch takes one of {LOG_RETENTION_DAYS}."
+        if self.log_level not in _LOG_LEVELS:
+            yield f"log_level = {self.log_level!r}: there is no such level. Use one of {', '.join(_LOG_LEVELS)}."
+        if self.dashboard and not self.metrics_per_type:
+            yield "dashboard: its rows show each type by itself. Set metrics_per_type too."
         if self.sentry_dsn_secret and self.sentry_dsn_parameter:
             yield "sentry_dsn_secret and sentry_dsn_parameter: the DSN has one place. Remove one of them."
 
@@ -139,13 +152,20 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage(name="dev", webhook_keys_parameter="/leasehold/dev/webhook-keys"),
+    Stage(
+        name="dev",
+        webhook_keys_parameter="/leasehold/dev/webhook-keys",
+        metrics_per_type=True,
+        dashboard=True,
+    ),
     Stage(
         name="prod",
         keeps_data=True,
         audit_lock="governance",
         customer_key=True,
         log_retention_days=90,
+        metrics_per_type=True,
+        dashboard=True,
         sentry_dsn_secret="leasehold/prod/sentry-dsn",
         webhook_keys_secret="leasehold/prod/webhook-keys",
     ),

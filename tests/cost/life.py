@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.payload import encode_payload
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
 from tests.meter import Meter, item_size
 from tests.real_queue import Inbox

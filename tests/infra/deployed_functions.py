@@ -184,6 +184,7 @@ class DeployedFunctions:
         patch.setenv(variables.JOBS_TABLE, self.names.jobs)
         patch.setenv(variables.DEAD_LETTERS_TABLE, self.names.dead_letters)
         patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")
+        patch.setenv(variables.METRICS_PER_TYPE, "true")
         patch.setattr(container, "connect", lambda: client)
         patch.setattr(container, "Parts", partial(Parts, clock=self.clock))
         patch.setattr(container, "reporter_of", lambda _: TakingReporter())

@@ -71,6 +71,9 @@ def rare() -> Template:
             concurrency=50,
             resources={"gpu": 2},
             shards=4,
+            log_level="WARNING",
+            metrics_per_type=True,
+            dashboard=True,
         )
     )[1]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
     from leasehold.kernel.poll import Poller
     from leasehold.runtime.context import JobContext
-    from leasehold.runtime.handler import BaseJobHandler
+    from leasehold.runtime.handler import BaseJobHandler, job
     from leasehold.runtime.worker import Worker
 
 _HOMES = {
@@ -63,7 +63,7 @@ _HOMES = {
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
     "leasehold.kernel.poll": ("Poller",),
     "leasehold.runtime.context": ("JobContext",),
-    "leasehold.runtime.handler": ("BaseJobHandler",),
+    "leasehold.runtime.handler": ("BaseJobHandler", "job"),
     "leasehold.runtime.worker": ("Worker",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -119,6 +119,7 @@ __all__ = [
     "Within",
     "Worker",
     "current_trace",
+    "job",
     "trace_context",
 ]
 

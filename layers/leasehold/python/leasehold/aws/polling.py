@@ -68,7 +68,7 @@ class Polling:
         self._worker_id = worker_id
         self._start_resident = start_resident
         settings = PollSettings(leaves_to_wakes=_ON_THE_WAY)
-        self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings)
+        self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings, pool=parts.pool)
         self._resident = Resident(parts, self._poller, worker_id=worker_id, settings=residence)
         self._should_stop = Stopping(parts.clock, deadline=parts.clock.now() + time_left, reserve=_RESERVE)
 

@@ -14,6 +14,9 @@ from leasehold.settings import variables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MEMORY = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
+_DEFAULT_MEMORY = 512
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -21,10 +24,14 @@ class Settings:
     dead_letters_table: str
     stage: str = "production"
     metrics_namespace: str = NAMESPACE
+    # Each metric of jobs once per type; else once for the queue, which is a fraction of the price.
+    metrics_per_type: bool = False
     # Below a minute, a tick stays and polls at this interval.
     poll_interval: timedelta | None = None
     # Who is started when a seat is freed that somebody waits for; unset leaves that to the stream.
     poller_function: str | None = None
+    # What Lambda gives this function; it is told by Lambda itself.
+    memory_mb: int = _DEFAULT_MEMORY
     # Where the Sentry DSN is kept; both unset means that there is no Sentry.
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
@@ -43,8 +50,10 @@ class Settings:
             dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
             stage=given.get(variables.STAGE) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
+            metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
             poller_function=given.get(variables.POLLER_FUNCTION) or None,
+            memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,

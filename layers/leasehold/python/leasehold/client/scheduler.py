@@ -18,9 +18,9 @@ from leasehold.domain.errors import (
 )
 from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor, failure_of
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor, failure_of
 from leasehold.kernel.poll import Poller, PollSettings
 
 if TYPE_CHECKING:

@@ -260,7 +260,7 @@ class Visits:
                 break
             self._claims.offer(job, switches)
             self._gone[job.due_key] = self._parts.clock.now()
-        self._claims.give_back("not handed over: the poll ended")
+        self._claims.end_page()
         if not jobs:
             self._note_empty(entry)
             return _Left.EMPTY
