@@ -112,8 +112,18 @@ CASES ?=
 limits: $(PYTHON_READY)  ## Measure what waiting for limits costs, in virtual time, for docs/limits.md (CASES="a b" for some)
 	@$(BIN)/python -m tests.limits $(CASES)
 
-test-deep: setup browser spin  ## What make test leaves out because it takes long: every fault at every call of every feature
-	@$(PYTEST) -n 2 --dist loadgroup -m deep $(ARGS)
+# What each part finds: docs/reliability.md. Without PART all of them, in one run.
+DEEP_stores := tests/contract
+DEEP_faults := tests/crash
+DEEP_model := tests/model
+DEEP_agreement := tests/simulation tests/properties
+DEEP_size := tests/cost tests/groups tests/schedules
+DEEP_PARTS := stores faults model agreement size
+PART ?= $(DEEP_PARTS)
+test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size for one)
+	@for part in $(PART); do case " $(DEEP_PARTS) " in *" $$part "*) ;; \
+		*) echo "there is no part $$part. Use one of: $(DEEP_PARTS)" >&2; exit 2;; esac; done
+	@$(PYTEST) -n 2 --dist loadgroup -m deep $(foreach part,$(PART),$(DEEP_$(part))) $(ARGS)
 
 test-fast: $(PYTHON_READY) $(NODE_READY)  ## The tests that take seconds, e.g. make test-fast ARGS="-k lease"
 	@$(PYTEST) -n 2 -m "not slow and not ministack" $(ARGS)

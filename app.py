@@ -15,7 +15,7 @@ from infra.gates import add_gates
 from infra.paths import ROOT
 from infra.queue_stack import QueueStack
 from infra.stages import stage_named
-from leasehold.settings.job_folder import EXERCISES, load_job_folders
+from leasehold.settings.job_folder import EXERCISES, PROBE, load_job_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,8 @@ def build(app: App, *, root: Path = ROOT) -> App:
 def job_folders(stage: Stage, root: Path = ROOT) -> tuple[JobFolder, ...]:
     """The job types that a stage deploys."""
     exercises = load_job_folders(root, EXERCISES) if stage.with_exercises else ()
-    return (*load_job_folders(root), *exercises)
+    probe = load_job_folders(root, PROBE) if stage.with_probe else ()
+    return (*load_job_folders(root), *exercises, *probe)
 
 
 if __name__ == "__main__":

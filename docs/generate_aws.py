@@ -7,6 +7,7 @@ A test compares the page with what this makes, and the cases themselves are aske
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -23,7 +24,21 @@ PAGE = Path(__file__).parent / "aws.md"
 
 
 def parts() -> dict[str, str]:
-    return {"expectations": _expectations(), "deviations": _deviations()}
+    return {"proven": proven(PAGE.parent / "real-aws"), "expectations": _expectations(), "deviations": _deviations()}
+
+
+def proven(folder: Path) -> str:
+    """What the newest report from an account says; those of the local AWS prove nothing."""
+    reports = [json.loads(each.read_text()) for each in folder.glob("*.json")]
+    real = sorted((each for each in reports if each["engine"] == "AWS"), key=lambda each: each["at"])
+    if not real:
+        return "**Never proven on AWS**: nobody has run `leasehold verify` on an account yet."
+    complete = [each for each in real if each["proven"]]
+    last = (complete or real)[-1]
+    if complete:
+        return f"**Last proven on AWS on {last['at'][:10]}**, by {len(last['checks'])} checks of `leasehold verify`."
+    wrong = ", ".join(each["name"] for each in last["checks"] if each["outcome"] != "proven")
+    return f"**Never proven on AWS**: the run of {last['at'][:10]} did not show {wrong}."
 
 
 def _expectations() -> str:

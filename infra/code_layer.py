@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from infra.stages import Stage
 
 # What only people and their tests use stays out of every cold start.
-_NOT_FOR_LAMBDA = ["**/leasehold/cli/**", "**/leasehold/console/**", "**/leasehold/local/**", "**/leasehold/testing/**"]
+_NOT_FOR_LAMBDA = [f"**/leasehold/{each}/**" for each in ("cli", "console", "local", "testing", "verify")]
 
 
 class CodeLayer(Construct):

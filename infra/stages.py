@@ -67,6 +67,7 @@ class Stage:
         month for each; else once for the queue. The logs can be searched by type either way.
     dashboard: a CloudWatch dashboard, $3 a month; its rows of job types need `metrics_per_type`.
     alarm_email: who is told; None for a topic without a subscriber.
+    with_probe: deploy the job type leasehold_probe too, which `leasehold verify` sends through the deployment.
     with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
     """
 
@@ -102,6 +103,7 @@ class Stage:
     metrics_per_type: bool = False
     dashboard: bool = False
     alarm_email: str | None = None
+    with_probe: bool = False
     with_exercises: bool = False
 
     def __post_init__(self) -> None:

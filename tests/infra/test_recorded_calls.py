@@ -1,6 +1,6 @@
 """What `leasehold verify` asks IAM about is what the functions were seen to call, in names that fit every deployment.
 
-    LEASEHOLD_RECORD=1 .venv/bin/pytest tests/infra/test_recorded_calls.py      # writes the file anew
+LEASEHOLD_RECORD=1 .venv/bin/pytest tests/infra/test_recorded_calls.py      # writes the file anew
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from leasehold.cli.operating import (
     status,
     templates,
     top,
+    verify,
 )
 
 app = typer.Typer(
@@ -44,6 +45,7 @@ app.add_typer(schedules.app, name="schedules", rich_help_panel=OPERATE)
 app.add_typer(templates.app, name="templates", rich_help_panel=OPERATE)
 app.add_typer(groups.app, name="groups", rich_help_panel=OPERATE)
 app.add_typer(control.app)
+app.add_typer(verify.app)
 app.add_typer(restore.app, name="restore", rich_help_panel=OPERATE)
 app.add_typer(local.app, name="local", rich_help_panel=BUILD)
 app.add_typer(new.app, name="new", rich_help_panel=BUILD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from leasehold.admin.service import Admin
     from leasehold.audit.roots import Archive
     from leasehold.local.aws.instance import Running
+    from leasehold.verify.site import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,32 @@ def open_roots(connection: Connection, bucket: str) -> Archive:
         return open_bucket(bucket, **_running(connection.root).client_options)
     _set_session(connection)
     return open_bucket(bucket, endpoint_url=connection.endpoint_url, region_name=connection.region)
+
+
+def open_site(connection: Connection) -> Site:
+    """The deployment of that queue as its account shows it."""
+    import boto3
+
+    from leasehold.client.queue import Queue
+    from leasehold.verify.site import Site
+
+    if connection.is_local:
+        from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
+
+        tables, options = (JOBS_TABLE, DEAD_LETTERS_TABLE), _running(connection.root).client_options
+        queue = _local_queue(connection.root)
+    else:
+        tables, options = connection.tables(), {}
+        _set_session(connection)
+        if connection.endpoint_url:
+            options = {"endpoint_url": connection.endpoint_url}
+        queue = Queue.connect(*tables, endpoint_url=connection.endpoint_url, region_name=connection.region)
+    return Site(
+        queue,
+        cache(lambda service: boto3.client(service, **options)),  # type: ignore[call-overload]
+        tables=tables,
+        is_local=connection.is_local or connection.endpoint_url is not None,
+    )
 
 
 def _set_session(connection: Connection) -> None:

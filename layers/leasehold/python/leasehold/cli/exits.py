@@ -17,7 +17,7 @@ MEANINGS = {
     NOT_FOUND: "there is no such job, dead letter, schedule, template, group or job type",
     REFUSED: "refused: by a halt, by the state of the thing, or by you when you were asked; of many, at least one",
     UNAVAILABLE: "AWS, the tables or the credentials are not available",
-    FLAWED: "`audit verify` found a trail that is not as it was written",
+    FLAWED: "`audit verify` or `verify` found something that is not as it should be",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from leasehold.cli import exits
-from leasehold.cli.connection import Connection, open_admin, open_roots
+from leasehold.cli.connection import Connection, open_admin, open_roots, open_site
 from leasehold.cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leasehold.admin.service import Admin
     from leasehold.audit.roots import Archive
     from leasehold.engine.ports import Clock
+    from leasehold.verify.site import Site
 
 
 def _system_clock() -> Clock:
@@ -42,6 +43,7 @@ class World:
 
     open_admin: Callable[[Connection], Admin] = open_admin
     open_roots: Callable[[Connection, str], Archive] = open_roots
+    open_site: Callable[[Connection], Site] = open_site
     clock: Clock = field(default_factory=_system_clock)
     ask: Callable[[str], bool] = ask_at_terminal
 
@@ -61,6 +63,10 @@ class Session:
     def root_archive(self, bucket: str) -> Archive:
         """The daily roots of the audit that are kept in this bucket."""
         return self.world.open_roots(self._connection, bucket)
+
+    def site(self) -> Site:
+        """The deployment as its account shows it."""
+        return self.world.open_site(self._connection)
 
     def now(self) -> datetime:
         return self.world.clock.now()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 JOBS = PurePosixPath("functions/jobs")
 # Job types that go wrong on purpose: only the local stage deploys them, for the demo and the end-to-end tests.
 EXERCISES = PurePosixPath("functions/exercises")
+# The job type that `leasehold verify` sends through a deployment.
+PROBE = PurePosixPath("functions/probe")
 SWITCH_ON = "Set webhook_keys_secret or webhook_keys_parameter of the stage, or remove [webhook] from their job.toml."
 HANDLER = "handler.py"
 SETTINGS = "job.toml"

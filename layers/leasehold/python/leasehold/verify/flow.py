@@ -32,9 +32,7 @@ _PATIENCE = timedelta(minutes=4)
 
 def flow(site: Site, report: Report, run: str) -> None:
     """All of it at once: the phase takes as long as its slowest part, the schedule's first slot."""
-    if PROBE not in site.queue.parts.deployment.registry().types:
-        with report.check(PHASE, "jobs through the deployment"):
-            raise Wrong(f"{PROBE} is not deployed. Set with_probe = True, deploy, try again.")
+    if not _is_deployed(site, report):
         return
     queue, schedule = site.queue, f"leasehold-verify-{run}"
     sent = _Sent(site)
@@ -72,6 +70,14 @@ def flow(site: Site, report: Report, run: str) -> None:
             told.append(_cold_starts(site, report.at))
     finally:
         sent.tear_down(report)
+
+
+def _is_deployed(site: Site, report: Report) -> bool:
+    is_there = PROBE in site.queue.parts.deployment.registry().types
+    with report.check(PHASE, "the job type of the flow"):
+        if not is_there:
+            raise Wrong(f"{PROBE} is not deployed. Set with_probe = True, deploy, try again.")
+    return is_there
 
 
 class _Sent:

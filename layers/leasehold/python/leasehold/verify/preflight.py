@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from leasehold.settings import variables
 from leasehold.verify.report import NotShown, Wrong
 from leasehold.verify.rights import check_rights
-from leasehold.verify.site import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +38,6 @@ def preflight(site: Site, report: Report) -> None:
         _check_event_sources(site, told)
     with report.check(PHASE, "secrets and parameters") as told:
         _check_secrets(site, told)
-    with report.check(PHASE, "the job type of the flow"):
-        if PROBE not in site.queue.parts.deployment.registry().types:
-            raise Wrong(f"{PROBE} is not deployed: no job can be sent through. Set with_probe = True, deploy, try again.")
     check_rights(site, report)
 
 

@@ -12,7 +12,6 @@ from leasehold.domain.due import Due, Priority
 from leasehold.domain.ids import JobPartition, make_job_id
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import CLAIM, COMPLETE, START, JobStatus, Write
-from leasehold.domain.payload import encode_payload
 from leasehold.store.definition import JOBS
 from leasehold.store.dynamodb.expressions import insert_statement, update_statement, write_request
 from leasehold.store.dynamodb.items import to_item
@@ -102,7 +101,7 @@ class _Asked:
             job_type="leasehold_probe",
             status=JobStatus.PENDING,
             priority=Priority.NORMAL,
-            payload=encode_payload({"do": "complete"}),
+            stored_payload='{"do":"complete"}',
             scheduled_for=self._now,
             created_at=self._now,
             created_by="leasehold verify",
@@ -173,8 +172,7 @@ class _Asked:
         self._client.transact_write_items(TransactItems=[put], ClientRequestToken=token)
 
     def _counted(self) -> Put:
-        record = {"expires_at": int((self._now + _KEPT).timestamp())}
-        return Put(key=self.place.key("token"), record=record)
+        return Put(key=self.place.key("token"), record={"expires_at": int((self._now + _KEPT).timestamp())})
 
     def remove_all(self) -> int:
         names = [*self._jobs, "token", "foreign"]

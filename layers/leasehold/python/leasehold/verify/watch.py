@@ -35,8 +35,8 @@ def watch(site: Site, report: Report, *, has_flown: bool) -> None:
         name, dimensions = series
         with report.check(PHASE, f"metric of {alarm}") as told:
             told.append(_text(series))
-            declared = [each for each in METRICS if each.name == name and set(each.dimensions) == {k for k, _ in dimensions}]
-            if not declared:
+            keys = {key for key, _ in dimensions}
+            if not any(each.name == name and set(each.dimensions) == keys for each in METRICS):
                 raise Wrong(f"no function writes {_text(series)}: this alarm is deaf. Deploy alarms and code together.")
     expected = {series for _, series in read if series[0] in _ALWAYS and _is_known(site, series)}
     if has_flown:
@@ -77,9 +77,7 @@ def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str]
 
 
 def _listed(site: Site, namespace: str) -> Iterator[Series]:
-    pages = site.client("cloudwatch").get_paginator("list_metrics").paginate(
-        Namespace=namespace, RecentlyActive="PT3H"
-    )
+    pages = site.client("cloudwatch").get_paginator("list_metrics").paginate(Namespace=namespace, RecentlyActive="PT3H")
     for each in (metric for page in pages for metric in page["Metrics"]):
         yield each["MetricName"], tuple(sorted((one["Name"], one["Value"]) for one in each["Dimensions"]))
 

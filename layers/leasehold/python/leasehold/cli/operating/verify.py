@@ -41,7 +41,7 @@ def verify(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Prove this deployment on its account: settings and rights, the store's statements, real jobs, metrics. Asks first.
+    """Prove this deployment on its account: settings, rights, statements, real jobs, metrics. Asks first.
 
     Ends with 6 if anything is not as it should be, and says what.
     """
@@ -77,5 +77,6 @@ def _show(session: Session, report: Report) -> None:
     if report.engine == "AWS" and not report.is_proven:
         proven = "Not proven: see what is wrong or was not shown."
     session.out.done(
-        document, f"{len(report.wrong)} of {len(checks)} checks found something wrong.{wrong}\nLeft behind:{left}\n{proven}"
+        document,
+        f"{len(report.wrong)} of {len(checks)} checks found something wrong.{wrong}\nLeft behind:{left}\n{proven}",
     )

@@ -19,7 +19,7 @@ def install() -> None:
         policies = [evaluator.parse_policy_document(each) for each in _members(iam, parameters, "PolicyInputList")]
         context = _context(iam, parameters)
         decided = "".join(
-            _decision(evaluator, responses.get_account_id(), action, resource, policies, context)
+            _decision(evaluator, responses.get_account_id(), (action, resource), policies, context)
             for action in _members(iam, parameters, "ActionNames")
             for resource in _members(iam, parameters, "ResourceArns") or ["*"]
         )
@@ -49,7 +49,8 @@ def _context(iam: Any, parameters: Any) -> dict[str, list[str]]:
     return entries
 
 
-def _decision(evaluator: Any, account: str, action: str, resource: str, policies: Any, context: Any) -> str:
+def _decision(evaluator: Any, account: str, asked_for: tuple[str, str], policies: Any, context: Any) -> str:
+    action, resource = asked_for
     asked = evaluator.EvalContext(
         principal_arn=f"arn:aws:iam::{account}:root",
         principal_type="User",
