@@ -67,6 +67,8 @@ def _check_table(site: Site, name: str, told: list[str]) -> None:
     inactive = [index for index, status in indexes.items() if status != "ACTIVE"]
     if table["TableStatus"] != "ACTIVE" or inactive:
         raise Wrong(f"it is {table['TableStatus']}, and not active are: {', '.join(inactive) or 'no indexes'}")
+    if site.is_local:
+        raise NotShown("the local AWS does not keep a table's TTL")
     ttl = site.client("dynamodb").describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     if ttl.get("TimeToLiveStatus") not in {"ENABLED", "ENABLING"} or ttl.get("AttributeName") != "expires_at":
         raise Wrong(f"its TTL is {ttl}: nothing is ever tidied up. Deploy again.")

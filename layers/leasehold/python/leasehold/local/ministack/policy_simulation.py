@@ -44,7 +44,8 @@ def _context(iam: Any, parameters: Any) -> dict[str, list[str]]:
     entries: dict[str, list[str]] = {}
     number = 1
     while key := iam._p(parameters, f"ContextEntries.member.{number}.ContextKeyName"):
-        entries[key] = _members(iam, parameters, f"ContextEntries.member.{number}.ContextKeyValues")
+        # The evaluator knows keys in lower case only.
+        entries[key.lower()] = _members(iam, parameters, f"ContextEntries.member.{number}.ContextKeyValues")
         number += 1
     return entries
 
