@@ -61,8 +61,8 @@ def entry(handler: Handler) -> Callable[[Mapping[str, Any], LambdaContext], dict
 def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJobHandler]) -> dict[str, Any]:
     from leasehold.aws.container import remaining, worker_id
 
-    container = _container()
     asked = DirectRun.from_event(event) if DirectRun.is_in(event) else handovers_in(event)
+    container = _container()
     job_type = asked.job_type if isinstance(asked, DirectRun) else asked[0].job_type
     # The registry says which function a type is handed to; a class that names its type is held to it.
     handlers = {handler.job_type or job_type: handler}
