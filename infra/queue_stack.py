@@ -21,6 +21,7 @@ from infra.dependency_layer import DependencyLayer
 from infra.job_function import JobFunction
 from infra.lifecycle_events import LifecycleEvents
 from infra.paths import ROOT
+from infra.policy_layer import PolicyLayer
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
 from infra.rights import (
@@ -121,13 +122,18 @@ class QueueStack(Stack):
             )
             for _ in range(stage.sends_webhooks)
         ]
+        policy = [
+            PolicyLayer(self, "Policy", stage=stage, folder=root / stage.policy_folder, policy=name).layer
+            for name in (stage.concurrency_policy,)
+            if name is not None
+        ]
         wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
         schedules = schedules_of(folders)
         self.poller = Poller(
             self,
             "Poller",
             stage=stage,
-            layers=layers,
+            layers=[*layers, *policy],
             environment={**environment, **wakes.environment},
             jobs=jobs,
             dead_letters=dead_letters,

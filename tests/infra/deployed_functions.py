@@ -158,8 +158,8 @@ class Waker:
     def is_on(self) -> bool:
         return self._calls.actor in self._pollers
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
-        LambdaWaker(self._pollers[self._calls.actor]).wake(freed)
+    def wake(self, scopes: Sequence[str]) -> None:
+        LambdaWaker(self._pollers[self._calls.actor]).wake(scopes)
 
 
 class DeployedFunctions:

@@ -47,6 +47,7 @@ class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
     residence: ResidenceSettings
+    settings: Settings
 
 
 def open_container(service: str) -> Container:
@@ -65,9 +66,8 @@ def open_container(service: str) -> Container:
         waker=_waker_of(settings),
         pool=threads_for(settings.memory_mb),
     )
-    return Container(
-        parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    )
+    residence = ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+    return Container(parts, telemetry, residence, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -159,7 +159,9 @@ def _release(handover: Handover, reason: str, parts: Parts, *, until: datetime |
     return release(handover, reason, parts, until=until)
 
 
-def ready(entries: Sequence[DueEntry], registry: Registry, report: PollReport, now: datetime) -> list[DueEntry]:
+def ready[Entry: DueEntry](
+    entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
+) -> list[Entry]:
     """These without the jobs that still wait for others of their batch: nothing is claimed of those yet."""
     waiting: dict[str, list[DueJob]] = {}
     for entry in entries:
