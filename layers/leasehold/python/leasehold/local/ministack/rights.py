@@ -37,7 +37,7 @@ _STATEMENT = re.compile(
     r'\s*(?:(INSERT)\s+INTO|(UPDATE)|(DELETE)\s+FROM|(SELECT)\s.*?\sFROM)\s+"([^"]+)"(?:\."([^"]+)")?', re.DOTALL
 )
 # A name in an expression; what follows a dot is inside of an attribute, what follows a colon is a value.
-_NAME = re.compile(r"(?<![:.\w#])#?[A-Za-z_]\w*(?!\w*\s*\()")
+_NAME = re.compile(r"(?<![:.\w#])(#\w+|[A-Za-z_]\w*)(?!\w*\s*\()")
 _WORDS = frozenset(("SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"))
 
 
