@@ -13,12 +13,12 @@ import pytest
 
 from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
 from leasehold.store import keys
+from leasehold.store.table import Key
 from tests.local_stack import LOCAL_AWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.store.table import Key
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS
@@ -140,7 +140,7 @@ def test_a_handler_reads_and_changes_jobs_of_its_own_type_and_of_no_other(local_
 
 def test_a_handler_makes_no_job_and_no_delivery(local_stack: LocalStack, handler: Intruder):
     own, other = later(local_stack, "user_sync", user_id="u1"), later(local_stack, "backup")
-    delivery = keys.Key(own.table, ("system#0", own.values[1]))
+    delivery = Key(own.table, ("system#0", own.values[1]))
 
     assert handler.tries(put(own), insert(own), put(other), insert(other)) == [REFUSED] * 4
     forged = (put(delivery, payload="forged"), insert(delivery, payload="forged"), update(delivery, payload="forged"))
@@ -148,9 +148,10 @@ def test_a_handler_makes_no_job_and_no_delivery(local_stack: LocalStack, handler
 
 
 def test_a_handler_puts_no_dead_letter_of_another_type(local_stack: LocalStack, handler: Intruder):
-    other = later(local_stack, "backup")
+    at = datetime.now(UTC) + timedelta(days=1)
+    other = local_stack.queue.enqueue("backup", {}, run_at=at).job_id
 
-    assert handler.tries(put(keys.dead_letter(other.values[1]), DEAD_LETTERS_TABLE)) == [REFUSED]
+    assert handler.tries(put(keys.dead_letter(other), DEAD_LETTERS_TABLE)) == [REFUSED]
 
 
 def test_a_handler_changes_neither_control_nor_audit_nor_other_seats(local_stack: LocalStack, handler: Intruder):

@@ -206,7 +206,7 @@ def test_what_is_not_told_as_the_system_tells_it_is_neither_signed_nor_sent(rece
     test.drain(until_idle=True)
     (owed,) = test.queue.webhooks.deliveries(job_id)
     delivery = test.queue.get(owed.delivery_id)
-    message = delivery.payload
+    message: Any = delivery.payload
     forged = {**message, "body": json.dumps(forgeries(json.loads(message["body"]))[number])}
     store = test.queue.parts.store
     key = keys.job(delivery.job_id)
