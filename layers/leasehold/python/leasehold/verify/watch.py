@@ -6,10 +6,9 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, METRICS, OLDEST_DUE_AGE
+from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, METRICS, OLDEST_DUE_AGE
 from leasehold.settings import variables
 from leasehold.verify.report import StandIn, Wrong
-from leasehold.verify.site import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,7 @@ _PATIENCE_SECONDS = 180
 type Series = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def watch(site: Site, report: Report, *, has_flown: bool) -> None:
+def watch(site: Site, report: Report) -> None:
     read: list[tuple[str, Series]] = []
     namespace, per_type = "", False
     with report.check(PHASE, "alarms of this deployment") as told:
@@ -42,10 +41,6 @@ def watch(site: Site, report: Report, *, has_flown: bool) -> None:
             if not any(each.name == name and set(each.sent_dimensions(per_type=per_type)) == keys for each in METRICS):
                 raise Wrong(f"no function writes {_text(series)}: this alarm is deaf. Deploy alarms and code together.")
     expected = {series for _, series in read if series[0] in _ALWAYS and _is_known(site, series)}
-    if has_flown:
-        # The crash of the flow lost one.
-        lost = [series for _, series in read if series[0] == LEASES_LOST.name]
-        expected |= {series for series in lost if all(value == PROBE for _, value in series[1])}
     with report.check(PHASE, "metrics appear") as told:
         _wait_for(site, namespace, expected, told, since=int(report.at.timestamp() * 1000))
 
