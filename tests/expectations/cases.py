@@ -88,6 +88,10 @@ class Site:
             lambda: self.client.transact_write_items(TransactItems=items, ClientRequestToken=self.token(token))
         )
 
+    def read_batch(self, *names: str) -> Any:
+        keys = [to_item(_key(name).attributes) for name in names]
+        return self.client.batch_get_item(RequestItems={self.table: {"Keys": keys}})
+
     def token(self, token: str) -> str:
         """Engines remember tokens beyond a table's life: this one is the table's own."""
         return token if len(token) > MAX_LENGTH else f"{token}-{self.table}"[-MAX_LENGTH:]
@@ -345,6 +349,18 @@ CASES = (
             )
             for count in (KEYS_PER_BATCH, KEYS_PER_BATCH + 1)
         ),
+    ),
+    Case(
+        "a batch of reads leaves out what is not there",
+        ["one"],
+        f"{_API}API_BatchGetItem.html",
+        lambda site: [each["SK"]["S"] for each in site.read_batch("one", "absent")["Responses"][site.table]],
+    ),
+    Case(
+        "a call on a table that is not there is refused as ResourceNotFoundException",
+        "ResourceNotFoundException",
+        f"{_API}API_GetItem.html",
+        lambda site: site.code(lambda: site.client.get_item(TableName="absent", Key=to_item(_key("one").attributes))),
     ),
     Case(
         "a page is cut before it is filtered, and may be empty and have a cursor",
