@@ -22,8 +22,8 @@ WHAT_IT_DOES = f"""\
 This reads the settings of {{queue}} and asks IAM and Access Analyzer about its policies, which changes nothing. It
 writes and removes a few items in its table, sends {BULK + 5} jobs of the type leasehold_probe through it (one crashes;
 one becomes a dead letter, which raises the alarm on these and is discarded at the end), makes a schedule and deletes
-it, and looks at its alarms. No job of yours is touched. It takes about five minutes, and costs less than
-${DOLLARS:.2f}."""
+it, and looks at its alarms. No job of yours is touched.
+It takes about five minutes, and costs less than ${DOLLARS:.2f}."""
 
 
 def verify(site: Site, *, phases: Collection[str] = CHOSEN, say: Callable[[str], None] = lambda _: None) -> Report:

@@ -55,7 +55,8 @@ def verify(
     if unknown:
         raise InvalidOptionError(unknown[0], "there is no such phase", f"Use {', '.join(CHOSEN)}.")
     site = session.site()
-    session.out.hint(WHAT_IT_DOES.format(queue=site.name))
+    for line in WHAT_IT_DOES.format(queue=site.name).splitlines():
+        session.out.hint(line)
     session.confirm(f"Verify {site.name}?", yes=yes)
     report = prove(site, phases=phase or CHOSEN, say=session.out.hint)
     if output is not None:
@@ -70,13 +71,19 @@ def _show(session: Session, report: Report) -> None:
     document = report.document()
     checks = document["checks"]
     assert isinstance(checks, list)
+    if session.out.as_json:
+        session.out.document(document)
+        return
     session.out.table(_COLUMNS, checks)
-    wrong = "".join(f"\n  {each.phase}: {each.name}: {each.detail}" for each in report.wrong)
-    left = "".join(f"\n  {each}" for each in report.leftovers)
-    proven = "Proven on AWS." if report.is_proven else f"Not proven on AWS: this ran on {report.engine}."
-    if report.engine == "AWS" and not report.is_proven:
-        proven = "Not proven: see what is wrong or was not shown."
-    session.out.done(
-        document,
-        f"{len(report.wrong)} of {len(checks)} checks found something wrong.{wrong}\nLeft behind:{left}\n{proven}",
-    )
+    session.out.say(f"{len(report.wrong)} of {len(checks)} checks found something wrong.")
+    for each in report.wrong:
+        session.out.say(f"  {each.phase}: {each.name}: {each.detail}")
+    session.out.say("Left behind:" if report.leftovers else "Nothing is left behind.")
+    for left in report.leftovers:
+        session.out.say(f"  {left}")
+    if report.is_proven:
+        session.out.say("Proven on AWS.")
+    elif report.engine == "AWS":
+        session.out.say("Not proven: see what is wrong or was not shown.")
+    else:
+        session.out.say(f"Not proven on AWS: this ran on {report.engine}.")
