@@ -115,14 +115,14 @@ class Report:
 
     def redacted(self) -> dict[str, object]:
         """The same without what only the owner should see: account, ids, keys, addresses, the deployment's names."""
-        return {name: self._without_names(value) for name, value in self.document().items()}
+        return {name: self._without_names(value) for name, value in {**self.document(), "queue": "<queue>"}.items()}
 
     def _without_names(self, value: object) -> object:
         match value:
             case str():
                 for pattern, instead in _SECRETS:
                     value = pattern.sub(instead, value)
-                return value.replace(self.queue, "<queue>")
+                return re.sub(rf"(leasehold[-/]){re.escape(self.queue)}\b", r"\1<queue>", value, flags=re.IGNORECASE)
             case list():
                 return [self._without_names(each) for each in value]
             case dict():
