@@ -59,7 +59,8 @@ def granted(*grants: str, types: tuple[str, ...] = TYPES) -> Role:
     theirs = Stack(app, "theirs")
     role = iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
     for grant in grants:
-        getattr(queue, grant)(role, *(types if grant in _BY_TYPE else ())).assert_success()
+        named = types if grant in _BY_TYPE else types[:1] if grant == "grant_run_now" else ()
+        getattr(queue, grant)(role, *named).assert_success()
     ours, given = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
     (made,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
     return made
