@@ -87,6 +87,10 @@ class VirtualQueue:
         """Set up: one poll that takes no time. What it hands over starts when time begins to pass."""
         self._open("first-poller", "poller").poll(self)
 
+    def let_settle(self) -> None:
+        """What was set up until now happened long ago: the stream has told of it, and nothing more comes of that."""
+        self._stream.forget()
+
     def begin(self, *, programs: int = 0) -> None:
         """From now on the queue is looked after; by so many programs, too, that poll all the time."""
         self._tick()
@@ -193,17 +197,22 @@ class _Stream:
         self._queue = queue
         self._records: list[tuple[float, Any]] = []
         self._is_busy = False
+        self._settled = 0
+
+    def forget(self) -> None:
+        self._settled += 1
 
     def note(self, record: Record) -> None:
         if record.get("wake") is not True:
             return
         event = {"eventSource": "aws:dynamodb", "eventName": "MODIFY", "dynamodb": {"NewImage": to_item(record)}}
-        made_at = self._queue.kernel.seconds
-        self._queue.kernel.later(self._queue.latencies.stream, lambda: self._arrive(made_at, event))
+        made_at, settled = self._queue.kernel.seconds, self._settled
+        self._queue.kernel.later(self._queue.latencies.stream, lambda: self._arrive(made_at, settled, event))
 
-    def _arrive(self, made_at: float, event: Any) -> None:
-        self._records.append((made_at, event))
-        self._go_on()
+    def _arrive(self, made_at: float, settled: int, event: Any) -> None:
+        if settled == self._settled:
+            self._records.append((made_at, event))
+            self._go_on()
 
     def _go_on(self) -> None:
         oldest = self._queue.kernel.seconds - _OLDEST_RECORD
