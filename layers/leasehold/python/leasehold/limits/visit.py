@@ -343,10 +343,10 @@ class Visits:
         return _Left.MORE if len(jobs) == count else _Left.EMPTY
 
     def _keep_in_line(self, entry: LineEntry) -> None:
-        """It had been found empty, and is not."""
+        """It had been found empty, and is not. Who freed a seat while nobody seemed to wait has started no poller."""
         if entry.empty_since is not None:
             self._admission.forget_line(entry.scope, entry.lane)
-            self._admission.stand_in_line(entry.scope, entry.lane, None)
+            self._admission.stand_in_line(entry.scope, entry.lane, self._parts.clock.now())
 
     def _wait(self, visit: _Visit, entry: LineEntry, full: Limit, limits: Sequence[Limit]) -> _Left:
         """Where the lane waits for a scope that is full: here, if it is looked at here when that has room again."""
@@ -551,10 +551,11 @@ class Visits:
             return
         if scope.empty_since is None:
             self._put_off(visit, now + (_LOOK_SHORTLY_AFTER if left else EMPTY_FOR), is_empty=True)
-            # A lane that joined since the line was read believes that it is waited for: so it must be.
+            # A lane that joined since the line was read believes that it is waited for: so it must be. And at once:
+            # whoever freed a seat while nobody seemed to wait has started no poller.
             joined = self._parts.store.lines.entries(scope.name, limit=_LINE_READ)
             if any(entry.empty_since is None for entry in joined):
-                self._admission.expect_look(scope.name)
+                self._admission.expect_look(scope.name, now)
         elif left or now - scope.empty_since < EMPTY_FOR:
             self._put_off(visit, now + EMPTY_FOR)
         else:
