@@ -1,4 +1,4 @@
-"""Lines and holds: nobody waits unseen and no freed seat is overlooked, in what one job, two visitors and an end can do.
+"""Lines and holds: nobody waits unseen, no freed seat is overlooked, whatever one job, two visitors and an end do.
 
 The bounds are small. Four rules (LEAVE_AS_SEEN, FORGET_AS_SEEN, ENTRY_AGAIN, TRY_AGAIN) need more to be missed than a
 search of these finds in seconds: for them there is no counterexample here.
