@@ -89,6 +89,11 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     is_systems = _repeats_systems_job(request)
     parse = parse_job_type if is_systems else parse_users_job_type
     job_type = registry.job_type(parse(request.job_type))
+    # What stands in a schedule or an older job was accepted before: its handler decides.
+    if job_type.schema is not None and request.retry_of is None and request.schedule is None:
+        from leasehold.features import check_payload
+
+        check_payload(job_type, request.payload_text, parts)
     now, has_given_id = parts.clock.now(), job_id is not None
     # A derived id carries its time already, and the key must agree with it, also when that time has passed.
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)

@@ -188,6 +188,10 @@ def edit(
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, parts)
+    if payload_text is not None:
+        from leasehold.features import check_payload
+
+        check_payload(parts.deployment.settings_of(before.job_type), payload_text, parts)
     edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
     if edited is not None:
         values["payload"] = edited.job.stored_payload
