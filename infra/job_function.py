@@ -101,7 +101,7 @@ def _code_name(function: lambda_.Function, layers: Sequence[lambda_.ILayerVersio
 
 def wakes_poller(job_type: JobType, stage: Stage) -> bool:
     """Whether an end may free a seat that somebody waits for: then it starts a poller, faster than the stream does."""
-    return job_type.is_limited or stage.concurrency is not None
+    return job_type.is_limited or stage.concurrency is not None or stage.concurrency_policy is not None
 
 
 def _may_wake(scope: Construct, stage: Stage) -> iam.PolicyStatement:
