@@ -59,7 +59,7 @@ def _join(job: Job, drafted: Draft, parts: Parts) -> bool:
     if layout.item is not None:
         parts.store.payloads.put(layout.item)
     due = Due(at, position_at(now), job.job_id)
-    values = {"payload": layout.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
+    values: dict[str, object] = {"payload": layout.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
     if needs_wake(at, now):
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
