@@ -228,6 +228,7 @@ class QueueStack(Stack):
                 audit_roots=roots.bucket.bucket_name,
             ),
             schedules=schedules,
+            handlers=handlers,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
