@@ -12,8 +12,8 @@ from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
 from leasehold.domain.instants import instant
 from leasehold.engine.parts import Parts
-from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.runtime.worker import Worker
 from leasehold.store.store import Store
 from tests.limits.table import LatentTable
@@ -69,7 +69,7 @@ class Process:
         wake: Wake,
         dispatcher: Dispatcher,
         *,
-        start_resident: Callable[[bytes], None],
+        start_another: Callable[[bytes], None],
         time_left: timedelta,
     ) -> None:
         """As the deployed function does it."""
@@ -78,8 +78,8 @@ class Process:
             dispatcher,
             worker_id=self.name,
             time_left=time_left,
-            start_resident=start_resident,
-            residence=ResidenceSettings(reread_every=REREAD_BESIDE_WAKES),
+            start_another=start_another,
+            waiting=WaitingSettings(reread_every=REREAD_BESIDE_WAKES),
         )
         polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
         polling.answer(wake)

@@ -112,7 +112,7 @@ class VirtualQueue:
         time_left = timedelta(seconds=_POLLERS_TIME)
         task = self._spawn(
             self._take("poller"),
-            lambda p: p.answer(wake, self, start_resident=self._start_resident, time_left=time_left),
+            lambda p: p.answer(wake, self, start_another=self._start_another, time_left=time_left),
             on_end=on_end,
             pooled=True,
         )
@@ -132,7 +132,7 @@ class VirtualQueue:
         wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(freed)})
         self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 
-    def _start_resident(self, payload: bytes) -> None:
+    def _start_another(self, payload: bytes) -> None:
         wake = Wake.parse(json.loads(payload))
         self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 

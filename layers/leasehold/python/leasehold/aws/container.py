@@ -16,8 +16,8 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoWaker
-from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.kernel.pool import threads_for
+from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 
@@ -46,7 +46,7 @@ class LambdaContext(Protocol):
 class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
-    residence: ResidenceSettings
+    waiting: WaitingSettings
 
 
 def open_container(service: str) -> Container:
@@ -66,7 +66,7 @@ def open_container(service: str) -> Container:
         pool=threads_for(settings.memory_mb),
     )
     return Container(
-        parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+        parts, telemetry, WaitingSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from leasehold.domain.due import Due, lanes_by_priority, service_lanes
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
@@ -69,11 +69,25 @@ class PollSettings:
     leaves_to_wakes: timedelta = timedelta(0)
 
 
+class Part(NamedTuple):
+    """Which of the pollers that share a backlog: where it begins, and how many shards it keeps to itself."""
+
+    number: int
+    of: int
+
+    def share_of(self, shards: int) -> int:
+        return -(-shards // self.of)
+
+
+ALONE = Part(0, 1)
+
+
 class Poller:
     """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition.
 
     pool: what runs side by side; None for a dispatcher that is to be called in turn.
-    call_helpers: starts pollers at these shards, where a backlog is more than one poller's work. They may never come.
+    call_helper: starts another poller for a part of the shards, where a backlog is more than one's work. It may never
+        come: parts say where to begin, and a free shard is anyone's.
     """
 
     def __init__(
@@ -85,7 +99,7 @@ class Poller:
         settings: PollSettings | None = None,
         policy: ConcurrencyPolicy | None = None,
         pool: Pool | None = None,
-        call_helpers: Callable[[Sequence[int]], None] | None = None,
+        call_helper: Callable[[Part], None] | None = None,
     ) -> None:
         self.parts = parts
         self.dispatcher = dispatcher
@@ -93,24 +107,24 @@ class Poller:
         self.settings = settings or PollSettings()
         self.policy = policy
         self.pool = pool or InTurn()
-        self.call_helpers = call_helpers
+        self.call_helper = call_helper
 
     def poll(
         self,
         *,
         hints: Sequence[DueJob | DueScope] = (),
         lanes: Collection[str] | None = None,
-        first_shard: int = 0,
+        part: Part = ALONE,
         should_stop: Callable[[], str | None] = lambda: None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
         A stop never interrupts a hand-over: it is noticed between two entries. `hints` are jobs that a stream has
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
-        to visit, if not all; `first_shard` is where to begin, so that several pollers begin at different ones.
+        to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
         self.parts.telemetry.measure(HEARTBEAT, 1)
-        run = _Run(self, should_stop, lanes, first_shard)
+        run = _Run(self, should_stop, lanes, part)
         run.to_the_end(hints)
         self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self.parts.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
@@ -136,7 +150,7 @@ class _Run:
         poller: Poller,
         should_stop: Callable[[], str | None],
         lanes: Collection[str] | None,
-        first_shard: int,
+        part: Part,
     ) -> None:
         self.report = PollReport()
         self._parts = poller.parts
@@ -145,8 +159,8 @@ class _Run:
         self._pool = poller.pool
         self._should_stop = should_stop
         self._lanes = lanes
-        self._first_shard = first_shard
-        self._call_helpers = poller.call_helpers
+        self._part = part
+        self._call_helper = poller.call_helper
         self._locks = ShardLocks(poller.parts, poller.worker_id)
         self._gate = Gatekeeper(poller.parts, poller.policy)
         self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report)
@@ -168,6 +182,8 @@ class _Run:
     def to_the_end(self, hints: Sequence[DueJob | DueScope]) -> None:
         if self._is_halted():
             return
+        if self._part.of > 1:
+            self._locks.most = self._part.share_of(self._shards)
         try:
             self._take(hints)
             names: Collection[str] | None = self._lanes
@@ -235,18 +251,23 @@ class _Run:
     def _levels(self, names: Collection[str] | None) -> list[list[_Lane]]:
         """The lanes by priority, in each of them the poll's own first shard first."""
         levels = []
+        first_shard = self._part.number * self._shards // self._part.of
         for level in self._all_levels():
             lanes = [
                 _Lane(name, shard, is_exhausted=name in self._left_to_others)
                 for shard, name in enumerate(level)
                 if names is None or name in names
             ]
-            first = next((at for at, lane in enumerate(lanes) if lane.shard >= self._first_shard), 0)
+            first = next((at for at, lane in enumerate(lanes) if lane.shard >= first_shard), 0)
             levels.append([*lanes[first:], *lanes[:first]])
         return levels
 
+    @property
+    def _shards(self) -> int:
+        return self._parts.deployment.registry().shards
+
     def _all_levels(self) -> list[list[str]]:
-        return list(lanes_by_priority(self._parts.deployment.registry().shards))
+        return list(lanes_by_priority(self._shards))
 
     def _done_elsewhere(self) -> int:
         """What was done that may have made something due in any lane."""
@@ -256,7 +277,7 @@ class _Run:
     def _worth_a_look(self, lanes: Sequence[_Lane]) -> list[str]:
         """Lanes that showed something, those where features wait, and all that were not read for a while."""
         now = self._parts.clock.now()
-        also = set(service_lanes(self._parts.deployment.registry().shards)) if self.report.looked else set()
+        also = set(service_lanes(self._shards)) if self.report.looked else set()
         is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._visits is not None
         if is_long and self._lanes is None:
             read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
@@ -340,14 +361,15 @@ class _Run:
         return False
 
     def _share_out(self, shard: int) -> None:
-        """Where a second shard has a backlog, call others; from then on keep no more locks than one's part."""
+        """Where a second shard has a backlog, call others; whoever shares keeps no more locks than its part."""
         self._backlogs.add(shard)
-        if self._call_helpers is None or len(self._backlogs) < 2 or self._locks.most is not None:
+        pollers = min(self._shards, MOST_POLLERS)
+        if self._call_helper is None or self._part.of > 1 or len(self._backlogs) < 2:
             return
-        shards = self._parts.deployment.registry().shards
-        pollers = min(shards, MOST_POLLERS)
-        self._locks.most = -(-shards // pollers)
-        self._call_helpers([(self._first_shard + part * shards // pollers) % shards for part in range(1, pollers)])
+        self._part = Part(0, pollers)
+        self._locks.most = self._part.share_of(self._shards)
+        for number in range(1, pollers):
+            self._call_helper(Part(number, pollers))
 
     def _work_off(
         self,
