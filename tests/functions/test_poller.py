@@ -75,11 +75,11 @@ def test_nothing_is_claimed_when_the_invocation_is_nearly_over(queue: Queue, aws
 def test_after_sigterm_what_is_under_way_is_finished_and_the_rest_left_or_put_back(
     queue: Queue, aws_lambda: FakeLambda
 ) -> None:
-    queue.enqueue_many([NewJob("daily_summary", {"user_id": f"u{number}"}) for number in range(100)])
+    queue.enqueue_many([NewJob(job="daily_summary", payload={"user_id": f"u{number}"}) for number in range(100)])
     before = signal.getsignal(signal.SIGTERM)
     aws_lambda.on_invoke = lambda: os.kill(os.getpid(), signal.SIGTERM)
 
-    report = lambda_handler(TICK, FakeContext())
+    report: dict[str, Any] = lambda_handler(TICK, FakeContext())
 
     assert report["stopped_by"] == "asked to stop"
     assert report["claimed"] < 100

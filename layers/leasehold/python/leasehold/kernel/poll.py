@@ -51,7 +51,7 @@ _STALE_AFTER = timedelta(milliseconds=200)
 # From here on it pays to be alone: the lock costs two writes, and saves a call for every further job.
 _BACKLOG = 8
 # So many pollers share the shards of a backlog.
-MOST_POLLERS = 8
+MOST_POLLERS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +288,8 @@ class _Run:
         """While some lane takes long, what falls due in the others does not wait for its end."""
         now = self._parts.clock.now()
         for lane in lanes:
+            if self._part.of > 1 and not self._locks.has(lane.shard):
+                continue  # whoever shares looks after its own shards
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
                 lane.cursor, lane.is_exhausted = None, lane.name in self._left_to_others
 
@@ -330,6 +332,7 @@ class _Run:
         switches = self._parts.deployment.switches()
         if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
+        self._share_out(lane.shard, page)
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
         entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
@@ -354,22 +357,26 @@ class _Run:
     def _may_go_on_alone(self, lane: _Lane) -> bool:
         """Whether the shard's lock is ours; else its lane is left to whoever has it."""
         if self._locks.take(lane.shard):
-            self._share_out(lane.shard)
             return True
         lane.is_exhausted = True
         self._left_to_others.add(lane.name)
         return False
 
-    def _share_out(self, shard: int) -> None:
-        """Where a second shard has a backlog, call others; whoever shares keeps no more locks than its part."""
-        self._backlogs.add(shard)
+    def _share_out(self, shard: int, page: DuePage) -> None:
+        """Where several shards have a backlog, call others; whoever shares keeps no more locks than its part.
+
+        Jobs are spread over the shards: one that has more than a page is not the only one.
+        """
+        if self._is_backlog(page.entries):
+            self._backlogs.add(shard)
+        is_large = page.cursor is not None and len(page.entries) >= self._settings.poll_limit
         pollers = min(self._shards, MOST_POLLERS)
-        if self._call_helper is None or self._part.of > 1 or len(self._backlogs) < 2:
+        if self._call_helper is None or self._part.of > 1 or pollers < 2 or not (is_large or len(self._backlogs) > 1):
             return
         self._part = Part(0, pollers)
         self._locks.most = self._part.share_of(self._shards)
-        for number in range(1, pollers):
-            self._call_helper(Part(number, pollers))
+        for _ in ahead(self._pool, self._call_helper, [Part(number, pollers) for number in range(1, pollers)]):
+            pass
 
     def _work_off(
         self,
