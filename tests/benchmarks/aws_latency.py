@@ -1,5 +1,6 @@
-"""Speed where calls take time: hand-overs, one job, lateness and back-pressure in virtual time, with AWS's latencies and
-the CPU of deployed functions (tests/latency.py).
+"""Speed where calls take time: hand-overs, one job, lateness and back-pressure in virtual time.
+
+With the latencies of AWS and the CPU of deployed functions: tests/latency.py.
 
 What is virtual is exact and the same on every machine; the real figures beside it are of this one.
 """
@@ -115,4 +116,4 @@ if __name__ == "__main__":
     import json
     import sys
 
-    print(json.dumps(measure_virtual() if len(sys.argv) < 2 else eval(sys.argv[1]), indent=2))  # noqa: S307
+    print(json.dumps(measure_virtual() if len(sys.argv) < 2 else eval(sys.argv[1]), indent=2))

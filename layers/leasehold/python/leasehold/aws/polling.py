@@ -80,7 +80,7 @@ class Polling:
             parts,
             dispatcher,
             worker_id=worker_id,
-            settings=settings or PollSettings(leaves_to_wakes=_ON_THE_WAY),
+            settings=settings or PollSettings(leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
             pool=parts.pool,
             call_helper=self._call_helper,
         )

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.admission import Admitted
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.report import PollReport
+    from leasehold.kernel.window import Window
+
+_THROTTLES = ("TooManyRequests", "Throttl", "EC2Throttled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,11 @@ class _Delivery:
 class HandOvers:
     """What one poll hands over."""
 
-    def __init__(self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport) -> None:
+    def __init__(
+        self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport, window: Window | None
+    ) -> None:
         self._parts = parts
+        self._window = window
         self._dispatcher = dispatcher
         self._pool = pool
         self._report = report
@@ -60,6 +66,8 @@ class HandOvers:
             if not may_go_on():
                 self.put_back([left.handover for left in claimed[at:]], f"not handed over: {self._report.stopped_by}")
                 return
+            if self._window is not None and each.admitted is None:
+                self._window.note_handed_over(each.handover, self._parts.clock.now())
             self._under_way.append((each, self._pool.submit(lambda each=each: self._deliver(each))))  # type: ignore[misc]
         self._collect(at_most=None)
 
@@ -107,6 +115,9 @@ class HandOvers:
             raise unreachable
 
     def _count(self, claimed: Claimed, delivery: _Delivery) -> None:
+        if self._window is not None and delivery.error is not None:
+            is_throttled = any(word in str(delivery.error) for word in _THROTTLES)
+            self._window.note_refused(claimed.handover, throttled=is_throttled)
         if delivery.error is None:
             self._report.dispatched += 1
         elif delivery.is_back:

@@ -50,6 +50,9 @@ _READ_AGAIN_AFTER = timedelta(milliseconds=500)
 _STALE_AFTER = timedelta(milliseconds=200)
 # From here on it pays to be alone: the lock costs two writes, and saves a call for every further job.
 _BACKLOG = 8
+# Where there is no room for more hand-overs: how soon to look again, and how far to read for jobs of other types.
+_LOOK_FOR_ROOM_AFTER = timedelta(milliseconds=500)
+_PAGES_IN_VAIN = 20
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16
 
@@ -60,12 +63,14 @@ class PollSettings:
 
     claims_at_once: plain jobs claimed by one call, 25 at most. A poller that dies before it has handed them over
         leaves so many leases to be reaped; 1 claims every job by itself.
+    is_bounded: whether it waits for what it handed over to start before it hands over more: see window.py.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
     poll_limit: int = 25
     lower_share: float = 0.2
     claims_at_once: int = 25
+    is_bounded: bool = False
     leaves_to_wakes: timedelta = timedelta(0)
 
 
@@ -140,6 +145,8 @@ class _Lane:
     is_contended: bool = False
     read_at: datetime | None = None
     pages: int = 0
+    # Pages that showed only jobs that there is no room for.
+    in_vain: int = 0
 
 
 class _Run:
@@ -163,7 +170,8 @@ class _Run:
         self._call_helper = poller.call_helper
         self._locks = ShardLocks(poller.parts, poller.worker_id)
         self._gate = Gatekeeper(poller.parts, poller.policy)
-        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report)
+        self._window = poller.parts.window if poller.settings.is_bounded else None
+        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report, self._window)
         self._claims = Claims(
             poller.parts,
             self._handovers,
@@ -216,7 +224,7 @@ class _Run:
         due = [hint for hint in trusted_jobs(hints, self._parts) if hint.due.at <= now]
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
-            entries = list(shown)
+            entries = self._with_room(list(shown), switches)
             # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
             is_locked = self._is_backlog(entries) and self._locks.take(shard)
             self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
@@ -330,6 +338,11 @@ class _Run:
         if not fresh or self._is_halted():
             return bool(page.entries)
         switches = self._parts.deployment.switches()
+        fresh = self._with_room(fresh, switches)
+        if not fresh:
+            lane.in_vain += 1
+            lane.is_exhausted = lane.is_exhausted or lane.in_vain >= _PAGES_IN_VAIN
+            return True
         if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
         self._share_out(lane.shard, page)
@@ -344,6 +357,19 @@ class _Run:
             self._may_go_on_alone(lane)
         self._after_page()
         return True
+
+    def _with_room[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
+        """Without jobs that would only wait elsewhere; they stay due, and the waiting poller comes back for them."""
+        if self._window is None:
+            return entries
+        plain = [entry for entry in entries if isinstance(entry, DueJob) and self._claims.is_plain(entry, switches)]
+        admitted, is_full = self._window.admit(plain, self._parts)
+        if not is_full:
+            return entries
+        self.report.held_back += len(plain) - len(admitted)
+        self.report.note_due(self._parts.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
+        return [entry for entry in entries if entry.due_key not in left]
 
     def _is_awaited(self, entry: DueEntry) -> bool:
         if not isinstance(entry, DueScope):

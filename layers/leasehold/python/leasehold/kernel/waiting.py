@@ -182,7 +182,8 @@ class WaitingPoller:
         stay.polls += 1
         stay.polled_at = self._parts.clock.now()
         stay.polled_all_at = stay.polled_at if lanes is None else stay.polled_all_at
-        stay.gap = _SHORTEST_GAP if report.has_moved_on else min(2 * stay.gap, _LONGEST_GAP)
+        is_moving = report.has_moved_on or report.held_back > 0
+        stay.gap = _SHORTEST_GAP if is_moving else min(2 * stay.gap, _LONGEST_GAP)
         for lane in list(self._read) if lanes is None else lanes:
             self._read.pop(lane, None)
         if report.soonest_at is not None:
