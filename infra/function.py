@@ -54,6 +54,7 @@ class FunctionProps:
     reserved_concurrent_executions: int | None = None
     log_retention_days: int | None = None
     code: lambda_.Code | None = None
+    handler: str = "handler.lambda_handler"
     key: kms.IKey | None = None
 
 
@@ -91,7 +92,7 @@ class LeaseholdFunction(Construct):
             description=props.description,
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=architecture_of(stage),
-            handler="handler.lambda_handler",
+            handler=props.handler,
             code=props.code
             or lambda_.Code.from_asset(str(props.folder), exclude=NOT_CODE, ignore_mode=IgnoreMode.GLOB),
             layers=list(layers),

@@ -60,7 +60,14 @@ class JobFunction(Construct):
                 folder=root / folder.path,
                 timeout=Duration.seconds(job_type.timeout.total_seconds()),
                 memory_size=folder.memory_mb,
-                environment={**environment, **poller, **folder.environment},
+                # The entry is ours, and imports the handler: one that cannot be imported is seen on its jobs.
+                handler="leasehold.runtime.entry.lambda_handler",
+                environment={
+                    **environment,
+                    **poller,
+                    **folder.environment,
+                    variables.HANDLER: f"{folder.path.replace('/', '.')}.handler",
+                },
                 statements=[
                     *handler_statements(job_type, stage, jobs, dead_letters),
                     *([_may_wake(self, stage)] if wakes else []),
@@ -83,7 +90,7 @@ class JobFunction(Construct):
 
 def wakes_poller(job_type: JobType, stage: Stage) -> bool:
     """Whether an end may free a seat that somebody waits for: then it starts a poller, faster than the stream does."""
-    return job_type.is_limited or stage.concurrency is not None
+    return job_type.is_limited or stage.concurrency is not None or stage.concurrency_policy is not None
 
 
 def _may_wake(scope: Construct, stage: Stage) -> iam.PolicyStatement:

@@ -21,6 +21,7 @@ from infra.dependency_layer import DependencyLayer
 from infra.job_function import JobFunction
 from infra.lifecycle_events import LifecycleEvents
 from infra.paths import ROOT
+from infra.policy_layer import PolicyLayer
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
 from infra.rights import (
@@ -84,6 +85,8 @@ class QueueStack(Stack):
             variables.JOBS_TABLE: jobs.table_name,
             variables.DEAD_LETTERS_TABLE: dead_letters.table_name,
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
+            variables.METRICS_PER_TYPE: "true" if stage.metrics_per_type else "false",
+            "POWERTOOLS_LOG_LEVEL": stage.log_level,
         }
         without_sentry = dict(environment)
         environment |= _dsn_environment(stage)
@@ -119,13 +122,18 @@ class QueueStack(Stack):
             )
             for _ in range(stage.sends_webhooks)
         ]
+        policy = [
+            PolicyLayer(self, "Policy", stage=stage, folder=root / stage.policy_folder, policy=name).layer
+            for name in (stage.concurrency_policy,)
+            if name is not None
+        ]
         wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
         schedules = schedules_of(folders)
         self.poller = Poller(
             self,
             "Poller",
             stage=stage,
-            layers=layers,
+            layers=[*layers, *policy],
             environment={**environment, **wakes.environment},
             jobs=jobs,
             dead_letters=dead_letters,
@@ -321,15 +329,16 @@ class QueueStack(Stack):
             handlers=handlers,
             undelivered_reports=reporter.undelivered.queue,
         )
-        Dashboard(
-            self,
-            "Overview",
-            stage=stage,
-            jobs=self._jobs,
-            poller=self.poller,
-            handlers=handlers,
-            alarms=alarms,
-        )
+        if stage.dashboard:
+            Dashboard(
+                self,
+                "Overview",
+                stage=stage,
+                jobs=self._jobs,
+                poller=self.poller,
+                handlers=handlers,
+                alarms=alarms,
+            )
         CfnOutput(self, "PollerFunctionName", value=self.poller.function.function_name)
         CfnOutput(self, "AlertsTopicArn", value=topic.topic_arn)
 

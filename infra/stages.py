@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from infra.api_settings import ApiSettings
 from leasehold.domain.limits import MAX_SEATS
+from leasehold.kernel.poll import POLL_LIMIT
 from leasehold.settings.api_access import Access
 from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+MAX_POLL_LIMIT = 1000
 MAX_SHARDS = 256  # a job's id has eight bits for its shard
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
@@ -39,6 +42,11 @@ class Stage:
     wake_by_stream: start due jobs within a second; off, everything runs at the tick or at `poll_interval`.
     lifecycle_events: tell an EventBridge bus, leasehold-<name>-events, what happens to jobs. Switching it makes the
         table's stream anew: do it while nothing is due, the tick finds what wakes miss meanwhile.
+    poll_limit: how many due entries a poll reads at once, 1 to 1000. Fewer let a stop be noticed sooner, and higher
+        priorities overtake sooner; more need fewer reads.
+    concurrency_policy: `module:function` in `policy_folder`, asked which limits a job counts against; None for the
+        limits of these settings and of each job.toml. See docs/limits.md.
+    policy_folder: where the policy's code lies, below the project; it is deployed whole, with the poller.
     poll_interval: below a minute, the tick stays and polls at this interval; None for once a minute.
     poller_concurrency: reserved for the poller: two ticks, a resident, and the wakes of the stream's shards; None for
         no reserve, e.g. in a new account whose whole limit is 10.
@@ -53,6 +61,11 @@ class Stage:
         being told; None for no limit. It costs 7 write units a delivery.
     api: the HTTP API, with who has which role in it; None for none.
     log_retention_days: one of the numbers that CloudWatch Logs accepts.
+    log_level: INFO logs one line for each run's end; DEBUG also each enqueue, claim, start and idle poll. Metrics are
+        sent at every level.
+    metrics_per_type: metrics and alarms of lateness, leases and circuits once for each job type, which cost about $3 a
+        month for each; else once for the queue. The logs can be searched by type either way.
+    dashboard: a CloudWatch dashboard, $3 a month; its rows of job types need `metrics_per_type`.
     alarm_email: who is told; None for a topic without a subscriber.
     with_exercises: deploy functions/exercises too, job types that go wrong on purpose; for the local AWS only.
     """
@@ -69,6 +82,9 @@ class Stage:
     resources: Mapping[str, int] = field(default_factory=dict, hash=False)
     wake_by_stream: bool = True
     lifecycle_events: bool = False
+    poll_limit: int = POLL_LIMIT
+    concurrency_policy: str | None = None
+    policy_folder: str = "functions/policies"
     poll_interval: timedelta | None = None
     poller_concurrency: int | None = 5
     customer_key: bool = False
@@ -82,6 +98,9 @@ class Stage:
     webhook_concurrency_per_host: int | None = None
     api: ApiSettings | None = None
     log_retention_days: int = 30
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_per_type: bool = False
+    dashboard: bool = False
     alarm_email: str | None = None
     with_exercises: bool = False
 
@@ -101,12 +120,18 @@ class Stage:
         for name, seats in self.resources.items():
             if not 1 <= seats <= MAX_SEATS:
                 yield f"resources, {name} = {seats}: a limit has 1 to {MAX_SEATS} seats. Use one of these."
+        if not 1 <= self.poll_limit <= MAX_POLL_LIMIT:
+            yield f"poll_limit = {self.poll_limit}: a poll reads 1 to {MAX_POLL_LIMIT} entries at once. Use 25."
         if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
             yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
         if self.poller_concurrency is not None and self.poller_concurrency < 4:
             yield f"poller_concurrency = {self.poller_concurrency}: ticks, a resident and wakes run at once. Use 4."
         if self.log_retention_days not in LOG_RETENTION_DAYS:
             yield f"log_retention_days = {self.log_retention_days}: CloudWatch takes one of {LOG_RETENTION_DAYS}."
+        if self.log_level not in _LOG_LEVELS:
+            yield f"log_level = {self.log_level!r}: there is no such level. Use one of {', '.join(_LOG_LEVELS)}."
+        if self.dashboard and not self.metrics_per_type:
+            yield "dashboard: its rows show each type by itself. Set metrics_per_type too."
         if self.sentry_dsn_secret and self.sentry_dsn_parameter:
             yield "sentry_dsn_secret and sentry_dsn_parameter: the DSN has one place. Remove one of them."
 
@@ -139,13 +164,20 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage(name="dev", webhook_keys_parameter="/leasehold/dev/webhook-keys"),
+    Stage(
+        name="dev",
+        webhook_keys_parameter="/leasehold/dev/webhook-keys",
+        metrics_per_type=True,
+        dashboard=True,
+    ),
     Stage(
         name="prod",
         keeps_data=True,
         audit_lock="governance",
         customer_key=True,
         log_retention_days=90,
+        metrics_per_type=True,
+        dashboard=True,
         sentry_dsn_secret="leasehold/prod/sentry-dsn",
         webhook_keys_secret="leasehold/prod/webhook-keys",
     ),

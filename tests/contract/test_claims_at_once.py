@@ -215,10 +215,3 @@ def test_what_is_claimed_is_handed_over_though_the_table_cannot_be_reached_any_m
         world.poll()
 
     assert ids(world.dispatches.handovers) == [*plain, *more]
-
-
-def test_one_at_once_is_how_it_was_before(world: World, batches: Batches) -> None:
-    enqueue(world, 10)
-    poller = Poller(world.parts, world.dispatches, worker_id="one", settings=PollSettings(claims_at_once=1))
-
-    assert (poller.poll().claimed, batches.sizes) == (10, [])

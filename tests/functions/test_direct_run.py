@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.jobs.daily_summary.handler import lambda_handler
 from infra.paths import ROOT
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import InvalidInputError
+from leasehold.runtime.entry import lambda_handler
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

@@ -35,11 +35,23 @@ def test_every_function_runs_our_code_on_the_architecture_of_its_stage(stage: St
         FUNCTION,
         {
             "Runtime": "python3.13",
-            "Handler": "handler.lambda_handler",
             "Architectures": [stage.architecture],
             "Layers": [{"Ref": Match.any_value()}, {"Ref": Match.any_value()}],
         },
     )
+
+
+@everywhere
+def test_the_entry_of_a_job_function_is_ours_and_imports_its_handler(stage: Stage) -> None:
+    for function in synthesised(stage.name).of_type(FUNCTION).values():
+        properties = function["Properties"]
+        name = properties["FunctionName"].removeprefix(f"leasehold-{stage.name}-")
+        if not name.startswith("job-"):
+            assert properties["Handler"] == "handler.lambda_handler"
+            continue
+        assert properties["Handler"] == "leasehold.runtime.entry.lambda_handler"
+        module = properties["Environment"]["Variables"]["LEASEHOLD_HANDLER"]
+        assert module.endswith(f".{name.removeprefix('job-')}.handler")
 
 
 @everywhere

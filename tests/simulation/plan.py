@@ -68,6 +68,8 @@ class Plan:
     removes: bool = False
     # How many calls of a poller run side by side.
     pool: int = 1
+    # Whether an end that frees a seat starts a poller, as deployed; else the stream does.
+    wakes_directly: bool = False
 
     @property
     def is_calm(self) -> bool:
@@ -127,4 +129,5 @@ def draw_plan(
         programs=chance.choice((0, 0, 0, 0, 0, 0, 0, 1)),
         removes=chance.random() < 0.2,
         pool=chance.choice((1, 2, 4)),
+        wakes_directly=chance.random() < 0.6,
     )

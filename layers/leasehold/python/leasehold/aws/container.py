@@ -47,13 +47,14 @@ class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
     waiting: WaitingSettings
+    settings: Settings
 
 
 def open_container(service: str) -> Container:
     """Connect to the tables that the environment names; `service` names this function in its logs."""
     settings = Settings.from_environment()
     names = TableNames(jobs=settings.jobs_table, dead_letters=settings.dead_letters_table)
-    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace)
+    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace, per_type=settings.metrics_per_type)
     _log_as_json(service)
     store = Store(DynamoTable(connect(), names))
     parts = Parts(
@@ -65,9 +66,8 @@ def open_container(service: str) -> Container:
         waker=_waker_of(settings),
         pool=threads_for(settings.memory_mb),
     )
-    return Container(
-        parts, telemetry, WaitingSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    )
+    waiting = WaitingSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+    return Container(parts, telemetry, waiting, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -14,16 +14,19 @@ from leasehold.domain.errors import DispatchError
 from leasehold.domain.lean import dataclass
 from leasehold.engine.stopping import Stopping
 from leasehold.engine.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
-from leasehold.kernel.poll import ALONE, Part, Poller, PollSettings
+from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
-from leasehold.store.jobs import DueJob, DueScope
+from leasehold.store.jobs import DueJob, FreedScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
+    from leasehold.domain.limits import ConcurrencyPolicy
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.report import PollReport
+    from leasehold.store.jobs import DueScope
 
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
 _A_WAKE = timedelta(seconds=2)
@@ -32,6 +35,8 @@ _A_WAKE_IS_SHORT = "a wake is short"
 _ON_THE_WAY = timedelta(seconds=1)
 # Time kept back for the hand-over that is under way, for the measurements and for the logs.
 _RESERVE = timedelta(seconds=10)
+# Time of a tick for keeping payloads and for measuring.
+_CHORES = timedelta(seconds=6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +44,7 @@ class Wake:
     """Why the poller was started."""
 
     channel: str
-    hints: Sequence[DueJob | DueScope] = ()
+    hints: Sequence[DueJob | DueScope | FreedScope] = ()
     # The waiter lease that a stream's wake reserved for this poller.
     holder: str | None = None
     # Of how many that share a backlog it is which.
@@ -51,7 +56,7 @@ class Wake:
             return cls(channel=STREAM, hints=hints_of(event))
         match event.get("source"):
             case wakes.FREED_SOURCE:
-                return cls(channel=STREAM, hints=[DueScope(scope=scope, due_key=key) for scope, key in event["scopes"]])
+                return cls(channel=STREAM, hints=[FreedScope(str(scope)) for scope in event["scopes"]])
             case wakes.WAITING_SOURCE:
                 return cls(channel=WAITING, holder=str(event["holder"]))
             case wakes.HELPER_SOURCE:
@@ -71,7 +76,8 @@ class Polling:
         time_left: timedelta,
         start_another: Callable[[bytes], None],
         waiting: WaitingSettings,
-        settings: PollSettings | None = None,
+        poll_limit: int | None = None,
+        policy: ConcurrencyPolicy | None = None,
     ) -> None:
         self._parts = parts
         self._worker_id = worker_id
@@ -80,12 +86,14 @@ class Polling:
             parts,
             dispatcher,
             worker_id=worker_id,
-            settings=settings or PollSettings(leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
+            settings=PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
+            policy=policy,
             pool=parts.pool,
             call_helper=self._call_helper,
         )
         self._waiting = WaitingPoller(parts, self._poller, worker_id=worker_id, settings=waiting)
-        self._should_stop = Stopping(parts.clock, deadline=parts.clock.now() + time_left, reserve=_RESERVE)
+        self._deadline = parts.clock.now() + time_left
+        self._should_stop = Stopping(parts.clock, deadline=self._deadline, reserve=_RESERVE)
 
     def answer(self, wake: Wake) -> PollReport:
         restore = self._should_stop.on_sigterm()
@@ -93,7 +101,7 @@ class Polling:
             self._parts.telemetry.measure(WAKE_UPS, 1, channel=wake.channel)
             if wake.channel == STREAM:
                 return self._answer_stream(wake)
-            report = self._poller.poll(part=wake.part, should_stop=self._should_stop)
+            report = self._poller.poll(part=wake.part, should_stop=self._poll_is_over(wake))
             if wake.channel == TICK:
                 from leasehold.engine.measure import measure
 
@@ -108,13 +116,16 @@ class Polling:
 
     def _answer_stream(self, wake: Wake) -> PollReport:
         """Look where the hints say, and where features wait; whatever names no lane may be about any of them."""
-        shown = {hint.lane for hint in wake.hints if isinstance(hint, DueJob)}
-        lanes = {*shown, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
+        shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
+        named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
+        lanes = {*named, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
         report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
         if report.stopped_by == _A_WAKE_IS_SHORT:
             report.note_due(self._parts.clock.now())
+        if not shown and wake.hints and report.soonest_at is None:
+            return report  # a seat was freed, which brings nothing near
         # It holds up its shard while it runs: another invocation waits in its place.
-        holder = self._waiting.reserve(wake.hints, report.soonest_at, lanes)
+        holder = self._waiting.reserve(shown, report.soonest_at, lanes)
         if holder is not None:
             self._start_another(json.dumps({"source": wakes.WAITING_SOURCE, "holder": holder}).encode())
         return report
@@ -125,10 +136,16 @@ class Polling:
             self._start_another(json.dumps(event).encode())
 
     def _wake_is_over(self) -> Callable[[], str | None]:
-        until = self._parts.clock.now() + _A_WAKE
+        return self._over_at(self._parts.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
 
+    def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
+        """A tick's poll, however much is due, leaves time for what only ticks do."""
+        until = self._deadline - _RESERVE - _CHORES
+        return self._over_at(until, "deadline") if wake.channel == TICK else self._should_stop
+
+    def _over_at(self, until: datetime, reason: str) -> Callable[[], str | None]:
         def is_over() -> str | None:
-            return self._should_stop() or (_A_WAKE_IS_SHORT if self._parts.clock.now() >= until else None)
+            return self._should_stop() or (reason if self._parts.clock.now() >= until else None)
 
         return is_over
 

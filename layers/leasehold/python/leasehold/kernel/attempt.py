@@ -199,7 +199,8 @@ class Attempt:
     def snooze(self, delay: timedelta) -> bool:
         """Give the attempt back and wait; False if a requested cancel ended the job instead."""
         now = self._services.clock.now()
-        return self._unless_cancelled(SNOOZE, values=waiting_values(self.job, now + delay, now))
+        values = waiting_values(self.job, now + delay, now, attempt=self.job.attempts)
+        return self._unless_cancelled(SNOOZE, values=values)
 
     def abort(self, reason: str, failure: Failure | None = None) -> None:
         """End as cancelled: the handler said so, or it failed after a cancel was requested."""

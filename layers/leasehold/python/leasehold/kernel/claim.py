@@ -269,6 +269,7 @@ class Claims:
             Event.JOB_CLAIMED,
             job_id=handover.job_id,
             job_type=handover.job_type,
+            attempt=handover.lease.attempt,
             worker_id=self._worker_id,
             lease_until=handover.lease.at.isoformat(),
         )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lifecycle import START, Write
 from leasehold.domain.payload import encode_result
@@ -258,6 +259,7 @@ class Executor:
             attempt=job.attempts,
             worker_id=attempt.nonce,
             duration_ms=round(seconds * 1000),
+            claimed_at=job.locked_at and to_text(job.locked_at),
             trace=job.trace,
             **fields,
         )

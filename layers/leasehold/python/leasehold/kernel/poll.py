@@ -26,7 +26,7 @@ from leasehold.kernel.dispatch import HandOvers
 from leasehold.kernel.pool import InTurn, ahead
 from leasehold.kernel.report import HALT, PollReport
 from leasehold.kernel.shard_locks import ShardLocks
-from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
+from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.store.lines import is_asked_for
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from leasehold.store.table import Record
 
 
+POLL_LIMIT = 25
 # An entry that could not be handled is tried again, and a lane that was left to others is looked at.
 _FORGOTTEN_AFTER = timedelta(seconds=30)
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
@@ -53,6 +54,8 @@ _BACKLOG = 8
 # Where there is no room for more hand-overs: how soon to look again, and how far to read for jobs of other types.
 _LOOK_FOR_ROOM_AFTER = timedelta(milliseconds=500)
 _PAGES_IN_VAIN = 20
+# Plain jobs claimed by one request: so many leases a poller leaves to be reaped that dies before it handed them over.
+_AT_ONCE = 25
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16
 
@@ -61,15 +64,12 @@ MOST_POLLERS = 16
 class PollSettings:
     """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
 
-    claims_at_once: plain jobs claimed by one call, 25 at most. A poller that dies before it has handed them over
-        leaves so many leases to be reaped; 1 claims every job by itself.
     is_bounded: whether it waits for what it handed over to start before it hands over more: see window.py.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
-    poll_limit: int = 25
+    poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
-    claims_at_once: int = 25
     is_bounded: bool = False
     leaves_to_wakes: timedelta = timedelta(0)
 
@@ -117,7 +117,7 @@ class Poller:
     def poll(
         self,
         *,
-        hints: Sequence[DueJob | DueScope] = (),
+        hints: Sequence[DueJob | DueScope | FreedScope] = (),
         lanes: Collection[str] | None = None,
         part: Part = ALONE,
         should_stop: Callable[[], str | None] = lambda: None,
@@ -128,7 +128,8 @@ class Poller:
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
         to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
-        self.parts.telemetry.measure(HEARTBEAT, 1)
+        if not hints:  # a wake says that the stream is alive, which is no news of the tick
+            self.parts.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self, should_stop, lanes, part)
         run.to_the_end(hints)
         self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
@@ -187,13 +188,15 @@ class _Run:
         self._left_to_others: set[str] = set()
         self._backlogs: set[int] = set()
 
-    def to_the_end(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
             return
         if self._part.of > 1:
             self._locks.most = self._part.share_of(self._shards)
         try:
             self._take(hints)
+            if hints and all(isinstance(hint, FreedScope) for hint in hints) and not self._has_guests:
+                return  # a freed seat makes nothing else due
             names: Collection[str] | None = self._lanes
             while (again := self._sweep(names)) is not None and self.report.goes_on:
                 names = again
@@ -212,16 +215,14 @@ class _Run:
         finally:
             self._locks.give_up()
 
-    def _take(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def _take(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
         for hint in hints:
-            if isinstance(hint, DueScope) and self._may_go_on():
-                early = Due.parse(hint.due_key).at - self._parts.clock.now()
-                if timedelta(0) < early < _FORGOTTEN_AFTER / 30:
-                    self._parts.clock.sleep(early)
+            if isinstance(hint, DueScope | FreedScope) and self._may_go_on():
                 self._handle(hint, switches)
-        due = [hint for hint in trusted_jobs(hints, self._parts) if hint.due.at <= now]
+        jobs = [hint for hint in hints if isinstance(hint, DueJob)]
+        due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
             entries = self._with_room(list(shown), switches)
@@ -413,7 +414,7 @@ class _Run:
         stop_at_lost_race: bool = True,
     ) -> None:
         """Handle these; whoever has the lock is alone here, and claims as many as may be at once together."""
-        stride = self._settings.claims_at_once if is_locked else 1
+        stride = _AT_ONCE if is_locked else 1
         lost_before = self.report.lost_races
         for begin in range(0, len(entries), stride):
             has_lost = stop_at_lost_race and self.report.lost_races > lost_before
@@ -437,11 +438,17 @@ class _Run:
 
     # --- one entry
 
-    def _handle(self, entry: DueEntry, switches: Switches) -> None:
+    @property
+    def _has_guests(self) -> bool:
+        return self._visits is not None and self._visits.is_open
+
+    def _handle(self, entry: DueEntry | FreedScope, switches: Switches) -> None:
         try:
             match entry:
                 case DueScope():
                     self._open_visits().begin(entry, switches)
+                case FreedScope():
+                    self._open_visits().look_now(entry.scope, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():
@@ -463,7 +470,8 @@ class _Run:
         except Exception as error:
             self.report.failed += 1
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
-            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=entry.due_key, error_code=code, error=str(error))
+            named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
+            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:
