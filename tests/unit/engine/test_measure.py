@@ -13,6 +13,7 @@ from leasehold.domain.job_type import JobType
 from leasehold.engine import measure
 from leasehold.engine.parts import Parts
 from leasehold.engine.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
+from leasehold.kernel.poll import PollSettings
 from leasehold.kernel.waiting import WaitingSettings
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
@@ -98,6 +99,8 @@ def test_a_tick_with_more_due_than_it_has_time_for_still_keeps_payloads_and_then
         start_another=lambda _: None,
         waiting=WaitingSettings(),
     )
+
+    tick._poller.settings = PollSettings()  # nobody starts these, and all of them are to be handed over
 
     report = tick.answer(Wake.parse({"source": "leasehold.tick"}))
 
