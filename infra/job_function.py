@@ -58,7 +58,7 @@ class JobFunction(Construct):
                 name=function_name(folder.name),
                 description=f"Handles {folder.name} jobs",
                 folder=root / folder.path,
-                timeout=Duration.seconds(job_type.timeout.total_seconds()),
+                timeout=Duration.seconds(job_type.function_timeout.total_seconds()),
                 memory_size=folder.memory_mb,
                 # The entry is ours, and imports the handler: one that cannot be imported is seen on its jobs.
                 handler="leasehold.runtime.entry.lambda_handler",

@@ -28,7 +28,7 @@ from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
@@ -178,6 +178,10 @@ class LeaseholdTest:
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """The dispatcher port: run the hand-over here and now."""
         self._drained.counts[self.run(handover)] += 1
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        """The same for a batch."""
+        self._drained.counts.update(self._worker.run_batch(handovers).values())
 
     def run(self, handover: Handover) -> Execution:
         return self._worker.run(handover)
