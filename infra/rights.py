@@ -161,9 +161,19 @@ def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatem
     ]
 
 
+def describe_statement(handlers: Sequence[lambda_.IFunction]) -> iam.PolicyStatement:
+    """A deployment asks each handler what its payloads look like, and whether it can start."""
+    return iam.PolicyStatement(
+        sid="DescribeHandlers",
+        actions=["lambda:InvokeFunction"],
+        resources=[each.function_arn for each in handlers],
+    )
+
+
 def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
         _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
+        _on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
         _on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
     ]
 

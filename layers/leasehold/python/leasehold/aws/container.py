@@ -17,7 +17,6 @@ from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoWaker
 from leasehold.kernel.pool import threads_for
-from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.job_type import JobType
     from leasehold.engine.ports import Waker
+    from leasehold.kernel.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -46,8 +46,14 @@ class LambdaContext(Protocol):
 class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
-    waiting: WaitingSettings
     settings: Settings
+
+    @property
+    def waiting(self) -> WaitingSettings:
+        """How a poller waits; handlers do not."""
+        from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
+
+        return WaitingSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
 
 def open_container(service: str) -> Container:
@@ -66,8 +72,7 @@ def open_container(service: str) -> Container:
         waker=_waker_of(settings),
         pool=threads_for(settings.memory_mb),
     )
-    waiting = WaitingSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    return Container(parts, telemetry, waiting, settings)
+    return Container(parts, telemetry, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:
