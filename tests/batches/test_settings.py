@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold.domain.control import Registry
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.folder_problem import FolderProblem
 from leasehold.domain.job_type import Batch, JobType
 from leasehold.settings.job_toml import read_job_toml
 from leasehold.store import registries
+
+if TYPE_CHECKING:
+    from leasehold.domain.folder_problem import FolderProblem
 
 
 def read(batch: dict[str, object]) -> tuple[Batch | None, list[FolderProblem]]:
