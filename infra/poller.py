@@ -70,7 +70,7 @@ class Poller(Construct):
                 folder=FUNCTIONS / "poller",
                 timeout=TIMEOUT,
                 memory_size=512,
-                environment={**environment, **_interval(stage)},
+                environment={**environment, **_polls(stage)},
                 statements=[
                     *poller_statements(jobs, dead_letters),
                     _may_invoke([*(handler.function_arn for handler in handlers), itself]),
@@ -123,10 +123,13 @@ class Poller(Construct):
         acknowledge(self.lambda_.policy, *STREAM_LISTING)
 
 
-def _interval(stage: Stage) -> dict[str, str]:
-    if stage.poll_interval is None:
-        return {}
-    return {variables.POLL_INTERVAL: f"{stage.poll_interval.total_seconds():g}"}
+def _polls(stage: Stage) -> dict[str, str]:
+    environment = {variables.POLL_LIMIT: str(stage.poll_limit)}
+    if stage.poll_interval is not None:
+        environment[variables.POLL_INTERVAL] = f"{stage.poll_interval.total_seconds():g}"
+    if stage.concurrency_policy is not None:
+        environment[variables.CONCURRENCY_POLICY] = stage.concurrency_policy
+    return environment
 
 
 def _may_invoke(functions: Sequence[str]) -> iam.PolicyStatement:

@@ -21,6 +21,7 @@ from infra.dependency_layer import DependencyLayer
 from infra.job_function import JobFunction
 from infra.lifecycle_events import LifecycleEvents
 from infra.paths import ROOT
+from infra.policy_layer import PolicyLayer
 from infra.poller import Poller
 from infra.registry import PublishedRegistry
 from infra.rights import (
@@ -86,6 +87,8 @@ class QueueStack(Stack):
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
             variables.METRICS_PER_TYPE: "true" if stage.metrics_per_type else "false",
             "POWERTOOLS_LOG_LEVEL": stage.log_level,
+            # Looking for plugins reads the metadata of every package, at each cold start.
+            "PYDANTIC_DISABLE_PLUGINS": "1",
         }
         without_sentry = dict(environment)
         environment |= _dsn_environment(stage)
@@ -121,13 +124,18 @@ class QueueStack(Stack):
             )
             for _ in range(stage.sends_webhooks)
         ]
+        policy = [
+            PolicyLayer(self, "Policy", stage=stage, folder=root / stage.policy_folder, policy=name).layer
+            for name in (stage.concurrency_policy,)
+            if name is not None
+        ]
         wakes = ScheduleWakes(self, "ScheduleWakes", stage=stage)
         schedules = schedules_of(folders)
         self.poller = Poller(
             self,
             "Poller",
             stage=stage,
-            layers=layers,
+            layers=[*layers, *policy],
             environment={**environment, **wakes.environment},
             jobs=jobs,
             dead_letters=dead_letters,
@@ -220,6 +228,7 @@ class QueueStack(Stack):
                 audit_roots=roots.bucket.bucket_name,
             ),
             schedules=schedules,
+            handlers=handlers,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],
             key=data.key,
             key_statements=use_key,

@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 
 from leasehold.domain.group import group_scope
 from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
-from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
+from leasehold.domain.limits import EVERYTHING, OWN_SCOPE, key_scope, resource_scope
 from leasehold.domain.webhook import DELIVERY
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
@@ -36,7 +36,6 @@ ALL_JOB_PARTITIONS = (*JOB_PARTITIONS, *SYSTEM_JOB_PARTITIONS)
 PAYLOAD_PARTITIONS = (f"{PAYLOAD}#*",)
 SYSTEM_PAYLOAD_PARTITIONS = (f"{SYSTEM_PAYLOAD}#*",)
 ALL_PAYLOAD_PARTITIONS = (*PAYLOAD_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
-_DELIVERIES = (*SYSTEM_JOB_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
 CIRCUIT_PARTITIONS = ("circuit#*",)
@@ -60,6 +59,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
             ALL_JOB_PARTITIONS,
         ),
+        _on_keys("MakeDeliveries", jobs, ["PartiQLInsert"], SYSTEM_JOB_PARTITIONS),
         _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
@@ -80,8 +80,8 @@ def handler_statements(
     code = code_of_type(job_type, stage)
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
+        *([_work_in_batches(code, jobs)] if job_type.batch is not None else []),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
-        *([_on_keys("OweWebhooks", jobs, ["PutItem"], _DELIVERIES)] if stage.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, stage)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -162,9 +162,19 @@ def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatem
     ]
 
 
+def describe_statement(handlers: Sequence[lambda_.IFunction]) -> iam.PolicyStatement:
+    """A deployment asks each handler what its payloads look like, and whether it can start."""
+    return iam.PolicyStatement(
+        sid="DescribeHandlers",
+        actions=["lambda:InvokeFunction"],
+        resources=[each.function_arn for each in handlers],
+    )
+
+
 def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
         _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
+        _on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
         _on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
     ]
 
@@ -300,6 +310,11 @@ def partitions_of(code: int) -> list[str]:
     return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
 
 
+def _work_in_batches(code: int, jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """One request reads the jobs of a batch, one starts and one ends them."""
+    return _on_keys("WorkInBatches", jobs, ["BatchGetItem", "PartiQLUpdate"], partitions_of(code))
+
+
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
     actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
@@ -313,6 +328,8 @@ def _seats_of(job_type: JobType, stage: Stage) -> list[str]:
         scopes.append(key_scope(job_type.name, "*"))
     if stage.concurrency is not None:
         scopes.append(EVERYTHING)
+    if stage.concurrency_policy is not None:
+        scopes.append(f"{OWN_SCOPE}*")
     scopes += [resource_scope(name) for name in job_type.resources]
     return [scope_partition(scope) for scope in scopes]
 

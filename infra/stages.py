@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 from infra.api_settings import ApiSettings
 from leasehold.domain.limits import MAX_SEATS
+from leasehold.kernel.poll import POLL_LIMIT
 from leasehold.settings.api_access import Access
 from leasehold.settings.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+MAX_POLL_LIMIT = 1000
 MAX_SHARDS = 256  # a job's id has eight bits for its shard
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
@@ -40,6 +42,11 @@ class Stage:
     wake_by_stream: start due jobs within a second; off, everything runs at the tick or at `poll_interval`.
     lifecycle_events: tell an EventBridge bus, leasehold-<name>-events, what happens to jobs. Switching it makes the
         table's stream anew: do it while nothing is due, the tick finds what wakes miss meanwhile.
+    poll_limit: how many due entries a poll reads at once, 1 to 1000. Fewer let a stop be noticed sooner, and higher
+        priorities overtake sooner; more need fewer reads.
+    concurrency_policy: `module:function` in `policy_folder`, asked which limits a job counts against; None for the
+        limits of these settings and of each job.toml. See docs/limits.md.
+    policy_folder: where the policy's code lies, below the project; it is deployed whole, with the poller.
     poll_interval: below a minute, the tick stays and polls at this interval; None for once a minute.
     poller_concurrency: reserved for the poller: two ticks, a resident, and the wakes of the stream's shards; None for
         no reserve, e.g. in a new account whose whole limit is 10.
@@ -75,6 +82,9 @@ class Stage:
     resources: Mapping[str, int] = field(default_factory=dict, hash=False)
     wake_by_stream: bool = True
     lifecycle_events: bool = False
+    poll_limit: int = POLL_LIMIT
+    concurrency_policy: str | None = None
+    policy_folder: str = "functions/policies"
     poll_interval: timedelta | None = None
     poller_concurrency: int | None = 5
     customer_key: bool = False
@@ -110,6 +120,8 @@ class Stage:
         for name, seats in self.resources.items():
             if not 1 <= seats <= MAX_SEATS:
                 yield f"resources, {name} = {seats}: a limit has 1 to {MAX_SEATS} seats. Use one of these."
+        if not 1 <= self.poll_limit <= MAX_POLL_LIMIT:
+            yield f"poll_limit = {self.poll_limit}: a poll reads 1 to {MAX_POLL_LIMIT} entries at once. Use 25."
         if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
             yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
         if self.poller_concurrency is not None and self.poller_concurrency < 4:

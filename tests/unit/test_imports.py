@@ -30,6 +30,7 @@ EXPORTED = [
     "Day",
     "DeadLetter",
     "Delays",
+    "DeployedLimits",
     "Enqueued",
     "Exponential",
     "Fixed",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType, Retention
     from leasehold.domain.lifecycle import JobStatus
-    from leasehold.domain.limits import ConcurrencyPolicy, Limit, OnFull, Rate
+    from leasehold.domain.limits import ConcurrencyPolicy, DeployedLimits, Limit, OnFull, Rate
     from leasehold.domain.recurrence import InTheGap, WhenRepeated
     from leasehold.domain.retry import Delays, Exponential, Fixed
     from leasehold.domain.run import Outcome, Run
@@ -52,7 +52,7 @@ _HOMES = {
     "leasehold.domain.job": ("Job",),
     "leasehold.domain.job_type": ("JobType", "Retention"),
     "leasehold.domain.lifecycle": ("JobStatus",),
-    "leasehold.domain.limits": ("ConcurrencyPolicy", "Limit", "OnFull", "Rate"),
+    "leasehold.domain.limits": ("ConcurrencyPolicy", "DeployedLimits", "Limit", "OnFull", "Rate"),
     "leasehold.domain.recurrence": ("InTheGap", "WhenRepeated"),
     "leasehold.domain.retry": ("Delays", "Exponential", "Fixed"),
     "leasehold.domain.run": ("Outcome", "Run"),
@@ -76,6 +76,7 @@ __all__ = [
     "Day",
     "DeadLetter",
     "Delays",
+    "DeployedLimits",
     "Enqueued",
     "Exponential",
     "Fixed",

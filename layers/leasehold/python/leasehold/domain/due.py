@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+# Marks an entry that is not to be claimed yet; no position begins with it.
+_OWING = "!"
+
+
 class Priority(IntEnum):
     """Higher runs first."""
 
@@ -27,15 +31,23 @@ class Due(NamedTuple):
     """When an item next needs the poller, and its place among those due at the same moment.
 
     `position` is the creation time unless an operator moved the job, so that equal due times run in creation order.
+    `attempt` is the one that a job waits for, or is in: who claims it knows nothing else of it, and the count itself
+    would cost a write of the index at each start.
     """
 
     at: datetime
     position: str
     item_id: str
+    attempt: int = 1
 
     @property
     def key(self) -> str:
-        return f"{to_text(self.at)}#{self.position}#{self.item_id}"
+        """
+        >>> Due(from_text("2026-01-01T00:00:00.000Z"), "0mjrz3w00", "a1", attempt=2).key
+        '2026-01-01T00:00:00.000Z#0mjrz3w00#a1#2'
+        """
+        retried = f"#{self.attempt}" if self.attempt > 1 else ""
+        return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
 
     @property
     def keys_before(self) -> tuple[str, str]:
@@ -50,9 +62,29 @@ class Due(NamedTuple):
     def moved_to(self, at: datetime) -> Due:
         return self._replace(at=at)
 
+    def owing_since(self, now: datetime) -> Due:
+        """Where a job waits that owes something first: due at once, and this entry comes after it is done.
+
+        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x")
+        >>> due.owing_since(from_text("2026-11-18T08:00:00.000Z")).afterwards == due
+        True
+        """
+        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id)
+
+    @property
+    def afterwards(self) -> Due | None:
+        """What comes once a job has done what it owes; None for an entry at which nothing is owed first."""
+        if not self.position.startswith(_OWING):
+            return None
+        _, at, position = self.position.split(_OWING, 2)
+        return Due(from_text(at), position, self.item_id)
+
     @classmethod
     def parse(cls, key: str) -> Due:
         at, position, item_id = key.split("#", 2)
+        retried, _, attempt = item_id.rpartition("#")
+        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            return cls(from_text(at), position, retried, int(attempt))
         return cls(from_text(at), position, item_id)
 
 

@@ -190,7 +190,7 @@ FAIL = Transition(
     target=JobStatus.FAILED,
     guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
     sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "owed"}),
     removes=_BACK_REMOVES,
     signature="runs",
 )
@@ -279,7 +279,7 @@ REAP_FAILED = Transition(
     target=JobStatus.FAILED,
     guards=(*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
     sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "owed"}),
     removes=_BACK_REMOVES,
     signature="last_error",
 )
@@ -367,6 +367,16 @@ EDIT = Transition(
     guards=(_ENTRY_AS_READ, _LANE_AS_READ, Equals("payload", Seen("payload"))),
     may_set=frozenset({"payload", "priority", "max_attempts", "due_lane", "wake"}),
 )
+# A call of a burst: the job that waits for the burst's end takes its payload, and waits anew.
+DEBOUNCE = Transition(
+    name="debounce",
+    by=(Writer.SDK,),
+    sources=frozenset({JobStatus.PENDING}),
+    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
+    sets=_DUE | {"payload"},
+    may_set=frozenset({"wake"}),
+    removes=frozenset({"wake"}),
+)
 SETTLE = Transition(
     name="settle",
     by=(Writer.POLLER,),
@@ -375,6 +385,16 @@ SETTLE = Transition(
     # What could not be done yet keeps its job in the index, at a later time; what is done lets it go.
     may_set=_DUE | {"expires_at", "owed"},
     removes=_DUE | {"wake", "owed"},
+)
+# What a failed run owed is done, and its job waits for the next one.
+SETTLE_RUN = Transition(
+    name="settle_run",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    guards=(_ENTRY_AS_READ,),
+    sets=_DUE,
+    may_set=frozenset({"wake", "owed"}),
+    removes=frozenset({"wake", "owed"}),
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
 RESOLVE = Transition(
@@ -389,7 +409,8 @@ PURGE = Transition(
     name="purge",
     by=(Writer.OPERATOR,),
     sources=ENDED,
-    guards=(Equals("completed_at", Seen("completed_at")),),
+    # A receiver that is still to be told of it would be told what is forgotten.
+    guards=(Equals("completed_at", Seen("completed_at")), Missing("owed")),
     sets=frozenset({"payload"}),
     may_set=frozenset({"runs", "last_error"}),
     removes=frozenset({"result", "artifacts", "trace"}),
@@ -418,7 +439,9 @@ TRANSITIONS: tuple[Transition, ...] = (
     RESCHEDULE,
     TAKE_TURN,
     EDIT,
+    DEBOUNCE,
     SETTLE,
+    SETTLE_RUN,
     RESOLVE,
     PURGE,
 )

@@ -21,6 +21,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
 from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
+from leasehold.domain.webhook import DELIVERY
 from leasehold.engine.deeds import advance_with_record, contended, deed_on_job, tries
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.lay_out import lay_out
@@ -157,7 +158,7 @@ def reschedule(
         now = parts.clock.now()
         at = due_time(run_at, run_in, now)
         # A fresh position: a due key never recurs, not even for a job that is moved away and back.
-        due = Due(at, position_at(now), job.job_id)
+        due = Due(at, position_at(now), job.job_id, job.attempts + 1)
         values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
         if priority is not None:
             level = parse_priority(priority)
@@ -188,6 +189,14 @@ def edit(
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, parts)
+    if before.job_type == DELIVERY:
+        raise WrongStateError(
+            before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
+        )
+    if payload_text is not None:
+        from leasehold.features import check_payload
+
+        check_payload(parts.deployment.settings_of(before.job_type), payload_text, parts)
     edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
     if edited is not None:
         values["payload"] = edited.job.stored_payload

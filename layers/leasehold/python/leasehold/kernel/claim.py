@@ -19,7 +19,7 @@ from leasehold.domain.lifecycle import CLAIM, HOLD, Write
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.telemetry import CLAIMED, Event
 from leasehold.kernel.admission import TurnedAway, Undecided, Waits
-from leasehold.kernel.dispatch import Claimed
+from leasehold.kernel.dispatch import Claimed, together
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.table import TransactionCancelled
 from leasehold.store.tokens import request_token
@@ -122,7 +122,7 @@ class Claims:
             return Outcome.LOST
         if handover is None:
             return Outcome.CHANGED
-        self._handovers.hand_over([Claimed(handover, job_type.function, admitted)])
+        self._handovers.hand_over([Claimed(handover, job_type.function, admitted, together(entry, job_type))])
         return Outcome.CLAIMED
 
     def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
@@ -170,7 +170,7 @@ class Claims:
         answer was lost is recognised, too.
         """
         jobs, types = self._parts.store.jobs, self._parts.deployment.registry().types
-        plain = [entry for entry in entries if self._is_plain(entry, switches)]
+        plain = [entry for entry in entries if entry.job_type not in self._not_plain and self.is_plain(entry, switches)]
         if jobs.refused_batches is not None or len(plain) < _FEWEST_AT_ONCE:
             return
         self._handovers.wait(at_most=_UNDER_WAY)
@@ -181,7 +181,8 @@ class Claims:
             if answer is None:
                 self._taken.add(entry.due_key)
                 self._note_claimed(each.handover)
-                claimed.append(Claimed(each.handover, each.function))
+                shared = together(entry, types[entry.job_type])
+                claimed.append(Claimed(each.handover, each.function, together=shared))
             else:
                 self._undecided[entry.due_key] = each
         self._handovers.hand_over(claimed, self._may_go_on)
@@ -199,9 +200,9 @@ class Claims:
         for handover in self._handovers.put_back(undecided, f"not handed over: {self.report.stopped_by}"):
             self._note_claimed(handover)
 
-    def _is_plain(self, entry: DueJob, switches: Switches) -> bool:
-        is_waiting = entry.status.is_waiting and entry.job_type not in self._not_plain
-        return is_waiting and not self._gate.concerns(entry, switches)
+    def is_plain(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether nothing but its own condition decides about its claim."""
+        return entry.status.is_waiting and not self._gate.concerns(entry, switches)
 
     def _log_refused_batches(self, reason: str | None) -> None:
         if reason is not None:
@@ -269,6 +270,7 @@ class Claims:
             Event.JOB_CLAIMED,
             job_id=handover.job_id,
             job_type=handover.job_type,
+            attempt=handover.lease.attempt,
             worker_id=self._worker_id,
             lease_until=handover.lease.at.isoformat(),
         )
