@@ -88,6 +88,8 @@ class QueueStack(Stack):
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
             variables.METRICS_PER_TYPE: "true" if stage.metrics_per_type else "false",
             "POWERTOOLS_LOG_LEVEL": stage.log_level,
+            # Looking for plugins reads the metadata of every package, at each cold start.
+            "PYDANTIC_DISABLE_PLUGINS": "1",
         }
         without_sentry = dict(environment)
         environment |= _dsn_environment(stage)
@@ -227,6 +229,7 @@ class QueueStack(Stack):
                 audit_roots=roots.bucket.bucket_name,
             ),
             schedules=schedules,
+            handlers=handlers,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
