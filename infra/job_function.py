@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from typing import TYPE_CHECKING, cast
 
 from aws_cdk import ArnFormat, Aws, Duration, Stack
 from aws_cdk import aws_iam as iam
@@ -83,9 +85,18 @@ class JobFunction(Construct):
             ),
         )
         self.function = self.lambda_.function
+        self.code_name = _code_name(self.function, layers, folder)
         for permission in folder.permissions:
             for resource in (each for each in permission.resources if "*" in each or "?" in each):
                 acknowledge_wildcard(self.lambda_.policy, resource, str(permission.reason))
+
+
+def _code_name(function: lambda_.Function, layers: Sequence[lambda_.ILayerVersion], folder: JobFolder) -> str:
+    """Names all that decides whether a handler can start: its code, the layers, its own variables."""
+    resource = cast("lambda_.CfnFunction", function.node.default_child)
+    code = cast("lambda_.CfnFunction.CodeProperty", resource.code)
+    own = hashlib.sha256(json.dumps(dict(folder.environment), sort_keys=True).encode()).hexdigest()[:16]
+    return " ".join([str(code.s3_key), own, *(each.layer_version_arn for each in layers)])
 
 
 def wakes_poller(job_type: JobType, stage: Stage) -> bool:

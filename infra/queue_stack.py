@@ -12,6 +12,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 
 from infra.alarms import Alarms
 from infra.api import Api
+from infra.api_rights import operate_statements, read_statements
 from infra.audit_roots import AuditRoots
 from infra.code_layer import CodeLayer
 from infra.dashboard import Dashboard
@@ -73,7 +74,7 @@ class QueueStack(Stack):
             permissions_boundary=boundary_of(stage),
         )
         jobs, dead_letters = data.jobs.table, data.dead_letters.table
-        self._jobs = jobs
+        self._jobs, self._dead_letters = jobs, dead_letters
         self._key = data.key
         self._stage = stage
         layers = [
@@ -87,6 +88,8 @@ class QueueStack(Stack):
             variables.METRICS_NAMESPACE: stage.metrics_namespace,
             variables.METRICS_PER_TYPE: "true" if stage.metrics_per_type else "false",
             "POWERTOOLS_LOG_LEVEL": stage.log_level,
+            # Looking for plugins reads the metadata of every package, at each cold start.
+            "PYDANTIC_DISABLE_PLUGINS": "1",
         }
         without_sentry = dict(environment)
         environment |= _dsn_environment(stage)
@@ -226,6 +229,7 @@ class QueueStack(Stack):
                 audit_roots=roots.bucket.bucket_name,
             ),
             schedules=schedules,
+            handlers=handlers,
             needs=[self.poller, trigger, roots, *surfaces, *handlers, *senders],
             key=data.key,
             key_statements=use_key,
@@ -277,6 +281,19 @@ class QueueStack(Stack):
         (code,) = self._codes("grant_run_now", (job_type,))
         handler = self._handlers[job_type]
         statements = run_now_statements(handler.folder.job_type, code, self._jobs, handler.function)
+        return self._grant(grantee, statements)
+
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program of yours look at everything, payloads and the audit included, and change nothing."""
+        statements = read_statements(self._jobs, self._dead_letters, ended_index=self._stage.ended_index)
+        return self._grant(grantee, statements)
+
+    def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program of yours act as an operator: cancel, retry, redrive, pause, halt, and all that the API does.
+
+        What it does through Leasehold leaves an audit record. That it goes through Leasehold is up to the program.
+        """
+        statements = operate_statements(self._jobs, self._dead_letters, ended_index=self._stage.ended_index)
         return self._grant(grantee, statements)
 
     def _codes(self, grant: str, job_types: Sequence[str]) -> list[int]:

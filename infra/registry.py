@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from aws_cdk import CustomResource, Duration
+from aws_cdk import CustomResource, Duration, Stack
 from constructs import Construct
 
 from infra.function import FunctionProps, LeaseholdFunction
 from infra.paths import FUNCTIONS
-from infra.rights import deployed_schedule_statements, registry_statements
+from infra.rights import deployed_schedule_statements, describe_statement, registry_statements
 from leasehold.store.registries import registry_record
 from leasehold.store.schedule_records import definition_record
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
     from constructs import IDependable
 
+    from infra.job_function import JobFunction
     from infra.stages import Stage
     from leasehold.domain.control import Registry
     from leasehold.domain.schedule import Schedule
@@ -42,6 +43,7 @@ class PublishedRegistry(Construct):
         jobs: dynamodb.ITable,
         registry: Registry,
         schedules: Sequence[Schedule],
+        handlers: Sequence[JobFunction] = (),
         needs: Sequence[IDependable],
         key: kms.IKey | None,
         key_statements: Sequence[iam.PolicyStatement] = (),
@@ -62,7 +64,12 @@ class PublishedRegistry(Construct):
                 max_event_age=Duration.minutes(2),
                 key=key,
                 environment=environment,
-                statements=[*registry_statements(jobs), *deployed_schedule_statements(jobs), *key_statements],
+                statements=[
+                    *registry_statements(jobs),
+                    *([describe_statement([each.function for each in handlers])] if handlers else []),
+                    *deployed_schedule_statements(jobs),
+                    *key_statements,
+                ],
             ),
         )
         resource = CustomResource(
@@ -73,6 +80,8 @@ class PublishedRegistry(Construct):
             # A publisher that dies without an answer fails the deployment soon, not after the default of an hour.
             service_timeout=Duration.minutes(5),
             properties={
+                # Whatever makes a handler another one: then it is asked anew.
+                "Codes": Stack.of(self).to_json_string({each.folder.name: each.code_name for each in handlers}),
                 "Registry": json.dumps(registry_record(registry), sort_keys=True),
                 "Schedules": json.dumps({each.name: definition_record(each) for each in schedules}, sort_keys=True),
             },

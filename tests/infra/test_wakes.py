@@ -10,8 +10,8 @@ import pytest
 from infra.stages import STAGES
 from leasehold.aws.letter_stream import is_sweep
 from leasehold.aws.polling import Wake
-from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.telemetry import TICK
+from leasehold.kernel.waiting import WaitingSettings
 from tests.infra.cloudformation import Resolver
 from tests.infra.synthesised import synthesised
 
@@ -115,5 +115,5 @@ def test_the_poller_outlives_a_resident_and_has_a_reserve(stage: str) -> None:
         if each["Properties"]["FunctionName"] == f"leasehold-{stage}-poller"
     )
 
-    assert poller["Timeout"] > ResidenceSettings().stay.total_seconds() + 30
+    assert poller["Timeout"] > WaitingSettings().stay.total_seconds() + 30
     assert poller["ReservedConcurrentExecutions"] == 5

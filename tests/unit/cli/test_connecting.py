@@ -43,6 +43,18 @@ def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkey
     ]
 
 
+def test_region_and_local_aws_are_named_by_variables_too_and_options_win(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    monkeypatch.setenv("LEASEHOLD_LOCAL", "1")
+    shell.ok("jobs")
+    shell.ok("jobs", "--no-local", "--stage", "prod", "--region", "eu-central-1")
+
+    assert shell.connections == [
+        Connection(region="eu-north-1", is_local=True),
+        Connection(stage="prod", region="eu-central-1"),
+    ]
+
+
 @pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(stage="")])
 def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
     with pytest.raises(InvalidOptionError, match="Pass --stage dev"):

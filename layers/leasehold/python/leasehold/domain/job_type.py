@@ -105,6 +105,8 @@ class JobType:
     breaker: pause it by itself when too many of its runs fail; None leaves that to people.
     webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
     audit_creation: whether a job that a person creates leaves an audit record; those of the system never do.
+    check_payload: whether a payload that does not fit the handler's model is refused before there is a job.
+    schema: names what it is checked against; a deployment asks the handler, and sets it.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -131,6 +133,8 @@ class JobType:
     retention: Retention = field(default_factory=Retention)
     webhook: Webhook | None = None
     audit_creation: bool = True
+    check_payload: bool = True
+    schema: str | None = None
     reported_fields: tuple[str, ...] = ()
     function: str | None = None
 

@@ -10,8 +10,8 @@ from leasehold.domain.lean import dataclass
 NAMESPACE = "Leasehold"
 
 # What may wake a poller.
-TICK, STREAM, RESIDENT = "tick", "stream", "resident"
-CHANNELS = (TICK, STREAM, RESIDENT)
+TICK, STREAM, WAITING, HELPER = "tick", "stream", "waiting", "helper"
+CHANNELS = (TICK, STREAM, WAITING, HELPER)
 
 
 class Event(StrEnum):
@@ -52,6 +52,8 @@ class Event(StrEnum):
     REPORT_FAILED = "report_failed"
     SWEEP_FINISHED = "sweep_finished"
     PAYLOADS_KEPT = "payloads_kept"
+    HANDLER_NOT_DESCRIBED = "handler_not_described"
+    SCHEMA_CHANGED = "schema_changed"
 
 
 class Unit(StrEnum):

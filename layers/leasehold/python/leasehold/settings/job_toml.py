@@ -132,6 +132,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
         retention=_read_retention(root.section("retention")),
         webhook=read_webhook(webhook) if webhook else None,
         audit_creation=root.read("audit_creation", flag, True),
+        check_payload=root.read("check_payload", flag, True),
         reported_fields=root.read_each("reported_fields", text),
     )
     return replace(job_type, lease=_read_lease(root, job_type))

@@ -19,6 +19,7 @@ NEXT_SLOT = "next-slot#"
 PAUSE = "pause#"
 REGISTRY = "registry"
 RESUMED = "resumed"
+SCHEMA = "schema#"
 WATCH = "watch"
 SCHEDULE = "schedule"
 AUDIT_HEADS = "audit-head"
@@ -62,6 +63,11 @@ def pause(job_type: str) -> Key:
     return control(PAUSE + job_type)
 
 
+def schema(job_type: str) -> Key:
+    """What a type's handler said about its payloads."""
+    return control(SCHEMA + job_type)
+
+
 def circuit(job_type: str) -> Key:
     """Apart from the switches, and each type apart from the others: rights can be given by partition only."""
     return Key(JOBS, (f"circuit#{job_type}", "-"))
@@ -75,8 +81,8 @@ def shard_lock(shard: int) -> Key:
     return Key(JOBS, (WATCH, str(shard)))
 
 
-def residency() -> Key:
-    return Key(JOBS, (WATCH, "resident"))
+def waiter_lease() -> Key:
+    return Key(JOBS, (WATCH, "waiting"))
 
 
 def payload_round() -> Key:

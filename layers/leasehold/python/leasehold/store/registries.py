@@ -67,6 +67,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
             job_type.retention.dead_letter.total_seconds(),
         ],
         **({} if job_type.audit_creation else {"audit_creation": False}),
+        **({} if job_type.check_payload else {"check_payload": False}),
     }
     optional: dict[str, object] = {
         "lease": job_type.lease.total_seconds() if job_type.lease else None,
@@ -84,6 +85,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         "webhook": _webhook_document(job_type.webhook) if job_type.webhook else None,
         "reported_fields": list(job_type.reported_fields) or None,
         "function": job_type.function,
+        "schema": job_type.schema,
     }
     return {**document, **{name: value for name, value in optional.items() if value is not None}}
 
@@ -113,6 +115,8 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
         webhook=_webhook_of(document.get("webhook")),
         audit_creation=document.get("audit_creation", True),
+        check_payload=document.get("check_payload", True),
+        schema=document.get("schema"),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
