@@ -66,7 +66,7 @@ class Deployed:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"LEASEHOLD_STAGE": self.stage, "AWS_ENDPOINT_URL": self.endpoint}
+        return {"LEASEHOLD_QUEUE": self.stage, "AWS_ENDPOINT_URL": self.endpoint}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_a_profile_brings_region_and_credentials(deployed: Deployed, tmp_path: P
 
 
 def test_a_stage_that_is_not_deployed_and_an_aws_that_does_not_answer_are_told_in_a_line(deployed: Deployed):
-    elsewhere = deployed.leasehold("jobs", "--stage", "nowhere")
+    elsewhere = deployed.leasehold("jobs", "--queue", "nowhere")
     closed = deployed.leasehold("jobs", AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_MAX_ATTEMPTS="1")
 
     for done in (elsewhere, closed):

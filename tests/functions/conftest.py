@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from functions.jobs.daily_summary import handler as daily_summary
-from functions.poller import handler as poller
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.engine.ports import KnownIdentity
+from leasehold.functions import poller
 from leasehold.settings import variables
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import TableNames

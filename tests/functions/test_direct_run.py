@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app import ROOT
 from functions.jobs.daily_summary.handler import lambda_handler
-from infra.paths import ROOT
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import InvalidInputError
 from tests.functions.conftest import FakeContext

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.dashboard import OUTCOMES
-from infra.stages import STAGES
+from infra.environments import ENVIRONMENTS
+from leasehold.cdk.dashboard import OUTCOMES
 from leasehold.engine.telemetry import METRICS
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX
 from tests.infra.cloudformation import Resolver
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.dynoxide
 
-STAGE_NAMES = [stage.name for stage in STAGES]
+STAGE_NAMES = [stage.name for stage in ENVIRONMENTS]
 NAMESPACE = "Leasehold/dev"
 
 

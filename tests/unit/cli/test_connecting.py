@@ -23,7 +23,7 @@ PROJECT = Path(__file__).parents[3]
 
 
 def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
-    options = ["--stage", "prod", "--profile", "ops", "--region", "eu-central-1", "--endpoint-url", "http://x"]
+    options = ["--queue", "prod", "--profile", "ops", "--region", "eu-central-1", "--endpoint-url", "http://x"]
     shell.ok("jobs", *options)
 
     (connection,) = shell.connections
@@ -32,10 +32,10 @@ def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
 
 
 def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LEASEHOLD_STAGE", "dev")
+    monkeypatch.setenv("LEASEHOLD_QUEUE", "dev")
     monkeypatch.setenv("LEASEHOLD_JOBS_TABLE", "my-jobs")
     shell.ok("jobs")
-    shell.ok("jobs", "--stage", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
+    shell.ok("jobs", "--queue", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
 
     assert [each.tables() for each in shell.connections] == [
         ("my-jobs", "leasehold-dev-dead-letters"),
@@ -45,7 +45,7 @@ def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkey
 
 @pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(stage="")])
 def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
-    with pytest.raises(InvalidOptionError, match="Pass --stage dev"):
+    with pytest.raises(InvalidOptionError, match="Pass --queue dev"):
         open_admin(connection)
 
 

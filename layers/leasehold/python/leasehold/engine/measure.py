@@ -16,6 +16,7 @@ from leasehold.engine.telemetry import (
     DEAD_LETTER_DEPTH,
     DEAD_LETTER_OLDEST_AGE,
     OLDEST_DUE_AGE,
+    OLDEST_DUE_AGE_OF_ALL,
     QUEUE_DEPTH,
     Event,
 )
@@ -56,6 +57,8 @@ def measure(parts: Parts) -> Backlog:
         parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
         parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+    oldest = min(backlog.oldest.values(), default=now)
+    parts.telemetry.measure(OLDEST_DUE_AGE_OF_ALL, max((now - oldest).total_seconds(), 0.0))
     if backlog.is_sampled:
         parts.telemetry.event(Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds())
     _measure_circuits(parts)

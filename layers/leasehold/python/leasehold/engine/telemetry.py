@@ -73,6 +73,7 @@ DISAGREEMENTS = Metric("entry_disagreements_total", Unit.COUNT)
 POLL_SCANNED = Metric("job_poll_scanned_total", Unit.COUNT)
 QUEUE_DEPTH = Metric("job_queue_depth", Unit.COUNT, ("job_type",))
 OLDEST_DUE_AGE = Metric("job_oldest_due_age_seconds", Unit.SECONDS, ("job_type",))
+OLDEST_DUE_AGE_OF_ALL = Metric("oldest_due_age_seconds", Unit.SECONDS)
 CLAIMED = Metric("job_claimed_total", Unit.COUNT, ("job_type",))
 COMPLETED = Metric("job_completed_total", Unit.COUNT, ("job_type", "status"))
 PROCESSING = Metric("job_processing_seconds", Unit.SECONDS, ("job_type",))
@@ -90,6 +91,7 @@ METRICS: tuple[Metric, ...] = (
     POLL_SCANNED,
     QUEUE_DEPTH,
     OLDEST_DUE_AGE,
+    OLDEST_DUE_AGE_OF_ALL,
     CLAIMED,
     COMPLETED,
     PROCESSING,

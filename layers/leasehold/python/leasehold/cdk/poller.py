@@ -1,0 +1,115 @@
+"""The poller: ticked each minute, woken by the job table's stream, and allowed to start one resident of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from leasehold.cdk.event_sources import ScheduledStart, StreamFollower
+from leasehold.cdk.function import FunctionProps, LeaseholdFunction
+from leasehold.cdk.rights import poller_statements, schedule_statements, stream_statements
+from leasehold.settings import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aws_cdk import aws_lambda as lambda_
+
+    from leasehold.cdk.context import QueueContext
+    from leasehold.cdk.schedules import ScheduleWakes
+
+# A resident stays for 75 s; the rest is for the poll that it is in when its time is up.
+TIMEOUT = Duration.seconds(120)
+TICK = {"source": "leasehold.tick"}
+# Filters cannot compare with now, so the writer decides: it sets `wake` on what falls due within the minute.
+WAKE_PATTERN = {
+    "eventName": ["INSERT", "MODIFY"],
+    "dynamodb": {"NewImage": {"wake": {"BOOL": [True]}}},
+}
+# So many functions fit into one policy of 6,144 characters, whatever their names; a role takes ten policies.
+_FUNCTIONS_PER_POLICY = 45
+
+
+class Poller(Construct):
+    def __init__(self, scope: Construct, construct_id: str, *, queue: QueueContext, wakes: ScheduleWakes) -> None:
+        super().__init__(scope, construct_id)
+        self.lambda_ = LeaseholdFunction(
+            self,
+            "Lambda",
+            queue=queue,
+            props=FunctionProps(
+                name="poller",
+                description="Claims due jobs and hands them to their handlers",
+                timeout=TIMEOUT,
+                memory_size=512,
+                environment={
+                    **queue.system_environment,
+                    **queue.sentry_environment,
+                    **wakes.environment_of_others,
+                    **_interval(queue),
+                },
+                statements=[
+                    *poller_statements(queue.jobs, queue.dead_letters),
+                    *(stream_statements(queue.jobs) if queue.wake_by_stream else []),
+                    *queue.sentry_statements,
+                    *queue.key_statements,
+                    *schedule_statements(queue.jobs),
+                    *wakes.statements,
+                ],
+                # A resident that cannot start now is started by the next wake or tick.
+                max_event_age=Duration.seconds(60),
+                reserved_concurrent_executions=queue.poller_concurrency,
+            ),
+        )
+        wakes.acknowledge(self.lambda_)
+        self.function = self.lambda_.function
+        ScheduledStart(
+            self,
+            "Tick",
+            description="The safety net: everything due is found at the latest by this",
+            expression="rate(1 minute)",
+            function=self.function,
+            event=TICK,
+        )
+        if queue.wake_by_stream:
+            StreamFollower(
+                self,
+                "Wake",
+                queue=queue,
+                table=queue.jobs,
+                follower=self.lambda_,
+                pattern=WAKE_PATTERN,
+                starting_position="LATEST",
+                batch_size=100,
+                # Wakes are hints; the tick finds what they miss. One that fails must not hold up those behind it.
+                retries=2,
+                max_age=Duration.seconds(60),
+            )
+
+    def hand_over_to(self, handlers: Sequence[lambda_.IFunction]) -> None:
+        """Let it invoke exactly the functions of the deployed job types, and itself."""
+        functions = [*(each.function_arn for each in handlers), self.function.function_arn]
+        if len(functions) <= _FUNCTIONS_PER_POLICY:
+            self.lambda_.policy.add_statements(_may_invoke(functions))
+            return
+        for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):
+            iam.ManagedPolicy(
+                self,
+                f"HandOver{number}",
+                description="Functions of job types that the poller invokes",
+                roles=[self.lambda_.role],
+                statements=[_may_invoke(functions[start : start + _FUNCTIONS_PER_POLICY])],
+            )
+
+
+def _interval(queue: QueueContext) -> dict[str, str]:
+    if queue.poll_interval is None:
+        return {}
+    return {variables.POLL_INTERVAL: f"{queue.poll_interval.total_seconds():g}"}
+
+
+def _may_invoke(functions: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(sid="HandOver", actions=["lambda:InvokeFunction"], resources=list(functions))
