@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from aws_cdk import Duration, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -30,11 +31,13 @@ from leasehold.settings import variables
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from aws_cdk import aws_cloudwatch as cloudwatch
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_kms as kms
 
     from leasehold.domain.job_type import JobType
+
+
+_METRICS_OF_AN_ALARM = 10  # by CloudWatch
 
 
 class JobQueueBase(Construct):
@@ -116,11 +119,25 @@ class JobQueueBase(Construct):
         )
         return iam.Grant.add_to_principal(grantee=grantee, actions=["ssm:GetParameter"], resource_arns=[arn])
 
-    def metric_oldest_due_age(self, job_type: str | None = None) -> cloudwatch.Metric:
-        """For how many seconds the oldest job has been due and was not claimed: of all jobs, or of one type."""
-        if job_type is None:
-            return self._metric(telemetry.OLDEST_DUE_AGE_OF_ALL, "Maximum")
-        return self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type=self._known(job_type))
+    def metric_oldest_due_age(self, job_type: str | None = None) -> cloudwatch.Metric | cloudwatch.MathExpression:
+        """For how many seconds the oldest job has been due and was not claimed: of one type, or of all of them.
+
+        That of all is an expression over those of the types: for an alarm, CloudWatch takes ten.
+        """
+        if job_type is not None:
+            return self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type=self._known(job_type))
+        if not 1 <= len(self._types) <= _METRICS_OF_AN_ALARM:
+            raise ValueError(
+                f"metric_oldest_due_age: the queue has {len(self._types)} job types, and an expression takes 1 to "
+                f"{_METRICS_OF_AN_ALARM}. Name one: metric_oldest_due_age(job_type). `alarms` watches all of them."
+            )
+        ages: dict[str, cloudwatch.IMetric] = {
+            f"age{number}": self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type=name)
+            for number, name in enumerate(self.job_types)
+        }
+        return cloudwatch.MathExpression(
+            expression=f"MAX([{', '.join(ages)}])", using_metrics=ages, label="Oldest due, seconds", period=MINUTE
+        )
 
     def metric_due(self, job_type: str) -> cloudwatch.Metric:
         """How many jobs of a type are due and were not claimed."""

@@ -16,7 +16,6 @@ from leasehold.engine.telemetry import (
     DEAD_LETTER_DEPTH,
     DEAD_LETTER_OLDEST_AGE,
     OLDEST_DUE_AGE,
-    OLDEST_DUE_AGE_OF_ALL,
     QUEUE_DEPTH,
     Event,
 )
@@ -46,7 +45,7 @@ class Backlog:
     oldest: dict[str, datetime] = field(default_factory=dict)
     dead_letters: int = 0
     oldest_dead_letter: datetime | None = None
-    # There was more than could be looked at in the time: the figures are of a part of it.
+    # There was more than could be looked at: the figures are of a part of it.
     is_sampled: bool = False
 
 
@@ -57,8 +56,6 @@ def measure(parts: Parts) -> Backlog:
         parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
         parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
-    oldest = min(backlog.oldest.values(), default=now)
-    parts.telemetry.measure(OLDEST_DUE_AGE_OF_ALL, max((now - oldest).total_seconds(), 0.0))
     if backlog.is_sampled:
         parts.telemetry.event(Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds())
     _measure_circuits(parts)
@@ -84,8 +81,7 @@ def backlog_of(parts: Parts) -> Backlog:
         if parts.clock.now() >= stop_at:
             backlog.is_sampled = True
             break
-        for entry in _waiting(pages(parts), parts):
-            _count(entry, backlog)
+        backlog.is_sampled |= _count(pages(parts), backlog, stop_at, parts)
     backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
     return backlog
@@ -109,18 +105,18 @@ def _measure_dead_letters(depth: int, oldest: datetime | None, parts: Parts) -> 
     parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
 
 
-def _count(entry: DueJob, backlog: Backlog) -> None:
-    backlog.depth[entry.job_type] += 1
-    backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
-
-
-def _waiting(pages: Iterator[DuePage], parts: Parts) -> Iterator[DueJob]:
+def _count(pages: Iterator[DuePage], backlog: Backlog, stop_at: datetime, parts: Parts) -> bool:
+    """Count what waits in a lane; True if there was more of it."""
     read = 0
     for page in pages:
-        yield from (each for each in page.entries if isinstance(each, DueJob) and _is_counted(each, parts))
+        for entry in page.entries:
+            if isinstance(entry, DueJob) and _is_counted(entry, parts):
+                backlog.depth[entry.job_type] += 1
+                backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
         read += len(page.entries)
-        if read >= COUNT_LIMIT:
-            return
+        if page.cursor is not None and (read >= COUNT_LIMIT or parts.clock.now() >= stop_at):
+            return True
+    return False
 
 
 def _is_counted(entry: DueJob, parts: Parts) -> bool:

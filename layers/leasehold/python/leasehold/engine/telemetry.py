@@ -61,20 +61,29 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
+    """A metric under its dimensions. Each value of a dimension is billed as a metric of its own.
+
+    is_detail: only sent where metrics are asked for per type; it tells nothing that an alarm needs.
+    """
+
     name: str
     unit: Unit
     dimensions: tuple[str, ...] = ()
+    is_detail: bool = False
+
+    def sent_dimensions(self, *, per_type: bool) -> tuple[str, ...]:
+        """Those it is sent with: without figures per type it counts for the whole queue."""
+        return self.dimensions if per_type else tuple(name for name in self.dimensions if name != "job_type")
 
 
 HEARTBEAT = Metric("heartbeat", Unit.COUNT)
-WAKE_UPS = Metric("job_notification_received_total", Unit.COUNT, ("channel",))
+WAKE_UPS = Metric("job_notification_received_total", Unit.COUNT, ("channel",), is_detail=True)
 # Index entries and items that call themselves what their key does not let them be: somebody wrote where it may write.
 DISAGREEMENTS = Metric("entry_disagreements_total", Unit.COUNT)
-POLL_SCANNED = Metric("job_poll_scanned_total", Unit.COUNT)
+POLL_SCANNED = Metric("job_poll_scanned_total", Unit.COUNT, is_detail=True)
 QUEUE_DEPTH = Metric("job_queue_depth", Unit.COUNT, ("job_type",))
 OLDEST_DUE_AGE = Metric("job_oldest_due_age_seconds", Unit.SECONDS, ("job_type",))
-OLDEST_DUE_AGE_OF_ALL = Metric("oldest_due_age_seconds", Unit.SECONDS)
-CLAIMED = Metric("job_claimed_total", Unit.COUNT, ("job_type",))
+CLAIMED = Metric("job_claimed_total", Unit.COUNT, ("job_type",), is_detail=True)
 COMPLETED = Metric("job_completed_total", Unit.COUNT, ("job_type", "status"))
 PROCESSING = Metric("job_processing_seconds", Unit.SECONDS, ("job_type",))
 LATENESS = Metric("job_lateness_seconds", Unit.SECONDS, ("job_type",))
@@ -91,7 +100,6 @@ METRICS: tuple[Metric, ...] = (
     POLL_SCANNED,
     QUEUE_DEPTH,
     OLDEST_DUE_AGE,
-    OLDEST_DUE_AGE_OF_ALL,
     CLAIMED,
     COMPLETED,
     PROCESSING,
