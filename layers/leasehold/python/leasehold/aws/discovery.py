@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import InvalidOptionError, QueueNotFoundError
+from leasehold.domain.errors import InvalidOptionError, QueueNotFoundError, StoreError
 from leasehold.domain.lean import dataclass
 from leasehold.settings import variables
 
@@ -81,9 +81,7 @@ def _published(queue_name: str, client: Any) -> QueueAddress:
     except ClientError as error:
         if error.response["Error"]["Code"] == "ParameterNotFound":
             raise QueueNotFoundError(queue_name, name) from None
-        raise InvalidOptionError(
-            queue_name, f"the parameter {name} cannot be read ({error})", "Allow it: jobs.grant_discover(...)."
-        ) from error
+        raise StoreError(f"{name} cannot be read: {error}. Allow it: jobs.grant_discover(...).") from error
     address = _address(queue_name, value)
     if address is None:
         raise InvalidOptionError(queue_name, f"the parameter {name} is no queue's", "Use another queue_name.")

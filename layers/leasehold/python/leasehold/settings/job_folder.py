@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Schedule
 
 JOBS = PurePosixPath("functions/jobs")
-# Job types that go wrong on purpose: only the local stage deploys them, for the demo and the end-to-end tests.
+# Job types that go wrong on purpose: only the reference app's local environment deploys them, for the demo and the end-to-end tests.
 EXERCISES = PurePosixPath("functions/exercises")
-SWITCH_ON = "Set webhook_keys_secret or webhook_keys_parameter of the stage, or remove [webhook] from their job.toml."
+SWITCH_ON = "Set `webhooks` of the JobQueue, or remove [webhook] from their job.toml."
 HANDLER = "handler.py"
 SETTINGS = "job.toml"
 

@@ -52,7 +52,7 @@ class JobFolder:
     environment: variables of the function, besides Leasehold's own.
     permissions: what its role may do besides its own job.
     requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need.
-    log_retention_days: of the function's logs; None takes the stage's.
+    log_retention_days: of the function's logs; None takes the queue's.
     reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
     """
 
