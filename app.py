@@ -6,7 +6,6 @@ cdk synth -c environment_name=prod -c gates=true
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ def build(app: App, *, root: Path = ROOT) -> App:
 def job_folders(environment: Environment, root: Path = ROOT) -> tuple[JobFolder, ...]:
     """The job types that an environment deploys."""
     exercises = load_job_folders(root, EXERCISES) if environment.with_exercises else ()
-    return tuple(replace(each, path=str(root / each.path)) for each in (*load_job_folders(root), *exercises))
+    return (*load_job_folders(root), *exercises)
 
 
 if __name__ == "__main__":

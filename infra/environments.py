@@ -38,7 +38,11 @@ class Environment:
 
 
 ENVIRONMENTS: tuple[Environment, ...] = (
-    Environment(name="dev", webhook_keys="/leasehold/dev/webhook-keys"),
+    Environment(
+        name="dev",
+        webhook_keys="/leasehold/dev/webhook-keys",
+        props={"metrics_per_type": True, "dashboard": True},
+    ),
     Environment(
         name="prod",
         keeps_data=True,
@@ -47,6 +51,7 @@ ENVIRONMENTS: tuple[Environment, ...] = (
         sentry_dsn="leasehold/prod/sentry-dsn",
         webhook_keys="leasehold/prod/webhook-keys",
         log_retention_days=90,
+        props={"metrics_per_type": True, "dashboard": True},
     ),
     # What `leasehold local deploy` puts onto the local AWS of this machine.
     Environment(

@@ -21,9 +21,10 @@ class Assumptions:
     platform_log_bytes: int = 400
     kept_days: int = 7
     logs_kept_days: int = 30
-    metrics: int = 14
+    idle_metrics: int = 5
+    metrics: int = 8
     alarms: int = 12
-    dashboards: int = 1
+    alarms_a_type: int = 2
     resident_lanes: int = 4
     resident_looks_a_second: int = 2
     # The tick takes over from a resident once a minute, which the resident notices within this.
@@ -46,7 +47,10 @@ ASSUMED = {
     "CPU": "as measured; a function has one core for every {gb_of_a_core:g} GB of its memory",
     "Lambda's own log lines": "{platform_log_bytes} bytes an invocation (START, END, REPORT)",
     "kept": "ended jobs for {kept_days} days, logs for {logs_kept_days}",
-    "watched by": "{metrics} metrics, {alarms} alarms and {dashboards} dashboard, as deployed for one job type",
+    "watched by": (
+        "{metrics} metrics ({idle_metrics} of them while nothing runs) and {alarms} alarms, as deployed with the "
+        "default settings for one job type; {alarms_a_type} alarms for each further type"
+    ),
     "resident poller": (
         "looks at {resident_lanes} lanes, {resident_looks_a_second} times a second, for half a read unit each; a tick "
         "takes over every 60 s, and for {resident_overlap_seconds} s more both are paid for"

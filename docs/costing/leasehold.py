@@ -35,7 +35,7 @@ class Leasehold:
         return System("Leasehold, jobs due now", "The stream of the table wakes the poller.", self.lines)
 
     def lines(self, rate: float) -> list[Line]:
-        return [*self._table(rate), *self._functions(rate), *self._kept(rate), *self._watched()]
+        return [*self._table(rate), *self._functions(rate), *self._kept(rate), *self._watched(rate)]
 
     def _table(self, rate: float) -> list[Line]:
         job, jobs = self.measured.job(rate), rate * SECONDS
@@ -102,12 +102,11 @@ class Leasehold:
             ),
         ]
 
-    def _watched(self) -> list[Line]:
+    def _watched(self, rate: float) -> list[Line]:
         assumed = self.assumed
         return [
-            self._line("metrics", "one job type", assumed.metrics, "metric"),
+            self._line("metrics", "of the queue", assumed.metrics if rate else assumed.idle_metrics, "metric"),
             self._line("alarms", "one job type", assumed.alarms, "alarm"),
-            self._line("dashboard", "one", assumed.dashboards, "dashboard"),
         ]
 
     def _gb_seconds(self, gb: float, waiting_seconds: float, cpu_seconds: float) -> float:

@@ -19,6 +19,8 @@ _TRANSITIONS = 2
 _EXPRESS_GB_SECONDS = 0.0625 * 0.2
 # Put with an index by status: 2. To running and to done: 3 each, for an entry that moves is deleted and put.
 _NAIVE_WRITES = 8
+# The execution, its wait and its step.
+_DURABLE_OPERATIONS = 3
 # Before each of the two changes the item is read.
 _NAIVE_READS = 2
 
@@ -49,6 +51,12 @@ class Others:
                 "Step Functions, express, jobs due now",
                 "At most 5 minutes long, and no history but in logs, which are not counted here.",
                 self._express,
+            ),
+            System(
+                "Lambda durable functions",
+                "A job is an execution that waits and then runs one step. Keeps its history; no limits, no "
+                "priorities, no deduplication but by name, no listing by due time.",
+                self._durable,
             ),
             System(
                 "A naive table, index by status",
@@ -90,6 +98,22 @@ class Others:
             self._line("requests", "one a job", jobs, "step_functions_express"),
             self._line("workflows at work", "64 MB for 200 ms", seconds, "step_functions_express_duration"),
             *self._handlers(rate, invocations=jobs),
+        ]
+
+    def _durable(self, rate: float) -> list[Line]:
+        jobs = rate * SECONDS
+        written = jobs * self.assumed.naive_item_bytes / _GB
+        return [
+            self._line("operations", f"{_DURABLE_OPERATIONS} a job", jobs * _DURABLE_OPERATIONS, "durable_operation"),
+            self._line("data written", f"{self.assumed.naive_item_bytes} bytes a job", written, "durable_written"),
+            self._line(
+                "data kept",
+                f"for {self.assumed.kept_days} days",
+                written * self.assumed.kept_days / DAYS,
+                "durable_kept",
+            ),
+            # It is invoked once to begin its wait and once to run its step.
+            *self._handlers(rate, invocations=2 * jobs),
         ]
 
     def _indexed(self, rate: float) -> list[Line]:

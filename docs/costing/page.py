@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from docs.costing.extras import extras, twenty_types
 from docs.costing.figures import ASSUMED, Assumptions, Measured
 from docs.costing.leasehold import Leasehold
 from docs.costing.others import Others
@@ -30,6 +31,7 @@ def parts(results: dict[str, Any], prices: Prices) -> dict[str, str]:
         "price": _price(results, prices),
         "payloads": _payloads(results),
         "summary": _summary(found),
+        "extras": _extras(found[0], prices),
         "bills": "\n\n".join(map(_bill, found)),
         "assumptions": _assumptions(results),
         "prices": _prices(prices),
@@ -75,6 +77,20 @@ def _summary(found: list[System]) -> str:
         for each in found
     ]
     return table(head, rows)
+
+
+def _extras(ours: System, prices: Prices) -> str:
+    assumed = Assumptions()
+    rows = [
+        [
+            each.what,
+            ", ".join(f"{quantity(line.quantity)} {line.what}" for line in each.lines),
+            f"{dollars(each.dollars)} more",
+        ]
+        for each in extras(assumed, prices)
+    ]
+    rows += [[what, "an idle month", dollars(amount)] for what, amount in twenty_types(ours, assumed, prices)]
+    return table(["a month of", "", ""], rows)
 
 
 def _bill(system: System) -> str:

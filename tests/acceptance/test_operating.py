@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.local_stack import LocalStack
 
 pytestmark = pytest.mark.ministack
-CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
 AWS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -78,7 +78,7 @@ def deployed(ministack_endpoint: str, make_client: Callable[[str], DynamoDBClien
     client = make_client(ministack_endpoint)
     create_tables(client, names)
     published = {"jobs_table": names.jobs, "dead_letters_table": names.dead_letters}
-    boto3.client("ssm", endpoint_url=ministack_endpoint, **CREDENTIALS).put_parameter(
+    boto3.Session(**CREDENTIALS).client("ssm", endpoint_url=ministack_endpoint).put_parameter(
         Name=f"/leasehold/{stage}", Value=json.dumps(published), Type="String"
     )
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)

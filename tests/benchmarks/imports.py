@@ -20,6 +20,8 @@ BARE = "import botocore.session; botocore.session.get_session().create_client('d
 # As at the first invocation: the module, then what it keeps for as long as its container lives.
 OPENED = """
 import sys, handler
+if not hasattr(handler, "lambda_handler"):
+    import leasehold.runtime.entry
 entry = sys.modules.get("leasehold.runtime.entry")
 opens = [getattr(module, name, None) for module in (handler, entry) if module for name in ("_container", "_client")]
 opens = [each for each in opens if each] or [lambda: handler.open_container("registry_publisher")]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobType, NewJob
-from leasehold.engine.execute import Execution, Executor
+from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.domain.payload import Json
-    from leasehold.engine.attempt import Attempt
+    from leasehold.kernel.attempt import Attempt
     from tests.meter import Reading
 
 TYPE = "send_order_receipt"

@@ -24,9 +24,9 @@ from leasehold import BaseJobHandler, JobType, Poller, Queue, Registry, Worker
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.client.operator import Operator
 from leasehold.domain.handover import Handover
-from leasehold.engine.execute import Execution
 from leasehold.engine.parts import Parts
 from leasehold.engine.telemetry import Silence
+from leasehold.kernel.execute import Execution
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store

@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Worker
-from leasehold.engine.execute import Execution, Executor
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
 from leasehold.store import keys
 from tests.concurrency.race import at_once

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
 from leasehold.domain.errors import LeaseLostError
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Execution, Executor
 from leasehold.engine.telemetry import LEASES_LOST, Event
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
 from tests.real_queue import Inbox, RealQueue
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Queue
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
 from leasehold.engine.next_slot import NextSlot
 from leasehold.engine.parts import Parts
+from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.execute import Executor
 from leasehold.store.store import Store
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
 from leasehold.domain.breaker import CircuitBreaker, Tally
 from leasehold.domain.errors import NonRetryableError, StoreUnavailableError
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
 from leasehold.engine.measure import measure
 from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor
 from leasehold.store import keys
 from leasehold.store.circuits import Circuits
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run

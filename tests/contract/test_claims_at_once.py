@@ -156,7 +156,7 @@ def test_what_another_poller_took_is_a_lost_race_and_the_rest_is_handed_over(wor
     def be_slow(updates: Sequence[Update]) -> list[Exception | None]:
         batches.answer = None
         rival = Poller(world.parts, Rival(), worker_id="rival", settings=PollSettings(poll_limit=3))
-        rival._parts.store.switchboard.give_up_watch(0, "poller")
+        rival.parts.store.switchboard.give_up_shard_lock(0, "poller")
         rival.poll(should_stop=lambda: "enough" if len(theirs) == 3 else None)
         return world.table.update_many(updates)
 
@@ -215,10 +215,3 @@ def test_what_is_claimed_is_handed_over_though_the_table_cannot_be_reached_any_m
         world.poll()
 
     assert ids(world.dispatches.handovers) == [*plain, *more]
-
-
-def test_one_at_once_is_how_it_was_before(world: World, batches: Batches) -> None:
-    enqueue(world, 10)
-    poller = Poller(world.parts, world.dispatches, worker_id="one", settings=PollSettings(claims_at_once=1))
-
-    assert (poller.poll().claimed, batches.sizes) == (10, [])

@@ -9,10 +9,10 @@ import pytest
 
 from leasehold import JobStatus
 from leasehold.domain.errors import DirectRunTimeoutError
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
 from leasehold.engine.parts import Parts
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.execute import Executor
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.stored_jobs import stored_jobs
 

@@ -9,10 +9,10 @@ import pytest
 
 from leasehold import JobStatus, Outcome
 from leasehold.domain.errors import LeaseLostError
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

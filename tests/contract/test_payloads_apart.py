@@ -15,11 +15,11 @@ from leasehold.domain.payload import encode_payload
 from leasehold.domain.payload_form import apart
 from leasehold.engine.draft import JobRequest, draft
 from leasehold.engine.enqueue import Enqueued
-from leasehold.engine.execute import Executor
 from leasehold.engine.lay_out import laid_out
 from leasehold.engine.plan import Plan
 from leasehold.engine.purge import purge
 from leasehold.engine.schedules import create as create_schedule
+from leasehold.kernel.execute import Executor
 from leasehold.store import keys
 from tests.contract.counted import CountedTable
 from tests.contract.large import items_of, large, lose_payload

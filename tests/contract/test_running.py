@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
+
 from leasehold import Cancel, JobStatus, NonRetryableError, Outcome, Skip, Snooze
 from leasehold.domain.errors import InvalidJobPayloadError
 from leasehold.engine.telemetry import COMPLETED, LEASES_LOST, Event
@@ -182,3 +184,26 @@ def test_two_copies_of_one_hand_over_run_once(world: World) -> None:
     assert (first, results, third) == ("completed", ["not_started"], "not_started")
     assert world.script.seen == [(job_id, 1)]
     assert world.recorder.total(LEASES_LOST, job_type="report") == 2
+
+
+@pytest.mark.parametrize("job_type", ["report", "limited"])
+@pytest.mark.parametrize("count", [1, 10])
+def test_whoever_claims_a_job_knows_which_attempt_it_is_for(world: World, job_type: str, count: int) -> None:
+    """Alone, in batches and in transactions; after a failure, a snooze, a lost hand-over and an operator's move."""
+    made = [world.queue.enqueue(job_type).job_id for _ in range(count)]
+    first, *_ = made
+    world.script.then(*([ConnectionError("no")] * count), *([Snooze(timedelta(minutes=2))] * count))
+
+    world.claim()  # these hand-overs are lost
+    for _ in range(7):
+        world.clock.advance(timedelta(minutes=20))
+        while world.work():
+            pass
+        if world.job(first).status.is_waiting:
+            world.queue.reschedule(first)
+
+    seen = [(str(each["job_id"]), each["attempt"]) for each in world.recorder.of(Event.JOB_CLAIMED)]
+    assert set(seen) == set(world.script.seen)
+    assert len(seen) > len(world.script.seen)
+    assert {1, 2} <= {attempt for _, attempt in world.script.seen}
+    assert {world.status(job_id) for job_id in made} == {JobStatus.COMPLETED}

@@ -22,7 +22,7 @@ from tests.contract.handlers import Script, scripted
 if TYPE_CHECKING:
     from leasehold import Job
     from leasehold.domain.handover import Handover
-    from leasehold.engine.execute import Execution
+    from leasehold.kernel.execute import Execution
     from leasehold.kernel.report import PollReport
     from leasehold.store.table import Table
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.payload import encode_payload
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
+from leasehold.store.jobs import FreedScope
 from tests.meter import Meter, item_size
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.domain.handover import Handover
     from leasehold.domain.ids import JobId
     from leasehold.domain.payload import Json
@@ -33,6 +36,21 @@ class Step:
     item_bytes: int
 
 
+@dataclass
+class Woken:
+    """Keeps the scopes for which a poller was started, until one polls."""
+
+    scopes: list[str] = field(default_factory=list)
+    is_on: bool = True
+
+    def wake(self, scopes: Sequence[str]) -> None:
+        self.scopes += scopes
+
+    def take(self) -> list[FreedScope]:
+        freed, self.scopes = self.scopes, []
+        return [FreedScope(scope) for scope in freed]
+
+
 class Life:
     """Each public method is one step; `steps` is what they cost."""
 
@@ -44,6 +62,7 @@ class Life:
         payload: dict[str, Json] | None = None,
         concurrency_key: str | None = None,
         webhook: str | None = None,
+        is_woken: bool = True,
     ) -> None:
         self.steps: list[Step] = []
         self._deployed = deployed
@@ -54,7 +73,11 @@ class Life:
         if payload is not None:
             self._payload = payload
         self._meter = Meter(deployed.client)
-        self._executor = Executor(deployed.process(), worker_id=HANDLER)
+        # As deployed: an end that frees a seat starts a poller by itself.
+        self._woken = Woken()
+        handler = deployed.process()
+        handler.waker = self._woken if is_woken else handler.waker
+        self._executor = Executor(handler, worker_id=HANDLER)
         self._inbox = Inbox()
         self._poller = Poller(deployed.process(), self._inbox, worker_id=POLLER)
         self._job_id: JobId | None = None
@@ -86,7 +109,7 @@ class Life:
         attempt.complete(None)
 
     def poll(self) -> None:
-        self._poller.poll()
+        self._poller.poll(hints=self._woken.take())
 
     def pause(self) -> None:
         self._deployed.operator.pause("send_order_receipt", reason="the printer is on fire")

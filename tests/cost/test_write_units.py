@@ -37,6 +37,7 @@ def live(
     type_concurrency: int | None = None,
     type_resources: tuple[str, ...] = (),
     webhook: str | None = None,
+    is_woken: bool = True,
     **limits: Any,
 ) -> Life:
     job_type = JobType(name="send_order_receipt", concurrency=type_concurrency, resources=type_resources, **limits)
@@ -44,7 +45,13 @@ def live(
         client, [job_type], ended_index=ended_index, concurrency=concurrency, resources=resources or {}
     )
     is_keyed = job_type.concurrency_per_key is not None or job_type.rate_per_key is not None
-    life = Life(deployed, payload_bytes=payload_bytes, concurrency_key="c-417" if is_keyed else None, webhook=webhook)
+    life = Life(
+        deployed,
+        payload_bytes=payload_bytes,
+        concurrency_key="c-417" if is_keyed else None,
+        webhook=webhook,
+        is_woken=is_woken,
+    )
     for step in steps.split():
         life.take(step)
     print(f"\n{life.units:g} units: " + ", ".join(f"{s.name} {s.units:g} ({s.item_bytes} B)" for s in life.steps))
@@ -101,8 +108,14 @@ LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     # Held behind the one that has the seat, then admitted when that one ends.
     "waited for a seat": (
         "occupy enqueue poll vacate poll start complete",
-        [10, 2, 6, 8, 11, 1, 7],
+        [10, 2, 6, 5, 9, 1, 4],
         {"type_concurrency": 1},
+    ),
+    # Where its handler knows no poller that it could start, as in a program of one's own.
+    "waited for a seat, woken by the stream": (
+        "occupy enqueue poll vacate poll start complete",
+        [10, 2, 6, 8, 11, 1, 7],
+        {"type_concurrency": 1, "is_woken": False},
     ),
     # Behind another run of the same window: the first of a window costs one more.
     "with a circuit breaker": (

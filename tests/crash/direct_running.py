@@ -9,8 +9,8 @@ import pytest
 
 from leasehold.domain.errors import DirectRunError, DirectRunTimeoutError
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor
+from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.execute import Executor
 from tests.crash.faults import CALL
 from tests.crash.polling import seats_can_be_had
 from tests.crash.scenario import Scenario

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.domain.handover import Handover
-    from leasehold.engine.execute import Execution
+    from leasehold.kernel.execute import Execution
     from tests.crash.faults import Wire
     from tests.crash.harness import Course
     from tests.crash.ledger import Ledger

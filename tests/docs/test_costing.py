@@ -11,10 +11,13 @@ from aws_cdk.assertions import Template
 
 from docs.costing import measured_page, page, prices
 from docs.costing.bill import MINUTES, SECONDS, Line, System
+from docs.costing.extras import extras
 from docs.costing.figures import ASSUMED, Assumptions, Measured
 from docs.costing.prices import Price
 from infra.environments import Environment
 from leasehold.engine import telemetry
+from leasehold.engine.measure import measure
+from leasehold.testing.queue import LeaseholdTest
 from tests.infra.synthesised import stacks_of
 
 PRICES = prices.load()
@@ -109,15 +112,15 @@ def test_a_resident_is_paid_for_only_while_jobs_for_later_exist() -> None:
 
 def test_what_the_page_says_of_the_others_is_so_with_the_kept_figures() -> None:
     """The page's words under its table: if one of them is no longer true, change the words."""
-    now, later, sqs, scheduler, standard, express, indexed, scanned = page.systems(page_results(), PRICES)
+    now, later, sqs, scheduler, standard, express, durable, indexed, scanned = page.systems(page_results(), PRICES)
 
     for rate in (1, 100, 1_000):
         assert sqs.dollars(rate) * 3 < now.dollars(rate)
         assert scheduler.dollars(rate) * 2 < later.dollars(rate)
         assert standard.dollars(rate) > 2 * now.dollars(rate)
-        assert express.dollars(rate) < now.dollars(rate)
+        assert express.dollars(rate) < now.dollars(rate) < durable.dollars(rate)
     assert later.dollars(1) > now.dollars(1)
-    watched = sum(line(now, what, 0).dollars for what in ("metrics", "alarms", "dashboard"))
+    watched = sum(line(now, what, 0).dollars for what in ("metrics", "alarms"))
     assert watched > 0.9 * now.dollars(0)
     largest = sorted(now.lines(1_000), key=lambda each: -each.dollars)
     assert [each.what for each in largest[:2]] == ["write units", "logs taken in"]
@@ -151,15 +154,31 @@ def test_the_alarms_and_dashboards_that_are_assumed_are_those_of_the_stacks() ->
 
     assumed = Assumptions()
     assert found.count("AWS::CloudWatch::Alarm") == assumed.alarms
-    assert found.count("AWS::CloudWatch::Dashboard") == assumed.dashboards
+    assert found.count("AWS::CloudWatch::Dashboard") == 0
+
+
+def test_an_idle_month_with_the_default_settings_costs_at_most_3_dollars_and_30_cents_for_each_further_type() -> None:
+    now, *_ = page.systems(page_results(), PRICES)
+
+    assert now.dollars(0) <= 3
+    assert PRICES["alarm"].of(Assumptions().alarms_a_type) <= 0.30
 
 
 def test_the_metrics_that_are_assumed_are_those_of_a_job_type_that_has_seen_all_but_a_breaker() -> None:
-    per_metric = [len(telemetry.CHANNELS) if "channel" in each.dimensions else 1 for each in telemetry.METRICS]
+    sent = [each for each in telemetry.METRICS if not each.is_detail]
 
-    # One outcome: jobs complete. CIRCUIT_OPEN is only for types with a breaker.
+    # One outcome: jobs complete, and no lease is lost. CIRCUIT_OPEN is only for types with a breaker.
     # Nor was anything found that disagrees with its key.
-    assert sum(per_metric) - 2 == Assumptions().metrics
+    assert len(sent) - 3 == Assumptions().metrics
+
+
+def test_the_metrics_of_an_idle_month_are_those_that_a_tick_sends() -> None:
+    test = LeaseholdTest({})
+    test.drain()
+    measure(test.parts)
+
+    sent = {metric.name for metric, _, _ in test.telemetry.metrics if not metric.is_detail}
+    assert len(sent) == Assumptions().idle_metrics
 
 
 def test_every_assumption_that_a_bill_uses_is_said_on_the_page() -> None:
@@ -192,6 +211,7 @@ def test_a_price_that_is_not_there_is_named() -> None:
 
 def test_every_price_is_on_some_bill() -> None:
     used = {each.price.name for system in SYSTEMS.values() for each in system.lines(1)}
+    used |= {line.price.name for each in extras(Assumptions(), PRICES) for line in each.lines}
 
     assert used == set(PRICES.prices)
 

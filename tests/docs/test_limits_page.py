@@ -7,6 +7,7 @@ from typing import Any
 from leasehold import JobType, Limit, Poller, Registry
 from leasehold.domain.limits import MAX_SEATS, OnFull
 from leasehold.kernel.poll import PollSettings
+from leasehold.limits.policy import FunctionPolicy
 from leasehold.settings.limits import read_limits
 from leasehold.settings.section import Section
 from leasehold.testing import LeaseholdTest
@@ -36,15 +37,17 @@ def test_the_share_of_the_lowest_priority_is_the_stated_one() -> None:
 
 
 def test_its_examples_run() -> None:
-    enqueue, policy = code_blocks(PAGE, "python")
+    enqueue, settings, policy = code_blocks(PAGE, "python")
     test = LeaseholdTest(types=[JobType(name="user_sync", concurrency_per_key=1)])
     shown: dict[str, Any] = {"queue": test.queue}
 
     exec(enqueue, shown)
     exec(policy, shown)
+    named: dict[str, str] = eval(f"dict({settings})")
 
     assert [job.concurrency_key for job in test.jobs()] == ["tenant-1"]
-    own = shown["OneTenantAtATime"]()
+    assert named == {"concurrency_policy": "tenants:one_of_a_tenant", "policy_folder": "policies"}
+    own = FunctionPolicy(shown["one_of_a_tenant"], named["concurrency_policy"])
     plain = JobType(name="plain")
-    assert own.limits_of(plain, "t", Registry(types={"plain": plain})) == (Limit(scope="tenant:t", seats=1),)
+    assert own.limits_of(plain, "t", Registry(types={"plain": plain})) == (Limit(scope="own:tenant:t", seats=1),)
     assert Poller(test.parts, test, worker_id="w", policy=own).poll().claimed == 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.jobs.daily_summary import handler as daily_summary
+from app import ROOT
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.engine.ports import KnownIdentity
 from leasehold.functions import poller
@@ -56,7 +56,7 @@ class FakeLambda:
 
     def run_all(self) -> list[dict[str, str | None]]:
         events, self.invoked = [event for _, event in self.invoked], []
-        return [daily_summary.lambda_handler(event, FakeContext()) for event in events]
+        return [entry.lambda_handler(event, FakeContext()) for event in events]
 
 
 @pytest.fixture
@@ -71,6 +71,8 @@ def queue(
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", dynoxide_endpoint)
     monkeypatch.setenv(variables.JOBS_TABLE, names.jobs)
     monkeypatch.setenv(variables.DEAD_LETTERS_TABLE, names.dead_letters)
+    monkeypatch.setenv(variables.HANDLER, "functions.jobs.daily_summary.handler")
+    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(ROOT / "functions" / "jobs" / "daily_summary"))
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)
     queue.parts.identity = KnownIdentity("ada")
     types = {"daily_summary": JobType(name="daily_summary", function=FUNCTION)}
@@ -92,6 +94,7 @@ def cold_start() -> Iterator[None]:
 
 
 def _forget() -> None:
+    entry._loaded.clear()
     for cached in (poller._container, poller._dispatcher, entry._container):
         cached.cache_clear()
     # Loggers outlive containers, and each keeps writing to the output that it was made with.

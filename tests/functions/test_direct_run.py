@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app import ROOT
-from functions.jobs.daily_summary.handler import lambda_handler
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import InvalidInputError
+from leasehold.runtime.entry import lambda_handler
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

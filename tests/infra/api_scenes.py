@@ -13,7 +13,7 @@ from leasehold.domain.direct_run import DirectAnswer
 from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import JobType
 from leasehold.engine.direct_requests import perform
-from leasehold.engine.execute import Executor
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
 from leasehold.runtime.worker import Worker
 from leasehold.store import keys

@@ -159,8 +159,8 @@ class Waker:
     def is_on(self) -> bool:
         return self._calls.actor in self._pollers
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
-        LambdaWaker(self._pollers[self._calls.actor]).wake(freed)
+    def wake(self, scopes: Sequence[str]) -> None:
+        LambdaWaker(self._pollers[self._calls.actor]).wake(scopes)
 
 
 class DeployedFunctions:
@@ -185,6 +185,7 @@ class DeployedFunctions:
         patch.setenv(variables.JOBS_TABLE, self.names.jobs)
         patch.setenv(variables.DEAD_LETTERS_TABLE, self.names.dead_letters)
         patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")
+        patch.setenv(variables.METRICS_PER_TYPE, "true")
         patch.setattr(container, "connect", lambda: client)
         patch.setattr(container, "Parts", partial(Parts, clock=self.clock))
         patch.setattr(container, "reporter_of", lambda _: TakingReporter())

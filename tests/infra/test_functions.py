@@ -71,8 +71,11 @@ def test_the_systems_functions_run_from_the_layer_and_handlers_from_their_folder
     for each in synthesised("dev").of_type(FUNCTION).values():
         name = each["Properties"]["Environment"]["Variables"]["LEASEHOLD_FUNCTION"]
         if name.startswith("job-"):
-            assert each["Properties"]["Handler"] == "handler.lambda_handler"
+            assert each["Properties"]["Handler"] == "leasehold.runtime.entry.lambda_handler"
             assert "S3Bucket" in each["Properties"]["Code"]
+            # The entry is ours and imports the handler, by the name that it has in its project.
+            told = each["Properties"]["Environment"]["Variables"]
+            assert told["LEASEHOLD_HANDLER"] == f"functions.jobs.{name.removeprefix('job-')}.handler"
         else:
             module = name.replace("-", "_")
             assert each["Properties"]["Handler"] == "index.lambda_handler"

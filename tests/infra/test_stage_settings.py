@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aws_cdk import App, Stack
@@ -15,7 +15,11 @@ from aws_cdk.assertions import Template
 
 from infra.environments import Environment, environment_named
 from leasehold.cdk import AlarmOptions, AuditRootOptions, JobQueue, WebhookOptions
+from leasehold.cdk.layers import check_policy
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, templates_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEYS: Any = "not looked at"
 MAPPING = "AWS::Lambda::EventSourceMapping"
@@ -69,6 +73,10 @@ def rare() -> Template:
                 "concurrency": 50,
                 "resources": {"gpu": 2},
                 "shards": 4,
+                "poll_limit": 10,
+                "log_level": "WARNING",
+                "metrics_per_type": True,
+                "dashboard": True,
             },
         )
     )[1]
@@ -99,6 +107,51 @@ def test_the_limits_of_a_stage_are_published(rare: Template) -> None:
 
 def test_the_poller_is_told_its_interval(rare: Template) -> None:
     assert poller_of(rare)["Environment"]["Variables"]["LEASEHOLD_POLL_INTERVAL_SECONDS"] == "10"
+
+
+def test_the_poller_is_told_how_much_it_reads_at_once(rare: Template, quiet: tuple[Template, Template]) -> None:
+    assert poller_of(rare)["Environment"]["Variables"]["LEASEHOLD_POLL_LIMIT"] == "10"
+    assert poller_of(quiet[1])["Environment"]["Variables"]["LEASEHOLD_POLL_LIMIT"] == "25"
+
+
+@pytest.fixture(scope="module")
+def policed(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    root = tmp_path_factory.mktemp("policed")
+    (root / "rules").mkdir()
+    (root / "rules" / "tenants.py").write_text("def limits_of(job_type, concurrency_key, registry):\n    return ()\n")
+    props = {"concurrency_policy": "tenants:limits_of", "policy_folder": root / "rules"}
+    return templates_of(Environment(name="policed", props=props))[1]
+
+
+def test_the_poller_alone_is_told_its_policy_and_has_its_code(policed: Template) -> None:
+    functions = policed.find_resources("AWS::Lambda::Function").values()
+    told = [each for each in functions if "LEASEHOLD_CONCURRENCY_POLICY" in json.dumps(each)]
+    (layer,) = [name for name in policed.find_resources("AWS::Lambda::LayerVersion") if "Policy" in name]
+
+    assert [each["Properties"] for each in told] == [poller_of(policed)]
+    assert poller_of(policed)["Environment"]["Variables"]["LEASEHOLD_CONCURRENCY_POLICY"] == "tenants:limits_of"
+    assert [each for each in functions if layer in json.dumps(each["Properties"].get("Layers"))] == told
+
+
+def test_a_handler_frees_seats_of_a_policy_where_there_is_one(
+    policed: Template, quiet: tuple[Template, Template]
+) -> None:
+    assert "seat#own:*" in json.dumps(policed.to_json())
+    assert "seat#own:*" not in json.dumps(quiet[1].to_json())
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [
+        ("tenants", 'concurrency_policy = .tenants.: it is not of the form "module:function"'),
+        ("tenant:limits_of", r"there is no .*tenant\.py\. Make it, or correct policy_folder\."),
+        ("tenants:limit", r"tenants\.py has no function limit\. It has: limits_of\."),
+    ],
+)
+def test_a_policy_that_leads_nowhere_is_not_deployed(policy: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "tenants.py").write_text("def limits_of(job_type, concurrency_key, registry):\n    return ()\n")
+    with pytest.raises(ValueError, match=problem):
+        check_policy(tmp_path, policy)
 
 
 def test_a_poller_without_a_reserve_has_none(rare: Template) -> None:
@@ -156,6 +209,7 @@ def test_the_cost_estimate_counts_the_indexes_that_there_are(rare: Template) -> 
         ({"environment_name": "Prod"}, "environment_name = 'Prod': Use 1 to 32"),
         ({"shards": 0}, r"shards = 0: a job's id holds 1 to 256\."),
         ({"shards": 4097}, "shards = 4097"),
+        ({"poll_limit": 0}, r"poll_limit = 0: a poll reads 1 to 1000 entries at once\."),
         ({"poll_interval": timedelta(minutes=1)}, r"poll_interval = 0:01:00: .* Use 1 to 59 seconds, or None\."),
         ({"poll_interval": timedelta(0)}, "poll_interval = 0:00:00"),
         ({"poller_concurrency": 1}, r"poller_concurrency = 1: .* Use 4\."),

@@ -29,12 +29,15 @@ def alarms(stage: Environment) -> dict[str, dict[str, Any]]:
 
 @everywhere
 def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Environment) -> None:
-    per_type = {f"{what}-{name}" for what in ("Late", "LeasesLost", "Errors", "Throttles") for name in job_types(stage)}
+    per_type = {f"{what}-{name}" for what in ("Errors", "Throttles") for name in job_types(stage)}
+    of_jobs = {f"{what}-{name}" for what in ("Late", "LeasesLost") for name in job_types(stage)}
     guarded = {f"CircuitOpen-{folder.name}" for folder in job_folders(stage) if folder.job_type.breaker}
+    if not stage.props.get("metrics_per_type"):
+        of_jobs, guarded = {"Late", "LeasesLost"}, {"CircuitOpen"}
     of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles"}
     of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
 
-    assert alarms(stage).keys() == of_all | of_functions | per_type | guarded
+    assert alarms(stage).keys() == of_all | of_functions | per_type | of_jobs | guarded
 
 
 @everywhere
@@ -75,7 +78,13 @@ def test_alarms_may_publish_to_the_topic(stage: Environment) -> None:
     assert publish["Condition"] == {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
 
 
-@everywhere
+def test_a_queue_that_asks_for_nothing_has_no_dashboard() -> None:
+    assert synthesised("local").of_type("AWS::CloudWatch::Dashboard") == {}
+
+
+@pytest.mark.parametrize(
+    "stage", [each for each in ENVIRONMENTS if each.props.get("dashboard")], ids=lambda stage: stage.name
+)
 def test_the_dashboard_has_a_row_for_every_job_type(stage: Environment) -> None:
     made = synthesised(stage.name)
     (dashboard,) = made.of_type("AWS::CloudWatch::Dashboard").values()
@@ -129,8 +138,10 @@ def test_the_undelivered_are_kept_for_two_weeks_and_encrypted() -> None:
 def test_a_type_with_a_circuit_breaker_has_an_alarm_that_lasts_as_long_as_its_circuit_is_open(
     stage: Environment,
 ) -> None:
-    alarm = alarms(stage)["CircuitOpen-user_sync"]
+    alarm = alarms(stage)["CircuitOpen-user_sync" if stage.props.get("metrics_per_type") else "CircuitOpen"]
 
     assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"]) == ("circuit_open", "Maximum", 60)
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
-    assert alarm["Dimensions"] == [{"Name": "job_type", "Value": "user_sync"}]
+    assert alarm.get("Dimensions", []) == (
+        [{"Name": "job_type", "Value": "user_sync"}] if stage.props.get("metrics_per_type") else []
+    )

@@ -50,7 +50,8 @@ class Figures:
         """A write that is refused is paid for as well."""
         kind = kind_of(change.key)
         self.writes[kind] += 1
-        if kind == JOB and isinstance(change, Update) and "dispatches" in change.adds:
+        # One by one they add to it; in a batch, whose statements cannot, they set it.
+        if kind == JOB and isinstance(change, Update) and "dispatches" in {*change.adds, *change.sets}:
             self.claims += 1
 
     def note_made(self, change: Change, role: str, at: float) -> None:

@@ -127,9 +127,9 @@ class VirtualQueue:
 
     is_on = True
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+    def wake(self, scopes: Sequence[str]) -> None:
         """The waker port: an end that freed a seat starts a poller by itself."""
-        wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(freed)})
+        wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(scopes)})
         self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 
     def _start_resident(self, payload: bytes) -> None:

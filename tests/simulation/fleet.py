@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from leasehold.domain.errors import LeaseholdError
 from tests.simulation.invariants.violation import Violation
 from tests.simulation.invocation import Invocation
+from tests.simulation.invokes import waker_in
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Fleet:
     ) -> Invocation:
         """Run something in a container of this function; the platform ends it after `timeout`."""
         self._numbers[function] += 1
-        process = self._take(function)
+        process = self._take(function, role)
         invocation = Invocation(f"{function}-{self._numbers[function]}", role, process, token=token, makes=makes)
         process.invocation = invocation
         self.running[invocation] = None
@@ -86,7 +87,7 @@ class Fleet:
         """New containers from now on; those at work finish."""
         self._idle.clear()
 
-    def _take(self, function: str) -> Process:
+    def _take(self, function: str, role: str) -> Process:
         idle = self._idle.get(function)
         if idle and self._world.chance.random() < 0.7:
             return idle.pop()
@@ -94,4 +95,6 @@ class Fleet:
         skew = timedelta(milliseconds=int(1000 * chance.uniform(-plan.skew, plan.skew)))
         process = Process(function, self._world, self._world.kernel, skew, Random(chance.getrandbits(64)))
         process.open(self._world.connect(), self._world.names, self._world.reporter)
+        if role == "handler" and plan.wakes_directly:
+            process.parts.waker = waker_in(self._world)
         return process

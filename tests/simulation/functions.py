@@ -55,7 +55,13 @@ class Functions:
         dispatcher = dispatcher_in(world)
         if not world.plan.resides:
             settings = PollSettings(poll_limit=world.plan.page)
-            poller = Poller(process.parts, dispatcher, worker_id=invocation.worker_id, settings=settings)
+            poller = Poller(
+                process.parts,
+                dispatcher,
+                worker_id=invocation.worker_id,
+                settings=settings,
+                pool=process.parts.pool,
+            )
             poller.poll(hints=wake.hints)
             return
         polling = Polling(
@@ -74,7 +80,13 @@ class Functions:
         """A program of its own that polls until the trouble is over, with one poller and all that it remembers."""
         world = self._world
         settings = PollSettings(poll_limit=world.plan.page)
-        poller = Poller(process.parts, dispatcher_in(world), worker_id=invocation.worker_id, settings=settings)
+        poller = Poller(
+            process.parts,
+            dispatcher_in(world),
+            worker_id=invocation.worker_id,
+            settings=settings,
+            pool=process.parts.pool,
+        )
         while world.kernel.seconds < world.plan.calm_at:
             with suppress(LeaseholdError):
                 poller.poll(should_stop=lambda: "calm" if world.kernel.seconds >= world.plan.calm_at else None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.domain.payload import Json
-    from leasehold.engine.attempt import Attempt
+    from leasehold.kernel.attempt import Attempt
     from leasehold.runtime.context import JobContext
     from tests.simulation.process import Process
 

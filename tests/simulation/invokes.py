@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from leasehold.aws.dispatcher import LambdaDispatcher
+from leasehold.aws.waker import LambdaWaker
 from tests.simulation.faults import AT_INVOKES, Fault
 from tests.simulation.kernel import Killed
 
@@ -58,3 +59,7 @@ class Lambda:
 
 def dispatcher_in(world: World) -> LambdaDispatcher:
     return LambdaDispatcher(Lambda(world))  # type: ignore[arg-type]
+
+
+def waker_in(world: World) -> LambdaWaker:
+    return LambdaWaker(POLLER, dispatcher_in(world))

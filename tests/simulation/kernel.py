@@ -39,6 +39,8 @@ class Task:
     is_killed: bool = False
     # Which of its waits is the current one: a kill makes the entry of the other stale.
     wait: int = 0
+    # Those that go on when it has ended.
+    awaited_by: list[Task] = field(default_factory=list)
 
 
 class Kernel:
@@ -90,6 +92,17 @@ class Kernel:
         if task.is_killed:
             raise Killed(task.name)
 
+    def wait_for(self, other: Task) -> None:
+        """Let the others go on until that task has ended."""
+        task = self.current()
+        while not other.has_ended:
+            if not task.is_killed:
+                task.wait += 1
+                other.awaited_by.append(task)
+                self.hub.switch()
+            if task.is_killed:
+                raise Killed(task.name)
+
     def kill(self, task: Task) -> None:
         """It ends where it waits, now; a task that ends itself goes on to its own end."""
         if task.has_ended or task.is_killed:
@@ -135,6 +148,9 @@ class Kernel:
         self._alive.pop(task, None)
         if task.process is not None:
             task.process.tasks.pop(task, None)
+        for waiting in task.awaited_by:
+            if not waiting.has_ended and not waiting.is_killed:
+                self._enqueue(waiting, 0.0)
         if task.on_end is not None:
             task.on_end()
 

@@ -66,6 +66,10 @@ class Plan:
     programs: int = 0
     # Whether ended jobs that owe nothing are soon removed, as their retention does later.
     removes: bool = False
+    # How many calls of a poller run side by side.
+    pool: int = 1
+    # Whether an end that frees a seat starts a poller, as deployed; else the stream does.
+    wakes_directly: bool = False
 
     @property
     def is_calm(self) -> bool:
@@ -120,4 +124,6 @@ def draw_plan(
         pairs=chance.random() < 0.15,
         programs=chance.choice((0, 0, 0, 0, 0, 0, 0, 1)),
         removes=chance.random() < 0.2,
+        pool=chance.choice((1, 2, 4)),
+        wakes_directly=chance.random() < 0.6,
     )

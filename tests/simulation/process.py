@@ -14,6 +14,7 @@ from leasehold.engine.telemetry import Event
 from leasehold.store.dynamodb.table import DynamoTable
 from leasehold.store.store import Store
 from tests.simulation.direct_calls import DirectCalls
+from tests.simulation.pool import VirtualPool
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -56,6 +57,7 @@ class Process:
             reporter=reporter,
             identity=KnownIdentity(self.name),
             caller=DirectCalls(self.world),
+            pool=VirtualPool(self.kernel, self, self.world.plan.pool),
         )
 
     @property

@@ -30,6 +30,7 @@ EXPORTED = [
     "Day",
     "DeadLetter",
     "Delays",
+    "DeployedLimits",
     "Enqueued",
     "Exponential",
     "Fixed",
@@ -73,6 +74,7 @@ EXPORTED = [
     "Within",
     "Worker",
     "current_trace",
+    "job",
     "trace_context",
 ]
 
@@ -132,8 +134,8 @@ def test_enqueueing_loads_the_aws_client_only_when_it_connects():
     )
 
 
-def test_a_handler_brings_pydantic_and_no_more():
-    assert imported_by("leasehold", also="leasehold.BaseJobHandler, leasehold.Worker") == {"pydantic"}
+def test_a_worker_brings_nothing_and_leaves_pydantic_to_the_handlers_models():
+    assert imported_by("leasehold", also="leasehold.BaseJobHandler, leasehold.Worker") == set()
 
 
 def test_the_pytest_plug_in_costs_a_test_run_nothing():

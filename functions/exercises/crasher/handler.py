@@ -8,7 +8,6 @@ import time
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
 from leasehold import BaseJobHandler, JobContext
-from leasehold.runtime.entry import entry
 
 
 class Crasher(BaseModel):
@@ -16,17 +15,10 @@ class Crasher(BaseModel):
     lingers_seconds: NonNegativeFloat = 0
 
 
-class CrasherHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[Crasher]:
-        return Crasher
-
+class CrasherHandler(BaseJobHandler[Crasher]):
     def handle(self, payload: Crasher, context: JobContext) -> dict[str, int]:
         if context.attempt <= payload.crashes:
             os._exit(1)
         if context.attempt == 1:
             time.sleep(payload.lingers_seconds)
         return {"survived_attempt": context.attempt}
-
-
-lambda_handler = entry(CrasherHandler)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, NonNegativeInt
 
 from leasehold import BaseJobHandler, JobContext
-from leasehold.runtime.entry import entry
 
 
 class Flaky(BaseModel):
@@ -13,15 +12,8 @@ class Flaky(BaseModel):
     note: str = ""
 
 
-class FlakyHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[Flaky]:
-        return Flaky
-
+class FlakyHandler(BaseJobHandler[Flaky]):
     def handle(self, payload: Flaky, context: JobContext) -> dict[str, int]:
         if context.attempt <= payload.failures:
             raise ConnectionError(f"no answer to attempt {context.attempt}")
         return {"answered_at_attempt": context.attempt}
-
-
-lambda_handler = entry(FlakyHandler)

@@ -7,20 +7,12 @@ import time
 from pydantic import BaseModel, NonNegativeFloat
 
 from leasehold import BaseJobHandler
-from leasehold.runtime.entry import entry
 
 
 class Limited(BaseModel):
     seconds: NonNegativeFloat = 0.3
 
 
-class LimitedHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[Limited]:
-        return Limited
-
+class LimitedHandler(BaseJobHandler[Limited]):
     def handle(self, payload: Limited) -> None:
         time.sleep(payload.seconds)
-
-
-lambda_handler = entry(LimitedHandler)

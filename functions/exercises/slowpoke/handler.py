@@ -8,7 +8,6 @@ import time
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext
-from leasehold.runtime.entry import entry
 
 LONGER_THAN_THE_TIMEOUT_SECONDS = 60
 
@@ -17,11 +16,7 @@ class Slowpoke(BaseModel):
     is_deaf: bool = False
 
 
-class SlowpokeHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[Slowpoke]:
-        return Slowpoke
-
+class SlowpokeHandler(BaseJobHandler[Slowpoke]):
     def handle(self, payload: Slowpoke, context: JobContext) -> dict[str, int]:
         if context.attempt == 1:
             if payload.is_deaf:
@@ -29,6 +24,3 @@ class SlowpokeHandler(BaseJobHandler):
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
             time.sleep(LONGER_THAN_THE_TIMEOUT_SECONDS)
         return {"quick_at_attempt": context.attempt}
-
-
-lambda_handler = entry(SlowpokeHandler)

@@ -14,7 +14,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext
-from leasehold.runtime.entry import entry
 
 
 class Backup(BaseModel):
@@ -22,11 +21,7 @@ class Backup(BaseModel):
     destination: Path = Path(tempfile.gettempdir()) / "backups"
 
 
-class BackupHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[Backup]:
-        return Backup
-
+class BackupHandler(BaseJobHandler[Backup]):
     def handle(self, payload: Backup, context: JobContext) -> dict[str, object]:
         payload.destination.mkdir(parents=True, exist_ok=True)
         archive = payload.destination / f"{payload.source.name}-{context.idempotency_key}.tar.gz"
@@ -39,6 +34,3 @@ class BackupHandler(BaseJobHandler):
         context.add_artifact(str(archive))
         digest = hashlib.sha256(archive.read_bytes()).hexdigest()
         return {"archive": str(archive), "bytes": archive.stat().st_size, "sha256": digest}
-
-
-lambda_handler = entry(BackupHandler)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.runtime.entry import entry
 from leasehold.runtime.handler import BaseJobHandler
 
 if TYPE_CHECKING:
@@ -19,15 +18,8 @@ class DailySummary(BaseModel):
     day: date | None = None
 
 
-class DailySummaryHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[DailySummary]:
-        return DailySummary
-
+class DailySummaryHandler(BaseJobHandler[DailySummary]):
     def handle(self, payload: DailySummary, context: JobContext) -> dict[str, str]:
         context.logger.info("summing up", extra={"user_id": payload.user_id})
         day = f" of {payload.day:%d %B %Y}" if payload.day else ""
         return {"user_id": payload.user_id, "summary": f"The day{day} went well."}
-
-
-lambda_handler = entry(DailySummaryHandler)

@@ -12,7 +12,6 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel
 
 from leasehold import BaseJobHandler, JobContext, Skip, Snooze
-from leasehold.runtime.entry import entry
 
 JUDGES = 3
 
@@ -24,11 +23,7 @@ class DeliberationTimeout(BaseModel):
     votes: dict[str, Literal["acknowledge", "refer", "escalate"]] = {}
 
 
-class DeliberationTimeoutHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[DeliberationTimeout]:
-        return DeliberationTimeout
-
+class DeliberationTimeoutHandler(BaseJobHandler[DeliberationTimeout]):
     def handle(self, payload: DeliberationTimeout, context: JobContext) -> dict[str, str]:
         if len(payload.votes) >= JUDGES:
             raise Skip(f"all have voted on petition {payload.petition_id}")
@@ -38,6 +33,3 @@ class DeliberationTimeoutHandler(BaseJobHandler):
         majority = [verdict for verdict, votes in Counter(payload.votes.values()).items() if votes > JUDGES / 2]
         # Without a majority a petition goes up rather than getting lost.
         return {"petition_id": payload.petition_id, "verdict": majority[0] if majority else "escalate"}
-
-
-lambda_handler = entry(DeliberationTimeoutHandler)

@@ -11,7 +11,6 @@ from datetime import timedelta
 from pydantic import AwareDatetime, BaseModel, NonNegativeInt, PositiveInt
 
 from leasehold import BaseJobHandler, Cancel, JobContext, Snooze
-from leasehold.runtime.entry import entry
 
 
 class EscalationCheck(BaseModel):
@@ -22,11 +21,7 @@ class EscalationCheck(BaseModel):
     check_every: timedelta = timedelta(hours=1)
 
 
-class EscalationCheckHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[EscalationCheck]:
-        return EscalationCheck
-
+class EscalationCheckHandler(BaseJobHandler[EscalationCheck]):
     def handle(self, payload: EscalationCheck, context: JobContext) -> dict[str, object]:
         if payload.co_signers >= payload.threshold:
             return {"petition_id": payload.petition_id, "escalated": True, "co_signers": payload.co_signers}
@@ -34,6 +29,3 @@ class EscalationCheckHandler(BaseJobHandler):
         if left <= timedelta(0):
             raise Cancel(f"petition {payload.petition_id} closed with {payload.co_signers} of {payload.threshold}")
         raise Snooze(min(left, payload.check_every))
-
-
-lambda_handler = entry(EscalationCheckHandler)

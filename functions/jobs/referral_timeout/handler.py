@@ -8,7 +8,6 @@ from __future__ import annotations
 from pydantic import AwareDatetime, BaseModel
 
 from leasehold import BaseJobHandler, JobContext, Skip, Snooze
-from leasehold.runtime.entry import entry
 
 
 class ReferralTimeout(BaseModel):
@@ -19,11 +18,7 @@ class ReferralTimeout(BaseModel):
     answered_at: AwareDatetime | None = None
 
 
-class ReferralTimeoutHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[ReferralTimeout]:
-        return ReferralTimeout
-
+class ReferralTimeoutHandler(BaseJobHandler[ReferralTimeout]):
     def handle(self, payload: ReferralTimeout, context: JobContext) -> dict[str, str]:
         due_at = payload.extended_until or payload.due_at
         if payload.answered_at is not None and payload.answered_at <= due_at:
@@ -31,6 +26,3 @@ class ReferralTimeoutHandler(BaseJobHandler):
         if context.started_at < due_at:
             raise Snooze(due_at - context.started_at)
         return {"petition_id": payload.petition_id, "knight_id": payload.knight_id, "outcome": "expired"}
-
-
-lambda_handler = entry(ReferralTimeoutHandler)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Skip
-from leasehold.runtime.entry import entry
 
 
 class UserSync(BaseModel):
@@ -17,11 +16,7 @@ class UserSync(BaseModel):
     target: dict[str, str]
 
 
-class UserSyncHandler(BaseJobHandler):
-    @classmethod
-    def payload_model(cls) -> type[UserSync]:
-        return UserSync
-
+class UserSyncHandler(BaseJobHandler[UserSync]):
     def handle(self, payload: UserSync) -> dict[str, object]:
         changes = {name: value for name, value in payload.source.items() if payload.target.get(name) != value}
         gone = sorted(payload.target.keys() - payload.source.keys())
@@ -29,6 +24,3 @@ class UserSyncHandler(BaseJobHandler):
             raise Skip(f"user {payload.user_id} is in sync")
         # Setting and removing give the same profile however often they are done.
         return {"user_id": payload.user_id, "set": changes, "remove": gone}
-
-
-lambda_handler = entry(UserSyncHandler)

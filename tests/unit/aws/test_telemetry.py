@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import BaseModel
 
 from leasehold.aws.telemetry import PowertoolsTelemetry
+from leasehold.domain.due import lanes_by_priority
 from leasehold.engine.telemetry import (
     CLAIMED,
     COMPLETED,
@@ -22,10 +24,18 @@ from leasehold.engine.telemetry import (
     Event,
     Metric,
 )
+from leasehold.kernel.poll import Poller
+from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.worker import Worker
+from leasehold.store.jobs import DueJob
+from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leasehold.domain.handover import Handover
+
+DETAILS = {Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_STARTED}
 EXPECTED_LEVELS = {
     Event.JOB_DEAD_LETTERED: "ERROR",
     Event.JOB_FAILED: "WARNING",
@@ -41,7 +51,7 @@ EXPECTED_LEVELS = {
 @pytest.fixture
 def telemetry(request) -> PowertoolsTelemetry:
     # Powertools keeps one logger per service: each test has its own.
-    return PowertoolsTelemetry(request.node.name, stream=io.StringIO())
+    return PowertoolsTelemetry(request.node.name, per_type=True)
 
 
 @pytest.fixture
@@ -68,7 +78,7 @@ def sample(metric: Metric) -> dict[str, str]:
     return {name: f"a_{name}" for name in metric.dimensions}
 
 
-@pytest.mark.parametrize("event", [event for event in Event if event is not Event.JOB_STARTED])
+@pytest.mark.parametrize("event", [event for event in Event if event not in DETAILS])
 def test_an_event_is_one_json_line_with_its_fields_and_level(event):
     fields = {"job_id": "j", "job_type": "t", "attempt": 1, "will_retry": True, "trace": None}
 
@@ -82,22 +92,62 @@ def test_an_event_is_one_json_line_with_its_fields_and_level(event):
 
 
 def test_what_goes_well_is_told_at_the_usual_level():
-    quiet = [Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_COMPLETED, Event.POLL_FINISHED]
+    quiet = [(Event.JOB_RELEASED, {}), (Event.JOB_COMPLETED, {}), (Event.POLL_FINISHED, {"claimed": 1})]
 
-    assert {line["level"] for line in logged("levels", *((event, {}) for event in quiet))} == {"INFO"}
+    assert [line["level"] for line in logged("levels", *quiet)] == ["INFO"] * 3
 
 
-def test_a_start_is_told_to_whoever_asks_for_details(monkeypatch):
-    start = (Event.JOB_STARTED, {"job_id": "j"})
+def test_a_poll_says_what_it_did_and_one_that_did_nothing_only_to_whoever_asks_for_details(monkeypatch):
+    idle = (Event.POLL_FINISHED, {"worker_id": "w", "scanned": 3, "claimed": 0, "stopped_by": "nothing due"})
+    busy = (Event.POLL_FINISHED, {"worker_id": "w", "scanned": 3, "claimed": 2, "held": 0, "stopped_by": "time"})
 
-    assert logged("without-details", start) == []
+    (line,) = logged("polls", idle, busy)
+    assert (line["claimed"], line["stopped_by"], "held" in line) == (2, "time", False)
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "DEBUG")
-    assert [line["event"] for line in logged("with-details", start)] == ["job_started"]
+    assert [each["level"] for each in logged("all-polls", idle)] == ["DEBUG"]
 
 
-def test_the_line_of_a_completed_job_carries_its_metrics(capsys):
+def test_what_the_line_of_an_end_says_again_is_logged_for_whoever_asks_for_details(monkeypatch):
+    details = [(event, {"job_id": "j"}) for event in sorted(DETAILS)]
+
+    assert logged("without-details", *details) == []
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "DEBUG")
+    assert [line["event"] for line in logged("with-details", *details)] == [str(event) for event in sorted(DETAILS)]
+
+
+def test_metrics_are_sent_whatever_the_level_of_the_log(monkeypatch):
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
     stream = io.StringIO()
-    telemetry = PowertoolsTelemetry("one-line", stream=stream)
+    telemetry = PowertoolsTelemetry("only-errors", stream=stream)
+    telemetry.event(Event.JOB_COMPLETED, job_id="j")
+    telemetry.measure(HEARTBEAT, 1)
+
+    telemetry.flush()
+
+    (line,) = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert line[HEARTBEAT.name] == [1.0]
+    assert "job_id" not in line
+
+
+def test_without_metrics_per_type_each_counts_once_for_the_queue():
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("for-the-queue", stream=stream)
+    for job_type in ("a", "b"):
+        telemetry.measure(PROCESSING, 0.5, job_type=job_type)
+        telemetry.measure(COMPLETED, 1, job_type=job_type, status="success")
+        telemetry.measure(CLAIMED, 1, job_type=job_type)
+
+    telemetry.flush()
+
+    (line,) = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert line[PROCESSING.name] == [0.5, 0.5]
+    assert [each["Dimensions"] for each in line["_aws"]["CloudWatchMetrics"]] == [[[]], [["status"]]]
+    assert CLAIMED.name not in line
+
+
+def test_the_line_of_a_completed_job_carries_its_metrics():
+    stream = io.StringIO()
+    telemetry = PowertoolsTelemetry("one-line", per_type=True, stream=stream)
     telemetry.event(Event.JOB_STARTED, job_id="j", job_type="a")
     telemetry.measure(LATENESS, 0.1, job_type="a")
     telemetry.event(Event.JOB_COMPLETED, job_id="j", job_type="a", attempt=1, duration_ms=500)
@@ -107,7 +157,7 @@ def test_the_line_of_a_completed_job_carries_its_metrics(capsys):
 
     telemetry.flush()
 
-    (line,) = [json.loads(line) for line in stream.getvalue().splitlines()]
+    line, other = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert (line["event"], line["job_id"], line["attempt"], line["level"]) == ("job_completed", "j", 1, "INFO")
     assert [each["Dimensions"] for each in line["_aws"]["CloudWatchMetrics"]] == [
         [["job_type"]],
@@ -115,7 +165,6 @@ def test_the_line_of_a_completed_job_carries_its_metrics(capsys):
     ]
     assert (line["job_type"], line["status"]) == ("a", "success")
     assert [line[metric.name] for metric in (LATENESS, PROCESSING, COMPLETED)] == [[0.1], [0.5], [1.0]]
-    (other,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (other["job_type"], other[CLAIMED.name]) == ("another", [1.0])
 
 
@@ -230,3 +279,45 @@ def test_a_plain_job_s_end_is_told_in_few_bytes(capsys):
 
     assert len(stream.getvalue()) <= 800
     assert capsys.readouterr().out == ""
+
+
+def test_a_plain_job_leaves_at_most_900_bytes_in_the_logs_of_poller_and_handler():
+    """Its own poll, woken for it alone, and its run: what both write with the default settings."""
+    test, stream = LeaseholdTest({"daily_summary": Summary}), io.StringIO()
+    handovers: list[Handover] = []
+    test.queue.enqueue("daily_summary", {"region": "eu"})
+    lanes = [lane for level in lanes_by_priority(1) for lane in level]
+    due = [each for lane in lanes for each in test.parts.store.jobs.due(lane, test.clock.now(), limit=2).entries]
+    hints = [each for each in due if isinstance(each, DueJob)]
+
+    test.parts.telemetry = poller = PowertoolsTelemetry("poller", namespace="Leasehold/production", stream=stream)
+    Poller(test.parts, Taking(handovers), worker_id="0d1e2f3a").poll(hints=hints)
+    poller.flush()
+    test.parts.telemetry = handler = PowertoolsTelemetry("handler", namespace="Leasehold/production", stream=stream)
+    Worker(test.parts, {"daily_summary": Summary}, worker_id="4b5c6d7e", limit_time=False).run(handovers[0])
+    handler.flush()
+
+    claimed, ended = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert (claimed["event"], claimed["claimed"]) == ("poll_finished", 1)
+    assert {"job_id", "job_type", "attempt", "worker_id", "duration_ms", "claimed_at", "status"} <= ended.keys()
+    assert len(stream.getvalue().encode()) <= 900
+
+
+class Summary(BaseJobHandler):
+    class Payload(BaseModel):
+        region: str
+
+    @classmethod
+    def payload_model(cls):
+        return cls.Payload
+
+    def handle(self, payload):
+        return None
+
+
+class Taking:
+    def __init__(self, handovers):
+        self._handovers = handovers
+
+    def dispatch(self, handover, function):
+        self._handovers.append(handover)

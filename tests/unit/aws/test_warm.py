@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 IN_LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
-LOADED = "import sys, handler; print('botocore' in sys.modules)"
+LOADED = "import sys, leasehold.runtime.entry; print('botocore' in sys.modules, 'handler' in sys.modules)"
 
 
 class Opened:
@@ -59,10 +59,11 @@ def test_what_fails_at_the_start_is_left_to_the_invocation(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("in_lambda", [True, False])
-def test_importing_a_deployed_handler_connects_in_lambda_only(*, in_lambda: bool) -> None:
+def test_the_entry_of_a_job_function_connects_and_imports_its_handler_in_lambda_only(*, in_lambda: bool) -> None:
     environment = {
         **{name: value for name, value in os.environ.items() if name != IN_LAMBDA},
         "PYTHONPATH": os.pathsep.join([str(FUNCTIONS / "jobs" / "daily_summary"), str(LAYER)]),
+        "LEASEHOLD_HANDLER": "handler",
         "LEASEHOLD_JOBS_TABLE": "jobs",
         "LEASEHOLD_DEAD_LETTERS_TABLE": "dead-letters",
         # Nobody listens there, and one try is enough.
@@ -74,4 +75,4 @@ def test_importing_a_deployed_handler_connects_in_lambda_only(*, in_lambda: bool
         [sys.executable, "-c", LOADED], env=environment, capture_output=True, text=True, check=False, timeout=50
     )
 
-    assert (done.returncode, done.stdout.strip()) == (0, str(in_lambda)), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, f"{in_lambda} {in_lambda}"), done.stderr

@@ -30,16 +30,17 @@ def run(root: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_new_job_type_has_a_handler_settings_and_a_test(tmp_path: Path):
+def test_a_new_job_type_has_a_payload_a_handler_settings_and_a_test(tmp_path: Path):
     result = new_job("send_letter", tmp_path)
     assert result.exit_code == 0, result.output
     files = [
         "functions/jobs/send_letter/handler.py",
         "functions/jobs/send_letter/job.toml",
+        "functions/jobs/send_letter/payload.py",
         "tests/functions/jobs/test_send_letter.py",
     ]
     assert files_in(tmp_path) == files
-    assert [line for line in result.output.splitlines() if line.startswith("made")] == [
+    assert sorted(line for line in result.output.splitlines() if line.startswith("made")) == [
         f"made {each}" for each in files
     ]
 

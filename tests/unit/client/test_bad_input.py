@@ -79,7 +79,7 @@ def test_an_unknown_answer_to_duplicates_is_refused_without_a_write(call):
 
 def test_transact_items_takes_no_answer_to_duplicates():
     with pytest.raises(TypeError, match="on_duplicate"):
-        read_only_dynamo_queue().transact_items("user_sync", on_duplicate="raise")
+        read_only_dynamo_queue().transact_items("user_sync", on_duplicate="raise")  # type: ignore[call-arg]
 
 
 def test_transact_items_needs_a_table_that_has_transactions_of_its_caller():

@@ -150,7 +150,7 @@ def test_a_reporter_that_fails_does_not_keep_a_lost_job_from_coming_back() -> No
 
 def lose_the_worker(test: LeaseholdTest, inbox: Inbox) -> None:
     """Start the hand-over and never end it; its lease runs out."""
-    from leasehold.engine.execute import Executor
+    from leasehold.kernel.execute import Executor
 
     Executor(test.parts, worker_id="lost").begin(inbox.handovers.pop())
     test.clock.advance(timedelta(hours=1))

@@ -66,7 +66,7 @@ def test_an_error_is_kept_from_the_handler_s_own_frame_on():
     job = the_job(world)
     assert job.last_error_code == "RuntimeError"
     assert job.last_error.endswith("RuntimeError: boom")
-    assert "engine/execute.py" not in job.last_error
+    assert "kernel/execute.py" not in job.last_error
     assert [run.outcome for run in job.runs] == [Outcome.FAILED]
     (told,) = world.telemetry.of(Event.JOB_FAILED)
     assert told["will_retry"] is True

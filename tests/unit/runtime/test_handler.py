@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from pydantic import BaseModel
 
-from leasehold.domain.errors import InvalidJobPayloadError
-from leasehold.runtime.handler import BaseJobHandler
+from leasehold.domain.errors import InvalidJobPayloadError, InvalidOptionError, JobTimeoutError
+from leasehold.runtime.handler import BaseJobHandler, call, handler_of, job
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.runtime.context import JobContext
+    from leasehold.runtime.handler import Handler
 
 
 class Greeting(BaseModel):
@@ -71,10 +76,10 @@ def test_a_handler_that_lacks_a_part_says_which():
     class Empty(BaseJobHandler):
         pass
 
-    with pytest.raises(NotImplementedError, match=r"Empty needs payload_model\(\)"):
+    with pytest.raises(NotImplementedError, match=r"write `class Empty\(BaseJobHandler\[YourModel\]\)`"):
         Empty.payload_model()
     with pytest.raises(NotImplementedError, match=r"Empty needs handle\(payload\)"):
-        Empty().handle(Greeting(name="Ada"))
+        call(Empty(), Greeting(name="Ada"), cast("JobContext", None))
 
 
 def test_a_new_handler_is_made_for_every_attempt():
@@ -111,3 +116,109 @@ def test_a_type_without_a_handler_says_which_handlers_there_are():
 
     assert world.drain()["dead_letter"] == 1
     assert "no handler for 'orphan', only for greet" in (world.queue.get(job_id).last_error or "")
+
+
+class Bracketed(BaseJobHandler[Greeting]):
+    async def handle(self, payload: Greeting, context: JobContext) -> str:
+        await asyncio.sleep(0)
+        return f"{context.attempt}: hello {payload.name}"
+
+
+class Grandchild(Bracketed):
+    pass
+
+
+@job
+def greet(payload: Greeting, context: JobContext) -> str:
+    return f"{context.attempt}: hello {payload.name}"
+
+
+@job
+async def greet_later(payload: Greeting) -> str:
+    await asyncio.sleep(0)
+    return f"later: hello {payload.name}"
+
+
+def test_the_model_is_the_one_in_brackets_also_for_those_who_inherit_it():
+    assert Bracketed.payload_model() is Greeting
+    assert Grandchild.payload_model() is Greeting
+
+
+@pytest.mark.parametrize(
+    ("handler", "result"),
+    [
+        (Bracketed, "1: hello Ada"),
+        (Grandchild, "1: hello Ada"),
+        (greet, "1: hello Ada"),
+        (greet_later, "later: hello Ada"),
+    ],
+)
+def test_classes_functions_and_both_as_async_def_handle_jobs(handler: Handler, result: str):
+    world = LeaseholdTest({"greet": handler})
+    job_id = world.queue.enqueue("greet", {"name": "Ada", "times": 1}).job_id
+    assert world.drain()["completed"] == 1
+    assert world.queue.get(job_id).result == result
+
+
+def test_an_async_handler_can_be_tested_inside_a_running_loop():
+    async def test() -> object:
+        world = LeaseholdTest({"greet": Bracketed})
+        job_id = world.queue.enqueue("greet", {"name": "Ada", "times": 1}).job_id
+        world.drain()
+        return world.queue.get(job_id).result
+
+    assert asyncio.run(test()) == "1: hello Ada"
+
+
+def test_a_function_with_job_stays_what_it_was():
+    assert asyncio.run(greet_later(Greeting(name="Ada", times=1))) == "later: hello Ada"
+    assert handler_of(greet).__name__ == "greet"
+
+
+def test_an_async_handler_that_takes_too_long_is_timed_out():
+    @job
+    async def sleep(payload: Greeting) -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(JobTimeoutError):
+        call(handler_of(sleep)(), Greeting(name="Ada", times=1), cast("JobContext", None), timedelta(milliseconds=20))
+
+
+def test_its_own_timeout_is_not_taken_for_the_jobs():
+    @job
+    async def sleep(payload: Greeting) -> None:
+        raise TimeoutError("the receiver")
+
+    with pytest.raises(TimeoutError, match="the receiver"):
+        call(handler_of(sleep)(), Greeting(name="Ada", times=1), cast("JobContext", None), timedelta(seconds=20))
+
+
+def not_annotated(payload): ...
+
+
+def a_number(payload: int) -> None: ...
+
+
+def for_type_checkers_only(payload: NotThere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+def takes_three(payload: Greeting, context: JobContext, third: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (not_annotated, "'payload' is annotated with no pydantic model"),
+        (a_number, "'payload' is annotated with no pydantic model"),
+        (for_type_checkers_only, "not there at run time"),
+        (takes_three, "a job takes its payload, and maybe a JobContext"),
+    ],
+)
+def test_a_function_that_cannot_be_a_job_says_why(function: Callable[..., object], reason: str):
+    with pytest.raises(InvalidOptionError, match=reason):
+        job(function)
+
+
+def test_a_function_without_job_is_no_handler():
+    with pytest.raises(InvalidOptionError, match="neither a BaseJobHandler nor a function with @job"):
+        handler_of(a_number)

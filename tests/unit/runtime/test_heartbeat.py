@@ -13,8 +13,8 @@ import pytest
 from leasehold.domain.errors import StoreUnavailableError
 from leasehold.domain.job_type import JobType
 from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.attempt import Attempt
 from leasehold.engine.telemetry import LEASES_LOST, Event
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.poll import Poller
 from leasehold.runtime import heartbeat as heartbeat_module
 from leasehold.testing import LeaseholdTest

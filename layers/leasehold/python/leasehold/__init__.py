@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType, Retention
     from leasehold.domain.lifecycle import JobStatus
-    from leasehold.domain.limits import ConcurrencyPolicy, Limit, OnFull, Rate
+    from leasehold.domain.limits import ConcurrencyPolicy, DeployedLimits, Limit, OnFull, Rate
     from leasehold.domain.recurrence import InTheGap, WhenRepeated
     from leasehold.domain.retry import Delays, Exponential, Fixed
     from leasehold.domain.run import Outcome, Run
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
     from leasehold.kernel.poll import Poller
     from leasehold.runtime.context import JobContext
-    from leasehold.runtime.handler import BaseJobHandler
+    from leasehold.runtime.handler import BaseJobHandler, job
     from leasehold.runtime.worker import Worker
 
 _HOMES = {
@@ -52,7 +52,7 @@ _HOMES = {
     "leasehold.domain.job": ("Job",),
     "leasehold.domain.job_type": ("JobType", "Retention"),
     "leasehold.domain.lifecycle": ("JobStatus",),
-    "leasehold.domain.limits": ("ConcurrencyPolicy", "Limit", "OnFull", "Rate"),
+    "leasehold.domain.limits": ("ConcurrencyPolicy", "DeployedLimits", "Limit", "OnFull", "Rate"),
     "leasehold.domain.recurrence": ("InTheGap", "WhenRepeated"),
     "leasehold.domain.retry": ("Delays", "Exponential", "Fixed"),
     "leasehold.domain.run": ("Outcome", "Run"),
@@ -63,7 +63,7 @@ _HOMES = {
     "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
     "leasehold.kernel.poll": ("Poller",),
     "leasehold.runtime.context": ("JobContext",),
-    "leasehold.runtime.handler": ("BaseJobHandler",),
+    "leasehold.runtime.handler": ("BaseJobHandler", "job"),
     "leasehold.runtime.worker": ("Worker",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -76,6 +76,7 @@ __all__ = [
     "Day",
     "DeadLetter",
     "Delays",
+    "DeployedLimits",
     "Enqueued",
     "Exponential",
     "Fixed",
@@ -119,6 +120,7 @@ __all__ = [
     "Within",
     "Worker",
     "current_trace",
+    "job",
     "trace_context",
 ]
 

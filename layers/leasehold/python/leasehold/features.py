@@ -44,6 +44,7 @@ _FEATURES = (
         name="circuit_breaker",
         load=partial(_load, "circuit_breaker.counts", "CircuitHooks"),
         concerns=lambda _, job_type: job_type.breaker is not None,
+        concerns_start=lambda job_type: job_type.breaker is not None,
     ),
     Feature(
         name="groups",

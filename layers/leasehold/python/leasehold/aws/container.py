@@ -17,6 +17,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoWaker
 from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
+from leasehold.kernel.pool import threads_for
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
 
@@ -46,13 +47,14 @@ class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
     residence: ResidenceSettings
+    settings: Settings
 
 
 def open_container(service: str) -> Container:
     """Connect to the tables that the environment names; `service` names this function in its logs."""
     settings = Settings.from_environment()
     names = TableNames(jobs=settings.jobs_table, dead_letters=settings.dead_letters_table)
-    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace)
+    telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace, per_type=settings.metrics_per_type)
     _log_as_json(service)
     store = Store(DynamoTable(connect(), names))
     parts = Parts(
@@ -62,10 +64,10 @@ def open_container(service: str) -> Container:
         mirror=mirror_of(settings),
         caller=_Caller(),
         waker=_waker_of(settings),
+        pool=threads_for(settings.memory_mb),
     )
-    return Container(
-        parts, telemetry, ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    )
+    residence = ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+    return Container(parts, telemetry, residence, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from leasehold.aws.clients import open_client
 from leasehold.domain.errors import DispatchError
+from leasehold.kernel.pool import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,17 +28,24 @@ class LambdaOnDemand:
     def __init__(self, connect: Callable[[], LambdaClient]) -> None:
         self._connect = connect
         self._client: LambdaClient | None = None
+        self._lock = threading.Lock()
 
     def invoke(self, **request: Any) -> Any:
-        if self._client is None:
-            self._client = self._connect()
+        with self._lock:  # hand-overs run side by side, the first ones too
+            if self._client is None:
+                self._client = self._connect()
         return self._client.invoke(**request)
 
 
 def connect_lambda() -> LambdaClient:
     from botocore.config import Config
 
-    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=2,
+        read_timeout=5,
+        max_pool_connections=MOST,
+    )
     client: LambdaClient = open_client("lambda", config)
     return client
 

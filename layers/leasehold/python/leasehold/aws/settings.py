@@ -14,6 +14,9 @@ from leasehold.settings import variables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MEMORY = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
+_DEFAULT_MEMORY = 512
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -21,10 +24,18 @@ class Settings:
     dead_letters_table: str
     environment_name: str = "production"
     metrics_namespace: str = NAMESPACE
+    # Each metric of jobs once per type; else once for the queue, which is a fraction of the price.
+    metrics_per_type: bool = False
     # Below a minute, a tick stays and polls at this interval.
     poll_interval: timedelta | None = None
+    # How many due entries a poll reads at once; None for the default.
+    poll_limit: int | None = None
+    # Which limits jobs count against, by `module:function` in the user's own code; None for those of the settings.
+    concurrency_policy: str | None = None
     # Who is started when a seat is freed that somebody waits for; unset leaves that to the stream.
     poller_function: str | None = None
+    # What Lambda gives this function; it is told by Lambda itself.
+    memory_mb: int = _DEFAULT_MEMORY
     # Where the Sentry DSN is kept; both unset means that there is no Sentry.
     sentry_dsn_secret: str | None = None
     sentry_dsn_parameter: str | None = None
@@ -43,8 +54,12 @@ class Settings:
             dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
             environment_name=given.get(variables.ENVIRONMENT_NAME) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
+            metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
+            poll_limit=_whole_number(variables.POLL_LIMIT, given),
+            concurrency_policy=given.get(variables.CONCURRENCY_POLICY) or None,
             poller_function=given.get(variables.POLLER_FUNCTION) or None,
+            memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
@@ -78,6 +93,15 @@ def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
         return timedelta(seconds=float(value))
     except ValueError:
         raise InvalidOptionError(value, f"{name} is not a number of seconds", "Correct it, or deploy again.") from None
+
+
+def _whole_number(name: str, given: Mapping[str, str]) -> int | None:
+    value = given.get(name)
+    if not value:
+        return None
+    if not value.isdecimal() or not int(value):
+        raise InvalidOptionError(value, f"{name} is not a whole number above 0", "Correct it, or deploy again.")
+    return int(value)
 
 
 def _required(name: str, given: Mapping[str, str]) -> str:

@@ -18,14 +18,14 @@ class LambdaWaker:
 
     is_on = True
 
-    def __init__(self, function: str) -> None:
+    def __init__(self, function: str, dispatcher: LambdaDispatcher | None = None) -> None:
         self._function = function
-        self._dispatcher: LambdaDispatcher | None = None
+        self._dispatcher = dispatcher
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+    def wake(self, scopes: Sequence[str]) -> None:
         if self._dispatcher is None:
             from leasehold.aws.dispatcher import LambdaDispatcher, connect_lambda
 
             self._dispatcher = LambdaDispatcher(connect_lambda())
-        event = {"source": FREED_SOURCE, "scopes": [list(each) for each in freed]}
+        event = {"source": FREED_SOURCE, "scopes": list(scopes)}
         self._dispatcher.invoke(self._function, json.dumps(event).encode())

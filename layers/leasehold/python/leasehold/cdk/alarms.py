@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from leasehold.cdk.context import QueueContext
     from leasehold.cdk.handlers import JobHandler
+    from leasehold.domain.job_type import JobType
 
 _BREACHING = cloudwatch.TreatMissingData.BREACHING
 _FINE = cloudwatch.TreatMissingData.NOT_BREACHING
@@ -60,8 +61,12 @@ class Alarms(Construct):
             above=10,
             periods=5,
         )
+        if not queue.metrics_per_type:
+            self._of_jobs([handler.folder.job_type for handler in handlers])
         for handler in handlers:
-            self._of_a_job_type(handler)
+            if queue.metrics_per_type:
+                self._of_jobs([handler.folder.job_type], f"-{handler.folder.name}", job_type=handler.folder.name)
+            self._of_a_handler(handler)
 
     def _of_the_queue(self) -> None:
         self._alarm(
@@ -95,28 +100,32 @@ class Alarms(Construct):
             periods=5,
         )
 
-    def _of_a_job_type(self, handler: JobHandler) -> None:
-        job_type = handler.folder.name
+    def _of_jobs(self, job_types: Sequence[JobType], suffix: str = "", **dimensions: str) -> None:
+        """Of one type's jobs, or of all jobs together."""
+        whose = dimensions.get("job_type", "Some")
         self._alarm(
-            f"Late-{job_type}",
-            f"{job_type} jobs have been due for five minutes and were not claimed.",
-            own_metric(self._queue, OLDEST_DUE_AGE, statistic="Maximum", job_type=job_type),
+            f"Late{suffix}",
+            f"{whose} jobs have been due for five minutes and were not claimed.",
+            own_metric(self._queue, OLDEST_DUE_AGE, statistic="Maximum", period=MINUTE, label=None, **dimensions),
             above=_OLDEST_DUE_SECONDS,
             periods=3,
         )
-        if handler.folder.job_type.breaker is not None:
+        if any(job_type.breaker is not None for job_type in job_types):
             self._alarm(
-                f"CircuitOpen-{job_type}",
-                f"Too many runs of {job_type} failed: its circuit breaker holds its jobs back and tries one at a time.",
-                own_metric(self._queue, CIRCUIT_OPEN, statistic="Maximum", job_type=job_type),
+                f"CircuitOpen{suffix}",
+                f"Too many runs of {whose} jobs failed: a circuit breaker holds them back and tries one at a time.",
+                own_metric(self._queue, CIRCUIT_OPEN, statistic="Maximum", period=MINUTE, label=None, **dimensions),
                 above=0,
             )
         self._alarm(
-            f"LeasesLost-{job_type}",
-            f"Workers of {job_type} lose their leases: they run longer than their lease, or die.",
-            own_metric(self._queue, LEASES_LOST, statistic="Sum", period=Duration.minutes(5), job_type=job_type),
+            f"LeasesLost{suffix}",
+            f"Workers of {whose} jobs lose their leases: they run longer than their lease, or die.",
+            own_metric(self._queue, LEASES_LOST, statistic="Sum", period=Duration.minutes(5), label=None, **dimensions),
             above=5,
         )
+
+    def _of_a_handler(self, handler: JobHandler) -> None:
+        job_type = handler.folder.name
         self._alarm(
             f"Errors-{job_type}",
             f"The function of {job_type} crashes or times out instead of reporting a failure.",

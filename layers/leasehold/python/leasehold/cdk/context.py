@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from aws_cdk import RemovalPolicy
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     type TextStore = secretsmanager.ISecret | ssm.IStringParameter
 
+MAX_POLL_LIMIT = 1000
 MAX_SHARDS = 256  # a job's id has eight bits for its shard
 MAX_QUEUE_NAME = 48
 _QUEUE_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_QUEUE_NAME - 1}}}")
@@ -139,6 +141,11 @@ class QueueContext:
     ended_index: bool = True
     concurrency: int | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    concurrency_policy: str | None = None
+    policy_folder: Path = Path("policies")
+    metrics_per_type: bool = False
+    dashboard: bool = False
+    poll_limit: int = 25
     wake_by_stream: bool = True
     poll_interval: timedelta | None = None
     poller_concurrency: int | None = None
@@ -149,7 +156,7 @@ class QueueContext:
     alarms: AlarmOptions | None = None
 
     def check(self) -> None:
-        problems = list(self._problems())
+        problems = [*self._problems(), *self._problems_of_polling()]
         for options in (self.webhooks, self.api, self.audit_roots, self.alarms):
             problems += options.problems() if options else ()
         if problems:
@@ -170,16 +177,22 @@ class QueueContext:
         for name, seats in self.resources.items():
             if not 1 <= seats <= MAX_SEATS:
                 yield f"resources, {name} = {seats}: a limit has 1 to {MAX_SEATS} seats. Use one of these."
-        if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
-            yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
-        if self.poller_concurrency is not None and self.poller_concurrency < 4:
-            yield f"poller_concurrency = {self.poller_concurrency}: ticks, a resident and wakes run at once. Use 4."
+        if self.dashboard and not self.metrics_per_type:
+            yield "dashboard: its rows show each type by itself. Set metrics_per_type too."
         if self.log_level not in _LOG_LEVELS:
             yield f"log_level = {self.log_level!r}: Use one of {', '.join(_LOG_LEVELS)}."
         if self.runtime.name not in RUNTIMES:
             yield f"runtime = {self.runtime.name}: Leasehold is tested with {' and '.join(RUNTIMES)}. Use one of these."
         if self.vpc is None and (self.vpc_subnets is not None or self.security_groups):
             yield "vpc_subnets, security_groups: they are of a VPC, and none is given. Set vpc too."
+
+    def _problems_of_polling(self) -> Iterator[str]:
+        if not 1 <= self.poll_limit <= MAX_POLL_LIMIT:
+            yield f"poll_limit = {self.poll_limit}: a poll reads 1 to {MAX_POLL_LIMIT} entries at once. Use 25."
+        if self.poll_interval is not None and not timedelta(seconds=1) <= self.poll_interval < timedelta(minutes=1):
+            yield f"poll_interval = {self.poll_interval}: the tick polls each minute. Use 1 to 59 seconds, or None."
+        if self.poller_concurrency is not None and self.poller_concurrency < 4:
+            yield f"poller_concurrency = {self.poller_concurrency}: ticks, a resident and wakes run at once. Use 4."
 
     @property
     def metrics_namespace(self) -> str:
@@ -202,6 +215,7 @@ class QueueContext:
             variables.JOBS_TABLE: self.jobs.table_name,
             variables.DEAD_LETTERS_TABLE: self.dead_letters.table_name,
             variables.METRICS_NAMESPACE: self.metrics_namespace,
+            variables.METRICS_PER_TYPE: "true" if self.metrics_per_type else "false",
             "POWERTOOLS_LOG_LEVEL": self.log_level,
         }
 

@@ -58,6 +58,7 @@ class FunctionProps:
     reserved_concurrent_executions: int | None = None
     log_retention_days: int | None = None
     code: lambda_.Code | None = None
+    handler: str = "index.lambda_handler"
     layers: Sequence[lambda_.ILayerVersion] = ()
 
 
@@ -86,7 +87,7 @@ class LeaseholdFunction(Construct):
             description=props.description,
             runtime=queue.runtime,
             architecture=queue.architecture,
-            handler="handler.lambda_handler" if props.code else "index.lambda_handler",
+            handler=props.handler,
             code=props.code or lambda_.Code.from_inline(f"from leasehold.functions.{module} import lambda_handler\n"),
             layers=[*queue.system_layers, *props.layers],
             role=self.role.without_policy_updates(),

@@ -50,6 +50,7 @@ class JobQueueBase(Construct):
     _types: Mapping[str, JobType]
     _functions: Mapping[str, lambda_.IFunction]
     _isolates_types: bool
+    metrics_per_type: bool
 
     @property
     def metrics_namespace(self) -> str:
@@ -120,48 +121,48 @@ class JobQueueBase(Construct):
         return iam.Grant.add_to_principal(grantee=grantee, actions=["ssm:GetParameter"], resource_arns=[arn])
 
     def metric_oldest_due_age(self, job_type: str | None = None) -> cloudwatch.Metric | cloudwatch.MathExpression:
-        """For how many seconds the oldest job has been due and was not claimed: of one type, or of all of them.
+        """For how many seconds the oldest job has been due and was not claimed.
 
-        That of all is an expression over those of the types: for an alarm, CloudWatch takes ten.
+        With `metrics_per_type` of one type, or of all as an expression over them: for an alarm, CloudWatch takes ten.
         """
-        if job_type is not None:
-            return self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type=self._known(job_type))
+        if job_type is not None or not self.metrics_per_type:
+            return self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type)
         if not 1 <= len(self._types) <= _METRICS_OF_AN_ALARM:
             raise ValueError(
                 f"metric_oldest_due_age: the queue has {len(self._types)} job types, and an expression takes 1 to "
                 f"{_METRICS_OF_AN_ALARM}. Name one: metric_oldest_due_age(job_type). `alarms` watches all of them."
             )
         ages: dict[str, cloudwatch.IMetric] = {
-            f"age{number}": self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", job_type=name)
+            f"age{number}": self._metric(telemetry.OLDEST_DUE_AGE, "Maximum", name)
             for number, name in enumerate(self.job_types)
         }
         return cloudwatch.MathExpression(
             expression=f"MAX([{', '.join(ages)}])", using_metrics=ages, label="Oldest due, seconds", period=MINUTE
         )
 
-    def metric_due(self, job_type: str) -> cloudwatch.Metric:
-        """How many jobs of a type are due and were not claimed."""
-        return self._metric(telemetry.QUEUE_DEPTH, "Maximum", job_type=self._known(job_type))
+    def metric_due(self, job_type: str | None = None) -> cloudwatch.Metric:
+        """How many jobs are due and were not claimed. Here and below: of a type, with `metrics_per_type`."""
+        return self._metric(telemetry.QUEUE_DEPTH, "Maximum", job_type)
 
-    def metric_claimed(self, job_type: str) -> cloudwatch.Metric:
-        """How many jobs of a type were handed over."""
-        return self._metric(telemetry.CLAIMED, "Sum", job_type=self._known(job_type))
+    def metric_claimed(self, job_type: str | None = None) -> cloudwatch.Metric:
+        """How many jobs were handed over."""
+        return self._metric(telemetry.CLAIMED, "Sum", job_type)
 
-    def metric_ended(self, job_type: str, outcome: str = "success") -> cloudwatch.Metric:
-        """How many runs of a type ended with success, failed, dead_letter, cancelled or skipped."""
-        return self._metric(telemetry.COMPLETED, "Sum", job_type=self._known(job_type), status=outcome)
+    def metric_ended(self, outcome: str = "success", job_type: str | None = None) -> cloudwatch.Metric:
+        """How many runs ended with success, failed, dead_letter, cancelled or skipped."""
+        return self._metric(telemetry.COMPLETED, "Sum", job_type, status=outcome)
 
-    def metric_lateness(self, job_type: str, statistic: str = "p99") -> cloudwatch.Metric:
-        """How many seconds after they were due jobs of a type started."""
-        return self._metric(telemetry.LATENESS, statistic, job_type=self._known(job_type))
+    def metric_lateness(self, job_type: str | None = None, *, statistic: str = "p99") -> cloudwatch.Metric:
+        """How many seconds after they were due jobs started."""
+        return self._metric(telemetry.LATENESS, statistic, job_type)
 
-    def metric_processing(self, job_type: str, statistic: str = "p99") -> cloudwatch.Metric:
-        """How many seconds handlers of a type ran."""
-        return self._metric(telemetry.PROCESSING, statistic, job_type=self._known(job_type))
+    def metric_processing(self, job_type: str | None = None, *, statistic: str = "p99") -> cloudwatch.Metric:
+        """How many seconds handlers ran."""
+        return self._metric(telemetry.PROCESSING, statistic, job_type)
 
-    def metric_leases_lost(self, job_type: str) -> cloudwatch.Metric:
-        """How many workers of a type lost their lease: they ran longer than it, or died."""
-        return self._metric(telemetry.LEASES_LOST, "Sum", period=Duration.minutes(5), job_type=self._known(job_type))
+    def metric_leases_lost(self, job_type: str | None = None) -> cloudwatch.Metric:
+        """How many workers lost their lease: they ran longer than it, or died."""
+        return self._metric(telemetry.LEASES_LOST, "Sum", job_type, period=Duration.minutes(5))
 
     def metric_dead_letters(self) -> cloudwatch.Metric:
         """How many dead letters wait for somebody to look at them."""
@@ -172,14 +173,23 @@ class JobQueueBase(Construct):
         return self._metric(telemetry.HEARTBEAT, "Sum")
 
     def _metric(
-        self, metric: telemetry.Metric, statistic: str, *, period: Duration = MINUTE, **dimensions: str
+        self,
+        metric: telemetry.Metric,
+        statistic: str,
+        job_type: str | None = None,
+        *,
+        period: Duration = MINUTE,
+        **dimensions: str,
     ) -> cloudwatch.Metric:
+        if job_type is not None and job_type not in self._types:
+            raise ValueError(f"{metric.name}: there is no job type {job_type!r}. Deployed are: {self._deployed}.")
+        if "job_type" in metric.sent_dimensions(per_type=self.metrics_per_type):
+            if job_type is None:
+                raise ValueError(f"{metric.name}: with metrics_per_type it is sent for each type. Name one.")
+            dimensions["job_type"] = job_type
+        elif job_type is not None:
+            raise ValueError(f"{metric.name}: it is sent for the whole queue. Set metrics_per_type, or name no type.")
         return own_metric(self, metric, statistic=statistic, period=period, **dimensions)
-
-    def _known(self, job_type: str) -> str:
-        if job_type not in self._types:
-            raise ValueError(f"there is no job type {job_type!r}. Deployed are: {self._deployed}.")
-        return job_type
 
     @property
     def _deployed(self) -> str:

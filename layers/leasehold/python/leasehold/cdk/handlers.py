@@ -55,6 +55,7 @@ class JobHandler(Construct):
                     **queue.system_environment,
                     **queue.sentry_environment,
                     **({variables.POLLER_FUNCTION: poller.function_name} if wakes else {}),
+                    variables.HANDLER: f"{folder.path.replace('/', '.')}.handler",
                 },
                 statements=[
                     *handler_statements(job_type, queue, queue.jobs, queue.dead_letters),
@@ -63,13 +64,15 @@ class JobHandler(Construct):
                     *queue.sentry_statements,
                     *queue.key_statements,
                 ],
+                # The entry is ours, and imports the handler: one that cannot be imported is seen on its jobs.
+                handler="leasehold.runtime.entry.lambda_handler",
                 # Leasehold retries by itself; an event that is older than this is outside of its lease.
                 max_event_age=Duration.seconds(job_type.max_event_age.total_seconds()),
                 reserved_concurrent_executions=folder.reserved_concurrency,
                 log_retention_days=folder.log_retention_days,
                 code=handler_code(
                     self,
-                    Path(folder.path),
+                    Path(folder.root, folder.path),
                     folder.requirements,
                     runtime=queue.runtime,
                     architecture=queue.architecture,
@@ -85,7 +88,7 @@ class JobHandler(Construct):
 
 def wakes_poller(job_type: JobType, queue: QueueContext) -> bool:
     """Whether an end may free a seat that somebody waits for: then it starts a poller, faster than the stream does."""
-    return job_type.is_limited or queue.concurrency is not None
+    return job_type.is_limited or queue.concurrency is not None or queue.concurrency_policy is not None
 
 
 def _may_wake(poller: lambda_.IFunction) -> iam.PolicyStatement:

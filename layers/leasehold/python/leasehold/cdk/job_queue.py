@@ -82,7 +82,10 @@ class JobQueue(JobQueueBase):
         isolate_types: bool = True,
         concurrency: int | None = None,
         resources: Mapping[str, int] | None = None,
+        concurrency_policy: str | None = None,
+        policy_folder: str | Path = "policies",
         wake_by_stream: bool = True,
+        poll_limit: int = 25,
         poll_interval: timedelta | None = None,
         poller_concurrency: int | None = None,
         runtime: lambda_.Runtime | None = None,
@@ -96,8 +99,9 @@ class JobQueue(JobQueueBase):
         permissions_boundary: iam.IManagedPolicy | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         log_level: str = "INFO",
+        metrics_per_type: bool = False,
         alarms: AlarmOptions | None = _ALL_ALARMS,
-        dashboard: bool = True,
+        dashboard: bool = False,
         sentry_dsn: TextStore | None = None,
         webhooks: WebhookOptions | None = None,
         api: ApiOptions | None = None,
@@ -124,7 +128,12 @@ class JobQueue(JobQueueBase):
             Choose it once per table. Default: on.
         concurrency: how many jobs may run at once, of all types together. It costs 7 write units a job. Default: any.
         resources: how many jobs may use each shared resource at once; a job.toml names those it needs. Default: none.
+        concurrency_policy: `module:function` in `policy_folder`, asked which limits a job counts against; see
+            docs/limits.md. Default: the limits of these props and of each job.toml.
+        policy_folder: where the policy's code lies; it is deployed whole, with the poller. Default: policies.
         wake_by_stream: start due jobs within a second; off, all runs at the tick or at `poll_interval`. Default: on.
+        poll_limit: how many due entries a poll reads at once, 1 to 1000. Fewer let a stop be noticed sooner, and higher
+            priorities overtake sooner; more need fewer reads. Default: 25.
         poll_interval: below a minute, the tick stays and polls at this interval. Default: once a minute.
         poller_concurrency: reserved for the poller, 4 or more. Default: no reserve.
         runtime: Python 3.12 or 3.13. Default: 3.13.
@@ -137,9 +146,12 @@ class JobQueue(JobQueueBase):
             Default: in no VPC.
         permissions_boundary: of every role. Default: none.
         log_retention: of all logs; job.toml wins. Default: a month.
-        log_level: DEBUG, INFO, WARNING or ERROR. Default: INFO.
+        log_level: INFO logs one line for each run's end; DEBUG also each enqueue, claim, start and idle poll; WARNING
+            and ERROR less. Metrics are sent at every level. Default: INFO.
+        metrics_per_type: metrics and alarms of lateness, leases and circuits once for each job type, which cost about
+            $3 a month for each; else once for the queue. Default: off.
         alarms: which there are and whom they notify; None for none. Default: all, with a topic of their own.
-        dashboard: a CloudWatch dashboard. Default: on.
+        dashboard: a CloudWatch dashboard, $3 a month; it needs `metrics_per_type`. Default: off.
         sentry_dsn: where the DSN of Sentry is kept. Default: no Sentry.
         webhooks: where the keys are kept that webhooks are signed with, and how they are sent. Default: no webhooks.
         api: the HTTP API, with who has which role in it. Default: none.
@@ -163,6 +175,7 @@ class JobQueue(JobQueueBase):
         folders = _folders(entry, job_types)
         self._types = {folder.name: folder.job_type for folder in folders}
         self._isolates_types = isolate_types
+        self.metrics_per_type = metrics_per_type
         chosen_runtime = runtime or lambda_.Runtime.PYTHON_3_13
         chosen_architecture = architecture or (_of_this_machine() if is_local else lambda_.Architecture.ARM_64)
         queue = QueueContext(
@@ -186,6 +199,11 @@ class JobQueue(JobQueueBase):
             ended_index=self.store.ended_index,
             concurrency=concurrency,
             resources=resources or {},
+            concurrency_policy=concurrency_policy,
+            policy_folder=Path(policy_folder),
+            metrics_per_type=metrics_per_type,
+            dashboard=dashboard,
+            poll_limit=poll_limit,
             wake_by_stream=wake_by_stream,
             poll_interval=poll_interval,
             poller_concurrency=poller_concurrency,
@@ -201,7 +219,7 @@ class JobQueue(JobQueueBase):
             self, "Dependencies", runtime=chosen_runtime, architecture=chosen_architecture
         )
         queue = replace(queue, system_layers=(layer, packages))
-        self._deploy(queue, folders, lifecycle_events=lifecycle_events, dashboard=dashboard)
+        self._deploy(queue, folders, lifecycle_events=lifecycle_events)
         if permissions_boundary is not None:
             iam.PermissionsBoundary.of(self).apply(permissions_boundary)
 
@@ -217,13 +235,14 @@ class JobQueue(JobQueueBase):
         job_types: Sequence[str] | Mapping[str, int],
         encryption_key: kms.IKey | None = None,
         isolate_types: bool = True,
+        metrics_per_type: bool = False,
         functions: Mapping[str, lambda_.IFunction] | None = None,
     ) -> JobQueueBase:
         """A queue of another stack or app, for programs that enqueue there: its grants and metrics.
 
         job_types: their names; as a mapping, with their codes, where a job.toml sets `code`.
         encryption_key: that its tables are under. Default: none of this account.
-        isolate_types: as the queue has it. Default: on.
+        isolate_types, metrics_per_type: as the queue has them. Default: on, and off.
         functions: of the job types that `grant_run_now` is called for. Default: none.
         """
         imported = JobQueueBase(scope, construct_id)
@@ -234,11 +253,10 @@ class JobQueue(JobQueueBase):
         imported._types = {name: JobType(name=name, code=code) for name, code in codes.items()}
         imported._functions = functions or {}
         imported._isolates_types = isolate_types
+        imported.metrics_per_type = metrics_per_type
         return imported
 
-    def _deploy(
-        self, queue: QueueContext, folders: Sequence[JobFolder], *, lifecycle_events: bool, dashboard: bool
-    ) -> None:
+    def _deploy(self, queue: QueueContext, folders: Sequence[JobFolder], *, lifecycle_events: bool) -> None:
         schedules = schedules_of(folders)
         wakes = ScheduleWakes(self, "Schedules", queue=queue, schedules=schedules)
         self.poller = Poller(self, "Poller", queue=queue, wakes=wakes)
@@ -299,7 +317,7 @@ class JobQueue(JobQueueBase):
                 ],
                 undelivered_reports=self.reporter.undelivered,
             )
-        if dashboard:
+        if queue.dashboard:
             Dashboard(self, "Overview", queue=queue, poller=self.poller, handlers=handlers, alarms=alarms)
         CfnOutput(self, "QueueName", value=self.queue_name)
 
@@ -351,12 +369,12 @@ def name_from_path(path: str) -> str:
 
 
 def _folders(entry: str | Path | None, job_types: Sequence[JobFolder]) -> tuple[JobFolder, ...]:
-    """All job types, with paths that hold wherever the CDK looks from."""
+    """All job types. A handler's module is named as in the project that the CDK is started in."""
     found = list(job_types)
     if entry is not None:
-        place = Path(entry).absolute()
-        found += load_job_folders(place.parent, PurePosixPath(place.name))
-        found = [replace(each, path=str(place.parent / each.path)) for each in found]
+        place, root = Path(entry).absolute(), Path.cwd()
+        root = root if place.is_relative_to(root) else place.parent
+        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()))
     names = [each.name for each in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -6,6 +6,7 @@ this user, so that a synthesis installs nothing twice, and `cdk.out` can be remo
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import shutil
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from constructs import Construct
 
+    from leasehold.cdk.context import QueueContext
+
 LIBRARY = Path(__file__).parent.parent
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 NOT_CODE = ["**/__pycache__/**", "**/__pycache__", "**/*.pyc", "**/job.toml"]
@@ -35,7 +38,7 @@ _CACHE = "LEASEHOLD_CACHE"
 
 def code_layer(scope: Construct, construct_id: str, *, runtime: lambda_.Runtime) -> lambda_.LayerVersion:
     """The library as it is installed here, in a layer's layout."""
-    digest = hashlib.sha256("\0".join(_contents(LIBRARY, without=NOT_FOR_LAMBDA)).encode()).hexdigest()
+    digest = _digest(_contents(LIBRARY, without=NOT_FOR_LAMBDA))
     place = _as_layer(digest) if is_deployed_from(scope) else Path(__file__).parent
     return lambda_.LayerVersion(
         scope,
@@ -76,6 +79,44 @@ def handler_code(
     return _packages(scope, text, runtime=runtime, architecture=architecture, with_code=folder)
 
 
+def policy_layer(scope: Construct, construct_id: str, *, queue: QueueContext, policy: str) -> lambda_.LayerVersion:
+    """The user's own concurrency policy, `module:function`; its module lies in a folder that is deployed whole."""
+    folder = queue.policy_folder
+    check_policy(folder, policy)
+    digest = _digest(_contents(folder))
+    place = _below_python(folder, digest) if is_deployed_from(scope) else folder
+    return lambda_.LayerVersion(
+        scope,
+        construct_id,
+        description=f"The concurrency policy {policy}",
+        code=lambda_.Code.from_asset(str(place), asset_hash=digest),
+        compatible_runtimes=[queue.runtime],
+    )
+
+
+def check_policy(folder: Path, policy: str) -> None:
+    """A name that leads nowhere would stop the poller, so it stops the deployment. Nothing is imported here."""
+    module, _, function = policy.partition(":")
+    path = folder.joinpath(*module.split(".")).with_suffix(".py")
+    if not module or not function:
+        raise ValueError(f'concurrency_policy = {policy!r}: it is not of the form "module:function".')
+    if not path.is_file():
+        raise ValueError(f"concurrency_policy = {policy!r}: there is no {path}. Make it, or correct policy_folder.")
+    names = {each.name for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)}
+    if function not in names:
+        known = ", ".join(sorted(names)) or "none"
+        raise ValueError(f"concurrency_policy = {policy!r}: {path.name} has no function {function}. It has: {known}.")
+
+
+def _below_python(folder: Path, digest: str) -> Path:
+    """A layer's modules are below `python`; the user's folder need not know."""
+    place = cache() / "policies" / digest
+    if not place.is_dir():
+        with _made(place) as made:
+            shutil.copytree(folder, made / "python", ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    return place
+
+
 def _packages(
     scope: Construct,
     requirements: str,
@@ -86,7 +127,7 @@ def _packages(
 ) -> lambda_.Code:
     """An asset whose hash follows from what goes in: the same whether it was built, or only looked at by a test."""
     inputs = [requirements, architecture.name, runtime.name, *(_contents(with_code) if with_code else ())]
-    digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()
+    digest = _digest(inputs)
     if not is_deployed_from(scope):
         return lambda_.Code.from_asset(str(with_code or Path(__file__).parent), asset_hash=digest)
     place = cache() / "packages" / digest
@@ -164,6 +205,10 @@ def _made(place: Path) -> Iterator[Path]:
         except OSError:  # another synthesis was faster
             if not place.is_dir():
                 raise
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _contents(folder: Path, *, without: Sequence[str] = ()) -> list[str]:

@@ -17,6 +17,9 @@ class Namespaced(Protocol):
     @property
     def metrics_namespace(self) -> str: ...
 
+    @property
+    def metrics_per_type(self) -> bool: ...
+
 
 MINUTE = Duration.minutes(1)
 
@@ -31,8 +34,9 @@ def own_metric(
     **dimensions: str,
 ) -> cloudwatch.Metric:
     """A metric of ours under exactly the dimensions that the code emits it with: others would show nothing."""
-    if set(dimensions) != set(metric.dimensions):
-        raise ValueError(f"{metric.name} is emitted with {metric.dimensions}, not {tuple(dimensions)}. Name them all.")
+    sent = metric.sent_dimensions(per_type=queue.metrics_per_type)
+    if set(dimensions) != set(sent):
+        raise ValueError(f"{metric.name} is emitted with {sent}, not {tuple(dimensions)}. Name them all.")
     return cloudwatch.Metric(
         namespace=queue.metrics_namespace,
         metric_name=metric.name,

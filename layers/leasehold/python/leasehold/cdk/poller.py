@@ -10,6 +10,7 @@ from constructs import Construct
 
 from leasehold.cdk.event_sources import ScheduledStart, StreamFollower
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
+from leasehold.cdk.layers import policy_layer
 from leasehold.cdk.rights import poller_statements, schedule_statements, stream_statements
 from leasehold.settings import variables
 
@@ -36,6 +37,7 @@ _FUNCTIONS_PER_POLICY = 45
 class Poller(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, queue: QueueContext, wakes: ScheduleWakes) -> None:
         super().__init__(scope, construct_id)
+        policy = queue.concurrency_policy
         self.lambda_ = LeaseholdFunction(
             self,
             "Lambda",
@@ -49,7 +51,7 @@ class Poller(Construct):
                     **queue.system_environment,
                     **queue.sentry_environment,
                     **wakes.environment_of_others,
-                    **_interval(queue),
+                    **_polls(queue),
                 },
                 statements=[
                     *poller_statements(queue.jobs, queue.dead_letters),
@@ -62,6 +64,7 @@ class Poller(Construct):
                 # A resident that cannot start now is started by the next wake or tick.
                 max_event_age=Duration.seconds(60),
                 reserved_concurrent_executions=queue.poller_concurrency,
+                layers=[policy_layer(self, "Policy", queue=queue, policy=policy)] if policy else [],
             ),
         )
         wakes.acknowledge(self.lambda_)
@@ -105,10 +108,13 @@ class Poller(Construct):
             )
 
 
-def _interval(queue: QueueContext) -> dict[str, str]:
-    if queue.poll_interval is None:
-        return {}
-    return {variables.POLL_INTERVAL: f"{queue.poll_interval.total_seconds():g}"}
+def _polls(queue: QueueContext) -> dict[str, str]:
+    environment = {variables.POLL_LIMIT: str(queue.poll_limit)}
+    if queue.poll_interval is not None:
+        environment[variables.POLL_INTERVAL] = f"{queue.poll_interval.total_seconds():g}"
+    if queue.concurrency_policy is not None:
+        environment[variables.CONCURRENCY_POLICY] = queue.concurrency_policy
+    return environment
 
 
 def _may_invoke(functions: Sequence[str]) -> iam.PolicyStatement:

@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 
 from leasehold.domain.group import group_scope
 from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
-from leasehold.domain.limits import EVERYTHING, key_scope, resource_scope
+from leasehold.domain.limits import EVERYTHING, OWN_SCOPE, key_scope, resource_scope
 from leasehold.domain.webhook import DELIVERY
 from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
 from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
@@ -315,6 +315,8 @@ def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
         scopes.append(key_scope(job_type.name, "*"))
     if queue.concurrency is not None:
         scopes.append(EVERYTHING)
+    if queue.concurrency_policy is not None:
+        scopes.append(f"{OWN_SCOPE}*")
     scopes += [resource_scope(name) for name in job_type.resources]
     return [scope_partition(scope) for scope in scopes]
 

@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.breaker import Circuit
 from leasehold.domain.instants import to_text
-from leasehold.engine.probe import answer, probed_by
+from leasehold.engine.probe import answer, give_up, probed_by
 from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
 from leasehold.kernel.hooks import Hooks
 
 if TYPE_CHECKING:
     from leasehold.domain.breaker import CircuitBreaker, Tally
+    from leasehold.domain.handover import Handover
     from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
 
 
 class CircuitHooks(Hooks):
+    def stops_start(self, handover: Handover, services: Parts) -> str | None:
+        if probed_by(handover.job_id, handover.job_type, services) is not None:
+            return None
+        return None if services.deployment.circuit(handover.job_type) is None else "circuit open"
+
+    def never_started(self, handover: Handover, services: Parts) -> None:
+        circuit = probed_by(handover.job_id, handover.job_type, services)
+        if circuit is not None:
+            give_up(handover, circuit, services)
+
     def after(self, end: End, services: Parts) -> None:
         breaker = end.job_type.breaker
         if breaker is None or not end.is_of_a_run:

@@ -19,7 +19,7 @@ def job(
     name: Annotated[str, typer.Argument(help="The job type, e.g. daily_summary.")],
     root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
 ) -> None:
-    """Make functions/jobs/NAME with a handler and its settings, and a test for it."""
+    """Make functions/jobs/NAME with a payload model, a handler and its settings, and a test for it."""
     from leasehold.domain.errors import InvalidInputError
 
     try:
@@ -34,7 +34,7 @@ def job(
 
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
-    from leasehold.cli.job_templates import HANDLER, SETTINGS, TEST
+    from leasehold.cli.job_templates import HANDLER, PAYLOAD, SETTINGS, TEST
     from leasehold.domain.errors import InvalidOptionError
     from leasehold.domain.job_type import parse_users_job_type
 
@@ -48,7 +48,12 @@ def write_job(name: str, root: Path) -> list[Path]:
             raise InvalidOptionError(
                 str(path.relative_to(root)), "this is there already", "Choose another name, or remove it first."
             )
-    files = {folder / "handler.py": HANDLER, folder / "job.toml": SETTINGS, test: TEST}
+    files = {
+        folder / "payload.py": PAYLOAD,
+        folder / "handler.py": HANDLER,
+        folder / "job.toml": SETTINGS,
+        test: TEST,
+    }
     for path, template in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(template.substitute(name=name, class_name=class_name), "utf-8")

@@ -6,7 +6,7 @@ pydantic is never imported here: whoever passes a model has imported it already.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from leasehold.domain.errors import InvalidJobTypeError, InvalidOptionError, InvalidPayloadError
 from leasehold.domain.payload import encode_payload
@@ -16,15 +16,21 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class TypedPayload(Protocol):
-    """A pydantic model. Give its class a `job_type` and it can be enqueued by itself."""
+class PayloadModel(Protocol):
+    """A pydantic model."""
 
     def model_dump(self, *, mode: str) -> dict[str, Any]: ...
 
 
-def resolve(job: str | TypedPayload | None, payload: Json | TypedPayload) -> tuple[str | None, str]:
+class TypedPayload(PayloadModel, Protocol):
+    """A pydantic model that names its job type, `job_type: ClassVar[str] = "..."`: it can be enqueued by itself."""
+
+    job_type: ClassVar[str]
+
+
+def resolve(job: str | TypedPayload | None, payload: Json | PayloadModel) -> tuple[str | None, str]:
     """The job type, unless it is left to a template, and the encoded payload of an enqueue call."""
-    if isinstance(job, TypedPayload):
+    if isinstance(job, PayloadModel):
         if payload is not None:
             raise InvalidOptionError(payload, "a typed payload is the payload already", "Pass only the model.")
         job_type = getattr(type(job), "job_type", None)
@@ -38,15 +44,15 @@ def resolve(job: str | TypedPayload | None, payload: Json | TypedPayload) -> tup
     return job, encode_value(payload)
 
 
-def encode_value(payload: Json | TypedPayload) -> str:
+def encode_value(payload: Json | PayloadModel) -> str:
     # A class has the methods of its instances; passed by mistake, it is refused like any other object.
-    if isinstance(payload, TypedPayload) and not isinstance(payload, type):
+    if isinstance(payload, PayloadModel) and not isinstance(payload, type):
         return encode_payload(_dumped(payload))
     # No payload is an empty object: most payload models accept it, none accepts null.
     return encode_payload({} if payload is None else payload)
 
 
-def _dumped(model: TypedPayload) -> dict[str, Any]:
+def _dumped(model: PayloadModel) -> dict[str, Any]:
     try:
         dumped = model.model_dump(mode="json")
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from leasehold.client.payloads import encode_value, resolve
 from leasehold.client.tracing import current_trace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.client.groups import Groups
-    from leasehold.client.payloads import TypedPayload
+    from leasehold.client.payloads import PayloadModel, TypedPayload
     from leasehold.client.schedules import Schedules
     from leasehold.client.templates import Templates
     from leasehold.client.webhooks import Webhooks
@@ -50,7 +50,7 @@ class NewJob:
     """One job of a bulk enqueue; the same fields as `Queue.enqueue` takes."""
 
     job: str | TypedPayload | None = None
-    payload: Json | TypedPayload = None
+    payload: Json | PayloadModel = None
     run_at: datetime | None = None
     run_in: timedelta | None = None
     start_by: datetime | None = None
@@ -65,6 +65,25 @@ class NewJob:
     template: str | None = None
     retry: RetryPolicy | None = None
     webhook: str | None = None
+
+
+class JobOptions(TypedDict, total=False):
+    """The options of a new job, for functions that pass them on; see `Queue.enqueue`."""
+
+    run_at: datetime | None
+    run_in: timedelta | None
+    start_by: datetime | None
+    dedup_key: str | None
+    dedup_window: DedupWindow | None
+    priority: Priority | int | None
+    max_attempts: int | None
+    created_by: str
+    retry_of: str | None
+    concurrency_key: str | None
+    trace: str | None
+    template: str | None
+    retry: RetryPolicy | None
+    webhook: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +126,7 @@ class Queue:
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
         from leasehold.aws.identity import CallerIdentity
+        from leasehold.kernel.pool import Threads
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
@@ -119,6 +139,7 @@ class Queue:
         parts = Parts(
             store=Store(DynamoTable(opened, names)),
             identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
+            pool=Threads(),
         )
         parts.caller = caller or LambdaCaller(partial(connect_patiently, endpoint_url=endpoint_url, region_name=region))
         if telemetry is not None:
@@ -173,7 +194,7 @@ class Queue:
     def enqueue(
         self,
         job: str | TypedPayload | None = None,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         *,
         run_at: datetime | None = None,
         run_in: timedelta | None = None,
@@ -252,8 +273,8 @@ class Queue:
     def transact_items(
         self,
         job: str | TypedPayload | None = None,
-        payload: Json | TypedPayload = None,
-        **options: Any,
+        payload: Json | PayloadModel = None,
+        **options: Unpack[JobOptions],
     ) -> TransactEnqueue:
         """A job as items to put into your own DynamoDB transaction: both happen, or neither.
 
@@ -335,7 +356,7 @@ class Queue:
         self,
         job_id: str,
         *,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         priority: Priority | int | None = None,
         max_attempts: int | None = None,
         reason: str = "edited",
@@ -353,7 +374,7 @@ class Queue:
     def run_now(
         self,
         job: str | TypedPayload,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         *,
         timeout: timedelta = timedelta(minutes=1),
     ) -> Json:

@@ -18,9 +18,9 @@ from leasehold.domain.errors import (
 )
 from leasehold.domain.ids import JobId, parse_job_id
 from leasehold.engine import operate
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.execute import Executor, failure_of
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.execute import Executor, failure_of
 from leasehold.kernel.poll import Poller, PollSettings
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from leasehold.client.queue import Queue
     from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
+    from leasehold.domain.limits import ConcurrencyPolicy
     from leasehold.domain.payload import Json
 
 
@@ -48,8 +49,10 @@ class JobSchedulerProtocol(Protocol):
 class JobScheduler:
     """The port on a queue, whatever store the queue is on."""
 
-    def __init__(self, queue: Queue, *, worker_id: str = "scheduler") -> None:
+    def __init__(self, queue: Queue, *, worker_id: str = "scheduler", policy: ConcurrencyPolicy | None = None) -> None:
+        """`policy`: the one that the deployment names, where it names one."""
         self._queue = queue
+        self._policy = policy
         self._worker_id = worker_id
         self._attempts: dict[JobId, Attempt] = {}
 
@@ -70,7 +73,11 @@ class JobScheduler:
             raise InvalidOptionError(limit, "the limit is at least 1", "Pass how many jobs you can work on now.")
         taken = _Taken(limit)
         poller = Poller(
-            self._queue.parts, taken, worker_id=self._worker_id, settings=PollSettings(poll_limit=min(limit, 25))
+            self._queue.parts,
+            taken,
+            worker_id=self._worker_id,
+            settings=PollSettings(poll_limit=min(limit, 25)),
+            policy=self._policy,
         )
         poller.poll(should_stop=taken.reason_to_stop)
         executor = Executor(self._queue.parts, worker_id=self._worker_id)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from leasehold.client.payloads import TypedPayload
+    from leasehold.client.payloads import PayloadModel, TypedPayload
     from leasehold.domain.due import Priority
     from leasehold.domain.ids import JobId
     from leasehold.domain.payload import Json
@@ -42,7 +42,7 @@ class Schedules:
         self,
         name: str,
         job: str | TypedPayload | None = None,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         *,
         template: str | None = None,
         every: timedelta | None = None,
@@ -103,7 +103,7 @@ class Schedules:
         name: str,
         *,
         job: str | None = None,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         template: str | None = None,
         every: timedelta | None = None,
         cron: str | None = None,

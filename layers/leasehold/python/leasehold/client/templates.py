@@ -11,7 +11,7 @@ from leasehold.engine.preset import Preset
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from leasehold.client.payloads import TypedPayload
+    from leasehold.client.payloads import PayloadModel, TypedPayload
     from leasehold.domain.due import Priority
     from leasehold.domain.payload import Json
     from leasehold.domain.retry import RetryPolicy
@@ -38,7 +38,7 @@ class Templates:
         self,
         name: str,
         job: str | TypedPayload,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         *,
         priority: Priority | int | None = None,
         max_attempts: int | None = None,
@@ -78,7 +78,7 @@ class Templates:
         name: str,
         *,
         job: str | None = None,
-        payload: Json | TypedPayload = None,
+        payload: Json | PayloadModel = None,
         priority: Priority | int | None = None,
         max_attempts: int | None = None,
         retry: RetryPolicy | None = None,

@@ -27,15 +27,23 @@ class Due(NamedTuple):
     """When an item next needs the poller, and its place among those due at the same moment.
 
     `position` is the creation time unless an operator moved the job, so that equal due times run in creation order.
+    `attempt` is the one that a job waits for, or is in: who claims it knows nothing else of it, and the count itself
+    would cost a write of the index at each start.
     """
 
     at: datetime
     position: str
     item_id: str
+    attempt: int = 1
 
     @property
     def key(self) -> str:
-        return f"{to_text(self.at)}#{self.position}#{self.item_id}"
+        """
+        >>> Due(from_text("2026-01-01T00:00:00.000Z"), "0mjrz3w00", "a1", attempt=2).key
+        '2026-01-01T00:00:00.000Z#0mjrz3w00#a1#2'
+        """
+        retried = f"#{self.attempt}" if self.attempt > 1 else ""
+        return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
 
     @property
     def keys_before(self) -> tuple[str, str]:
@@ -53,6 +61,9 @@ class Due(NamedTuple):
     @classmethod
     def parse(cls, key: str) -> Due:
         at, position, item_id = key.split("#", 2)
+        retried, _, attempt = item_id.rpartition("#")
+        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            return cls(from_text(at), position, retried, int(attempt))
         return cls(from_text(at), position, item_id)
 
 

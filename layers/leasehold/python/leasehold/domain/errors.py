@@ -54,6 +54,7 @@ LeaseholdError
 ├── DirectRunTimeoutError        it waited for its turn in vain; nothing ran
 ├── DirectRunError               carries the handler's error and its code
 │   └── DirectRunLostError       no answer came: whether it ran is not known
+├── HandlerStartError            a job type's handler cannot be imported, or there is none
 ├── JobTimeoutError              a handler ran longer than its type allows
 ├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
 └── NonRetryableError            raised by handlers: do not try again
@@ -590,6 +591,12 @@ class DirectRunLostError(DirectRunError):
             f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs "
             f"of this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
         )
+
+
+class HandlerStartError(LeaseholdError):
+    """A deployment repairs it: the job is tried again until then, as often as it may be."""
+
+    code = "handler_cannot_start"
 
 
 class JobTimeoutError(LeaseholdError):

@@ -24,6 +24,8 @@ MAX_SEATS = 999
 LONGEST_PERIOD = timedelta(days=1)
 
 EVERYTHING = "all"
+# The scopes of a policy of the user's own: apart, so that roles can be narrowed to them.
+OWN_SCOPE = "own:"
 _RESOURCE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 RESIDENT_SOURCE = "leasehold.resident"
-# A seat was freed that somebody waits for: `scopes` lists each scope with the due key that it was given.
+# A seat was freed that somebody waits for: `scopes` are their names.
 FREED_SOURCE = "leasehold.freed"

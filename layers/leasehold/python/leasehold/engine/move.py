@@ -67,7 +67,7 @@ def _place(anchor: Job, job: Job, parts: Parts, *, is_before: bool) -> Due:
     position = between(neighbour, mine) if is_before else between(mine, neighbour)
     if position is None:
         raise NoPlaceLeftError(anchor.job_id)
-    return Due(anchor.due.at, position + make_stamp(parts.chance), job.job_id)
+    return Due(anchor.due.at, position + make_stamp(parts.chance), job.job_id, job.attempts + 1)
 
 
 def _write(job: Job, anchor: Job, due: Due, parts: Parts) -> Write:

@@ -157,7 +157,7 @@ def reschedule(
         now = parts.clock.now()
         at = due_time(run_at, run_in, now)
         # A fresh position: a due key never recurs, not even for a job that is moved away and back.
-        due = Due(at, position_at(now), job.job_id)
+        due = Due(at, position_at(now), job.job_id, job.attempts + 1)
         values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
         if priority is not None:
             level = parse_priority(priority)

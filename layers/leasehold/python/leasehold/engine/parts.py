@@ -12,6 +12,7 @@ from leasehold.engine.deployment import Deployment
 from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter, NoWaker, SystemChance, SystemClock
 from leasehold.engine.telemetry import Silence
 from leasehold.engine.template_cache import TemplateCache
+from leasehold.kernel.pool import InTurn
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from leasehold.engine.ports import Caller, Chance, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
     from leasehold.engine.telemetry import Telemetry
     from leasehold.kernel.hooks import Features
+    from leasehold.kernel.pool import Pool
     from leasehold.store.store import Store
 
 
@@ -32,6 +34,8 @@ class Parts:
     mirror: ScheduleMirror = field(default_factory=NoMirror)
     caller: Caller = field(default_factory=NoCaller)
     waker: Waker = field(default_factory=NoWaker)
+    # Where calls that do not depend on each other run side by side.
+    pool: Pool = field(default_factory=InTurn)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
     identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
     # All that there are, unless a test says otherwise.

@@ -94,8 +94,8 @@ class Waker(Protocol):
     def is_on(self) -> bool:
         """Whether there is a poller to start; else the stream does."""
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
-        """Each scope with the due key that it was given; raise DispatchError if that fails."""
+    def wake(self, scopes: Sequence[str]) -> None:
+        """Have each of these looked at, whenever it is due; raise DispatchError if that fails."""
 
 
 class NoWaker:
@@ -103,7 +103,7 @@ class NoWaker:
 
     is_on = False
 
-    def wake(self, freed: Sequence[tuple[str, str]]) -> None:
+    def wake(self, scopes: Sequence[str]) -> None:
         return
 
 

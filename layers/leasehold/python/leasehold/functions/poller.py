@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from leasehold.aws.container import Container, LambdaContext
+    from leasehold.domain.limits import ConcurrencyPolicy
 
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, object]:
@@ -26,6 +27,8 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
         time_left=remaining(context),
         start_resident=lambda payload: dispatcher.invoke(context.function_name, payload),
         residence=container.residence,
+        poll_limit=container.settings.poll_limit,
+        policy=_policy(),
     )
     try:
         report = polling.answer(wake)
@@ -38,6 +41,16 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
 @cache
 def _container() -> Container:
     return open_container("poller")
+
+
+@cache
+def _policy() -> ConcurrencyPolicy | None:
+    name = _container().settings.concurrency_policy
+    if name is None:
+        return None
+    from leasehold.limits.policy import load_policy
+
+    return load_policy(name)
 
 
 @cache

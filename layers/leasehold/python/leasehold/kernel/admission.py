@@ -73,6 +73,13 @@ class Visits(Protocol):
 
     def begin(self, entry: DueScope, switches: Switches) -> None: ...
 
+    def look_now(self, scope: str, switches: Switches) -> None:
+        """A seat was freed here: look, whenever that is due."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a look is not over."""
+
     def after_page(self) -> None: ...
 
     def go_on(self) -> bool:

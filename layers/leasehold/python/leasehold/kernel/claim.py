@@ -19,24 +19,26 @@ from leasehold.domain.lifecycle import CLAIM, HOLD, Write
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.telemetry import CLAIMED, Event
 from leasehold.kernel.admission import TurnedAway, Undecided, Waits
+from leasehold.kernel.dispatch import Claimed
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.table import TransactionCancelled
 from leasehold.store.tokens import request_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Mapping, Sequence
 
     from leasehold.domain.control import Switches
     from leasehold.domain.job_type import JobType
     from leasehold.engine.parts import Parts
-    from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.admission import Admitted, Gatekeeper
+    from leasehold.kernel.dispatch import HandOvers
     from leasehold.kernel.report import PollReport
     from leasehold.store.jobs import DueJob
 
 # One job by itself is claimed as well by the write that knows every case.
 _FEWEST_AT_ONCE = 2
+# A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
+_UNDER_WAY = 25
 _TRIES = 3
 
 
@@ -61,22 +63,32 @@ class Claims:
     """What one poll claims and hands over."""
 
     def __init__(
-        self, parts: Parts, dispatcher: Dispatcher, worker_id: str, report: PollReport, gate: Gatekeeper
+        self,
+        parts: Parts,
+        handovers: HandOvers,
+        gate: Gatekeeper,
+        *,
+        worker_id: str,
+        report: PollReport,
+        may_go_on: Callable[[], bool],
     ) -> None:
         self.report = report
         self._parts = parts
-        self._dispatcher = dispatcher
+        self._handovers = handovers
         self._worker_id = worker_id
         self._gate = gate
-        # What a batch has claimed and left open, until it is handed over or decided.
-        self._claimed: dict[str, Claim] = {}
+        self._may_go_on = may_go_on
+        # What a batch has claimed, and what it left open until it is decided.
+        self._taken: set[str] = set()
         self._undecided: dict[str, Claim] = {}
         # Types whose jobs a batch refuses for what they are, e.g. because they must start by a certain time.
         self._not_plain: set[str] = set()
 
     def offer(self, entry: DueJob, switches: Switches) -> None:
         """Claim a waiting job and hand it over, or see that it waits where it is in nobody's way."""
-        if self.has_decided(entry) or not self._gate.concerns(entry, switches):
+        if self.has_taken(entry):
+            return
+        if not self._gate.concerns(entry, switches):
             self.claim(entry, None)
             return
         must_wait = False
@@ -99,18 +111,18 @@ class Claims:
     def claim(self, entry: DueJob, admitted: Admitted | None) -> Outcome:
         """Take the lease on a job that may run, and hand it over."""
         job_type = self._parts.deployment.registry().types[entry.job_type]
+        self._handovers.wait(at_most=_UNDER_WAY)
         try:
-            handover = self._claimed_ahead(entry)
-            if handover is None and admitted is None:
-                handover = self._claim_alone(entry, job_type)
-            elif handover is None and admitted is not None:
+            if admitted is None:
+                handover: Handover | None = self._claim_alone(entry, job_type)
+            else:
                 handover = self._claim_joined(entry, job_type, admitted)
         except TransitionRefused as refused:
             self._note_refused(refused)
             return Outcome.LOST
         if handover is None:
             return Outcome.CHANGED
-        self._hand_over(handover, job_type.function, admitted)
+        self._handovers.hand_over([Claimed(handover, job_type.function, admitted)])
         return Outcome.CLAIMED
 
     def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
@@ -142,7 +154,7 @@ class Claims:
         return wanted.handover
 
     def _note_refused(self, refused: TransitionRefused) -> None:
-        from leasehold.engine.claim import expire_if_too_late
+        from leasehold.kernel.attempt import expire_if_too_late
 
         if expire_if_too_late(refused.current, self._parts):
             self.report.expired += 1
@@ -152,7 +164,7 @@ class Claims:
     # --- several at once
 
     def take_ahead(self, entries: Sequence[DueJob], switches: Switches) -> None:
-        """Claim those of the entries that are plain jobs by one request, if there are several. `claim` hands them over.
+        """Claim those of the entries that are plain jobs by one request, if there are several, and hand them over.
 
         Whoever a batch refuses is decided by the claim for one job, with the same token: that is how a batch whose
         answer was lost is recognised, too.
@@ -161,50 +173,41 @@ class Claims:
         plain = [entry for entry in entries if self._is_plain(entry, switches)]
         if jobs.refused_batches is not None or len(plain) < _FEWEST_AT_ONCE:
             return
+        self._handovers.wait(at_most=_UNDER_WAY)
         claims = [self._prepare(entry, types[entry.job_type]) for entry in plain]
         answers = jobs.advance_many([each.write for each in claims])
+        claimed: list[Claimed] = []
         for entry, each, answer in zip(plain, claims, answers, strict=True):
             if answer is None:
-                self._claimed[entry.due_key] = each
+                self._taken.add(entry.due_key)
                 self._note_claimed(each.handover)
+                claimed.append(Claimed(each.handover, each.function))
             else:
                 self._undecided[entry.due_key] = each
+        self._handovers.hand_over(claimed, self._may_go_on)
         self._log_refused_batches(jobs.refused_batches)
+
+    def has_taken(self, entry: DueJob) -> bool:
+        """Whether a batch has claimed it already."""
+        return entry.due_key in self._taken
+
+    def end_page(self) -> None:
+        """Put back what may be ours by a batch whose answer was lost, and was not decided before the poll ended."""
+        undecided = [each.handover for each in self._undecided.values()]
+        self._undecided.clear()
+        self._taken.clear()
+        for handover in self._handovers.put_back(undecided, f"not handed over: {self.report.stopped_by}"):
+            self._note_claimed(handover)
+
+    def _is_plain(self, entry: DueJob, switches: Switches) -> bool:
+        is_waiting = entry.status.is_waiting and entry.job_type not in self._not_plain
+        return is_waiting and not self._gate.concerns(entry, switches)
 
     def _log_refused_batches(self, reason: str | None) -> None:
         if reason is not None:
             self._parts.telemetry.event(
                 Event.BATCH_REFUSED, worker_id=self._worker_id, reason=reason, instead="one by one"
             )
-
-    def has_decided(self, entry: DueJob) -> bool:
-        return entry.due_key in self._claimed
-
-    def _is_plain(self, entry: DueJob, switches: Switches) -> bool:
-        is_waiting = entry.status.is_waiting and entry.job_type not in self._not_plain
-        return is_waiting and not self._gate.concerns(entry, switches)
-
-    def _claimed_ahead(self, entry: DueJob) -> Handover | None:
-        claimed = self._claimed.pop(entry.due_key, None)
-        return claimed.handover if claimed else None
-
-    def give_back(self, reason: str) -> None:
-        """Release at once what was claimed ahead and cannot be handed over any more: others need not wait for it."""
-        claimed, undecided = self._take_back()
-        for each in (*claimed, *undecided):
-            if self._release(each.handover, reason, until=self._parts.clock.now()) and each in undecided:
-                self._note_claimed(each.handover)
-
-    def hand_over_rest(self) -> None:
-        for claimed in self._take_back()[0]:
-            self._hand_over(claimed.handover, claimed.function, None)
-
-    def _take_back(self) -> tuple[list[Claim], list[Claim]]:
-        """All that was claimed and never handed over; and what may be ours, by a batch whose answer was lost."""
-        claimed, undecided = list(self._claimed.values()), list(self._undecided.values())
-        self._claimed.clear()
-        self._undecided.clear()
-        return claimed, undecided
 
     # --- the steps
 
@@ -230,22 +233,6 @@ class Claims:
             **also,
         }
         return Write(job_id=entry.job_id, transition=CLAIM, seen={"due_key": entry.due_key, "now": now}, values=values)
-
-    def _hand_over(self, handover: Handover, function: str | None, admitted: Admitted | None) -> None:
-        try:
-            self._dispatcher.dispatch(handover, function)
-        except Exception as error:
-            if self._release(handover, f"{type(error).__name__}: {error}") and admitted is not None:
-                admitted.undelivered(handover)
-            return
-        self.report.dispatched += 1
-
-    def _release(self, handover: Handover, reason: str, *, until: datetime | None = None) -> bool:
-        from leasehold.engine.release import release
-
-        is_back = release(handover, reason, self._parts, until=until)
-        self.report.released += is_back
-        return is_back
 
     def _hold(self, entry: DueJob, waits: Waits) -> None:
         """Move a due job to where it waits, unless it is not what the index showed."""
@@ -282,6 +269,7 @@ class Claims:
             Event.JOB_CLAIMED,
             job_id=handover.job_id,
             job_type=handover.job_type,
+            attempt=handover.lease.attempt,
             worker_id=self._worker_id,
             lease_until=handover.lease.at.isoformat(),
         )

@@ -256,14 +256,15 @@ def retire_dedup_record(job: Job, expires_at: object, services: Parts) -> None:
         services.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="dedup record", error=str(error))
 
 
-def due_values(job: Job, at: datetime, now: datetime) -> dict[str, object]:
+def due_values(job: Job, at: datetime, now: datetime, *, attempt: int = 1) -> dict[str, object]:
     """Where the job waits next. It always goes back to its own lane; a poll may hold it again."""
     position = job.due.position if job.due else position_at(now)
-    return {"due_lane": job.run_lane, "due_key": Due(at, position, job.job_id)}
+    return {"due_lane": job.run_lane, "due_key": Due(at, position, job.job_id, attempt)}
 
 
-def waiting_values(job: Job, at: datetime, now: datetime) -> dict[str, object]:
-    values = due_values(job, at, now)
+def waiting_values(job: Job, at: datetime, now: datetime, *, attempt: int | None = None) -> dict[str, object]:
+    """Where the job waits for its next attempt, which is the one after those that were counted."""
+    values = due_values(job, at, now, attempt=attempt or job.attempts + 1)
     return {**values, "wake": True} if needs_wake(at, now) else values
 
 

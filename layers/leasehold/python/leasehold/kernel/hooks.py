@@ -5,6 +5,7 @@ passes through none of it, and no cold start pays for what it does not use.
 
 | hook | asks a feature |
 | --- | --- |
+| `stops_start(handover)`, `never_started(handover)` | why a hand-over may not start now; it was given back |
 | `with_end(end)` | what commits together with an end, and what the ended job owes from then on |
 | `settle(job)` | do what an ended job owes, as often as it is asked |
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.domain.lifecycle import Transition
@@ -83,6 +85,13 @@ NOTHING = Joining()
 class Hooks:
     """What a feature implements; whatever it leaves out means that it has nothing to say there."""
 
+    def stops_start(self, handover: Handover, services: Parts) -> str | None:
+        """Why this hand-over may not start now, if so: its job is given back."""
+        return None
+
+    def never_started(self, handover: Handover, services: Parts) -> None:
+        """It was given back for another reason, or it was too late for it."""
+
     def with_end(self, end: End, services: Parts) -> Joining:
         """Before an end is written. It is asked once per end, however often that has to be written."""
         return NOTHING
@@ -102,11 +111,13 @@ class Feature:
     name: what an ended job notes that it owes; it is stored.
     load: imports its hooks, when they are first needed.
     concerns: whether it may have something to say about this job. It is asked about every end, so it only looks.
+    concerns_start: the same about the starts of a type's jobs.
     """
 
     name: str
     load: Callable[[], Hooks]
     concerns: Callable[[Job, JobType], bool]
+    concerns_start: Callable[[JobType], bool] = lambda _: False
 
 
 @dataclass(slots=True)
@@ -120,6 +131,9 @@ class Features:
         for feature in self.registered:
             if feature.concerns(job, job_type):
                 yield feature.name, self._hooks(feature)
+
+    def of_starts(self, job_type: JobType) -> Iterator[Hooks]:
+        return (self._hooks(feature) for feature in self.registered if feature.concerns_start(job_type))
 
     def named(self, name: str) -> Hooks:
         """The feature that an ended job owes something to."""

@@ -2,6 +2,7 @@
 
 What is at the head of a lane cannot keep what is behind it waiting: an entry that was handled leaves its place, and one
 that could not be handled is passed by the cursor. Lower lanes get a share of every round while higher ones are busy.
+Lanes are read side by side; what they show is decided one after the other, and handed over side by side again.
 
 What only some entries need is imported when one is met: a poller is started for a job that is due now.
 """
@@ -9,24 +10,27 @@ What only some entries need is imported when one is met: a poller is started for
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.due import Due, lanes_by_priority
+from leasehold.domain.due import Due, lanes_by_priority, service_lanes
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.domain.ids import shard_of
 from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
 from leasehold.engine.trust import trusted_entries, trusted_jobs
-from leasehold.engine.watch import Watches
 from leasehold.kernel.admission import Gatekeeper
 from leasehold.kernel.claim import Claims
+from leasehold.kernel.dispatch import HandOvers
+from leasehold.kernel.pool import InTurn, ahead
 from leasehold.kernel.report import HALT, PollReport
-from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable
+from leasehold.kernel.shard_locks import ShardLocks
+from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.store.lines import is_asked_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
     from leasehold.domain.control import Switches
@@ -34,34 +38,43 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.admission import Visits
-    from leasehold.store.jobs import DueEntry
+    from leasehold.kernel.pool import Pool
+    from leasehold.store.jobs import DueEntry, DuePage
     from leasehold.store.table import Record
 
 
+POLL_LIMIT = 25
 # An entry that could not be handled is tried again, and a lane that was left to others is looked at.
 _FORGOTTEN_AFTER = timedelta(seconds=30)
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
-# From here on it pays to be alone: the watch costs two writes, and saves a call for every further job.
+# A page that waited for its turn so long is read again, as others may have claimed what it shows.
+_STALE_AFTER = timedelta(milliseconds=200)
+# From here on it pays to be alone: the lock costs two writes, and saves a call for every further job.
 _BACKLOG = 8
+# Plain jobs claimed by one request: so many leases a poller leaves to be reaped that dies before it handed them over.
+_AT_ONCE = 25
+# So many pollers share the shards of a backlog.
+MOST_POLLERS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollSettings:
     """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
 
-    claims_at_once: plain jobs claimed by one call, 25 at most. A poller that dies before it has handed them over
-        leaves so many leases to be reaped; 1 claims every job by itself.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
-    poll_limit: int = 25
+    poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
-    claims_at_once: int = 25
     leaves_to_wakes: timedelta = timedelta(0)
 
 
 class Poller:
-    """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition."""
+    """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition.
+
+    pool: what runs side by side; None for a dispatcher that is to be called in turn.
+    call_helpers: starts pollers at these shards, where a backlog is more than one poller's work. They may never come.
+    """
 
     def __init__(
         self,
@@ -71,28 +84,37 @@ class Poller:
         worker_id: str,
         settings: PollSettings | None = None,
         policy: ConcurrencyPolicy | None = None,
+        pool: Pool | None = None,
+        call_helpers: Callable[[Sequence[int]], None] | None = None,
     ) -> None:
-        self._parts = parts
-        self._dispatcher = dispatcher
-        self._worker_id = worker_id
-        self._settings = settings or PollSettings()
-        self._policy = policy
+        self.parts = parts
+        self.dispatcher = dispatcher
+        self.worker_id = worker_id
+        self.settings = settings or PollSettings()
+        self.policy = policy
+        self.pool = pool or InTurn()
+        self.call_helpers = call_helpers
 
     def poll(
-        self, *, hints: Sequence[DueJob | DueScope] = (), should_stop: Callable[[], str | None] = lambda: None
+        self,
+        *,
+        hints: Sequence[DueJob | DueScope | FreedScope] = (),
+        lanes: Collection[str] | None = None,
+        first_shard: int = 0,
+        should_stop: Callable[[], str | None] = lambda: None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
         A stop never interrupts a hand-over: it is noticed between two entries. `hints` are jobs that a stream has
-        shown before the index may show them; they are claimed by the same condition as all others.
+        shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
+        to visit, if not all; `first_shard` is where to begin, so that several pollers begin at different ones.
         """
-        self._parts.telemetry.measure(HEARTBEAT, 1)
-        run = _Run(
-            self._parts, self._dispatcher, self._worker_id, self._settings, policy=self._policy, should_stop=should_stop
-        )
+        if not hints:  # a wake says that the stream is alive, which is no news of the tick
+            self.parts.telemetry.measure(HEARTBEAT, 1)
+        run = _Run(self, should_stop, lanes, first_shard)
         run.to_the_end(hints)
-        self._parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
-        self._parts.telemetry.event(Event.POLL_FINISHED, worker_id=self._worker_id, **run.report.as_fields())
+        self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
+        self.parts.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
         return run.report
 
 
@@ -104,6 +126,7 @@ class _Lane:
     is_exhausted: bool = False
     is_contended: bool = False
     read_at: datetime | None = None
+    pages: int = 0
 
 
 class _Run:
@@ -111,79 +134,135 @@ class _Run:
 
     def __init__(
         self,
-        parts: Parts,
-        dispatcher: Dispatcher,
-        worker_id: str,
-        settings: PollSettings,
-        *,
-        policy: ConcurrencyPolicy | None,
+        poller: Poller,
         should_stop: Callable[[], str | None],
+        lanes: Collection[str] | None,
+        first_shard: int,
     ) -> None:
         self.report = PollReport()
-        self._parts = parts
-        self._worker_id = worker_id
-        self._settings = settings
+        self._parts = poller.parts
+        self._worker_id = poller.worker_id
+        self._settings = poller.settings
+        self._pool = poller.pool
         self._should_stop = should_stop
-        self._watches = Watches(parts, worker_id)
-        self._gate = Gatekeeper(parts, policy)
-        self._claims = Claims(parts, dispatcher, worker_id, self.report, self._gate)
+        self._lanes = lanes
+        self._first_shard = first_shard
+        self._call_helpers = poller.call_helpers
+        self._locks = ShardLocks(poller.parts, poller.worker_id)
+        self._gate = Gatekeeper(poller.parts, poller.policy)
+        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report)
+        self._claims = Claims(
+            poller.parts,
+            self._handovers,
+            self._gate,
+            worker_id=poller.worker_id,
+            report=self.report,
+            may_go_on=self._may_go_on,
+        )
         self._visits: Visits | None = None
         # Due keys that were handled, or could not be; forgotten after a while, so that a long poll tries again.
         self._seen: dict[str, datetime] = {}
-        # Lanes that another poller works off: it looks at them again after it has given up its watch.
+        # Lanes that another poller works off: it looks at them again after it has given up its lock.
         self._left_to_others: set[str] = set()
+        self._backlogs: set[int] = set()
 
-    def to_the_end(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
             return
         try:
             self._take(hints)
-            while self._sweep() and self.report.goes_on:
-                # Whoever found us watching left its work to us: give the watch up first, then look once more.
-                self._watches.give_up()
+            if hints and all(isinstance(hint, FreedScope) for hint in hints) and not self._has_guests:
+                return  # a freed seat makes nothing else due
+            names: Collection[str] | None = self._lanes
+            while (again := self._sweep(names)) is not None and self.report.goes_on:
+                names = again
+                # Whoever found us holding a lock left its work to us: give the locks up first, then look once more.
+                self._locks.give_up()
         finally:
-            if self._visits is not None:
-                self._visits.close()
-            self._watches.give_up()
+            try:
+                if self._visits is not None:
+                    self._visits.close()
+            finally:
+                self._end()
 
-    def _take(self, hints: Sequence[DueJob | DueScope]) -> None:
+    def _end(self) -> None:
+        try:
+            self._handovers.wait()
+        finally:
+            self._locks.give_up()
+
+    def _take(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
         for hint in hints:
-            if isinstance(hint, DueScope) and self._may_go_on():
-                early = Due.parse(hint.due_key).at - self._parts.clock.now()
-                if timedelta(0) < early < _FORGOTTEN_AFTER / 30:
-                    self._parts.clock.sleep(early)
+            if isinstance(hint, DueScope | FreedScope) and self._may_go_on():
                 self._handle(hint, switches)
-        due = [hint for hint in trusted_jobs(hints, self._parts) if hint.due.at <= now]
-        # Without the watch they are claimed all the same: the index of whoever has it may not show them yet.
-        is_watched = self._is_backlog(due) and all(self._watches.take(shard_of(hint.job_id)) for hint in due)
-        self._work_off(due, switches, is_watched=is_watched, stop_at_lost_race=False)
+        jobs = [hint for hint in hints if isinstance(hint, DueJob)]
+        due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
+        due.sort(key=lambda hint: shard_of(hint.job_id))
+        for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
+            entries = list(shown)
+            # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
+            is_locked = self._is_backlog(entries) and self._locks.take(shard)
+            self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
         self._after_page()
 
-    def _sweep(self) -> bool:
-        """Work through all lanes once; True if there was anything that this poll had not seen yet."""
-        lanes = [
-            [_Lane(name, shard, is_exhausted=name in self._left_to_others) for shard, name in enumerate(names)]
-            for names in lanes_by_priority(self._parts.deployment.registry().shards)
-        ]
+    # --- which lanes
+
+    def _sweep(self, names: Collection[str] | None) -> Collection[str] | None:
+        """Work through these lanes once, or through all; then which to look at once more, or None if none."""
+        levels = self._levels(names)
+        lanes = [lane for level in levels for lane in level]
         self._forget_old()
-        seen_before = len(self._seen)
-        while any(not lane.is_exhausted for level in lanes for lane in level):
+        seen_before, done_before = len(self._seen), self._done_elsewhere()
+        while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
-            self._reopen(lane for level in lanes for lane in level)
-            for level in lanes:
+            self._reopen(lanes)
+            for level in levels:
                 found = False
-                for lane in level:
-                    if lane.is_exhausted:
-                        continue
-                    found = self._visit(lane, self._limit(below_a_busy_lane=is_busy_above)) or found
+                for lane, page in self._read(level, self._limit(below_a_busy_lane=is_busy_above)):
+                    found = self._visit(lane, page) or found
                     if not self.report.goes_on:
-                        return True
+                        return ()
                 is_busy_above = is_busy_above or found
         # Whoever waited is served a page at a time, so that what falls due meanwhile has its turn in between.
         has_guests = self._visits is not None and not self._is_halted() and self._visits.go_on()
-        return has_guests or len(self._seen) > seen_before
+        if not has_guests and len(self._seen) == seen_before:
+            return None
+        if self._done_elsewhere() != done_before:
+            return self._lanes if self._lanes is not None else [name for names in self._all_levels() for name in names]
+        return self._worth_a_look(lanes)
+
+    def _levels(self, names: Collection[str] | None) -> list[list[_Lane]]:
+        """The lanes by priority, in each of them the poll's own first shard first."""
+        levels = []
+        for level in self._all_levels():
+            lanes = [
+                _Lane(name, shard, is_exhausted=name in self._left_to_others)
+                for shard, name in enumerate(level)
+                if names is None or name in names
+            ]
+            first = next((at for at, lane in enumerate(lanes) if lane.shard >= self._first_shard), 0)
+            levels.append([*lanes[first:], *lanes[:first]])
+        return levels
+
+    def _all_levels(self) -> list[list[str]]:
+        return list(lanes_by_priority(self._parts.deployment.registry().shards))
+
+    def _done_elsewhere(self) -> int:
+        """What was done that may have made something due in any lane."""
+        report = self.report
+        return report.triggered + report.settled + report.reaped + report.expired + report.turned_away + report.held
+
+    def _worth_a_look(self, lanes: Sequence[_Lane]) -> list[str]:
+        """Lanes that showed something, those where features wait, and all that were not read for a while."""
+        now = self._parts.clock.now()
+        also = set(service_lanes(self._parts.deployment.registry().shards)) if self.report.looked else set()
+        is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._visits is not None
+        if is_long and self._lanes is None:
+            read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
+            also |= {name for level in self._all_levels() for name in level if name not in read_lately}
+        return [lane.name for lane in lanes if lane.pages and lane.name not in also] + sorted(also)
 
     def _reopen(self, lanes: Iterable[_Lane]) -> None:
         """While some lane takes long, what falls due in the others does not wait for its end."""
@@ -202,11 +281,25 @@ class _Run:
         limit = self._settings.poll_limit
         return max(1, int(limit * self._settings.lower_share)) if below_a_busy_lane else limit
 
-    def _visit(self, lane: _Lane, limit: int) -> bool:
+    # --- one page
+
+    def _read(self, level: Sequence[_Lane], limit: int) -> Iterable[tuple[_Lane, DuePage]]:
+        """The next page of each lane that has one, read side by side."""
+
+        def read(lane: _Lane) -> DuePage:
+            lane.read_at = self._parts.clock.now()
+            return self._parts.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
+
+        for lane, page in ahead(self._pool, read, [lane for lane in level if not lane.is_exhausted]):
+            assert lane.read_at is not None
+            is_stale = page.entries and self._parts.clock.now() - lane.read_at >= _STALE_AFTER
+            yield lane, read(lane) if is_stale else page
+
+    def _visit(self, lane: _Lane, page: DuePage) -> bool:
         """Handle one page of a lane; True if there was anything in it."""
-        page = self._parts.store.jobs.due(lane.name, self._parts.clock.now(), limit=limit, after=lane.cursor)
-        before, lane.cursor, lane.read_at = lane.cursor, page.cursor, self._parts.clock.now()
+        before, lane.cursor = lane.cursor, page.cursor
         lane.is_exhausted = page.cursor is None
+        lane.pages += bool(page.entries)
         self.report.scanned += len(page.entries)
         unseen = [entry for entry in page.entries if entry.due_key not in self._seen and not self._is_awaited(entry)]
         fresh = trusted_entries(unseen, self._parts)
@@ -215,17 +308,17 @@ class _Run:
         if not fresh or self._is_halted():
             return bool(page.entries)
         switches = self._parts.deployment.switches()
-        if self._is_backlog(page.entries) and not self._may_watch(lane):
+        if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
         entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
         lost_before = self.report.lost_races
-        self._work_off(entries, switches, is_watched=self._watches.has(lane.shard))
+        self._work_off(entries, switches, is_locked=self._locks.has(lane.shard))
         if self.report.lost_races > lost_before:
             # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
             lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
-            self._may_watch(lane)
+            self._may_go_on_alone(lane)
         self._after_page()
         return True
 
@@ -235,16 +328,38 @@ class _Run:
         due, now = Due.parse(entry.due_key), self._parts.clock.now()
         return is_asked_for(entry.due_key) and now - due.at < self._settings.leaves_to_wakes
 
+    def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:
+        return len(entries) >= min(_BACKLOG, self._settings.poll_limit)
+
+    def _may_go_on_alone(self, lane: _Lane) -> bool:
+        """Whether the shard's lock is ours; else its lane is left to whoever has it."""
+        if self._locks.take(lane.shard):
+            self._share_out(lane.shard)
+            return True
+        lane.is_exhausted = True
+        self._left_to_others.add(lane.name)
+        return False
+
+    def _share_out(self, shard: int) -> None:
+        """Where a second shard has a backlog, call others; from then on keep no more locks than one's part."""
+        self._backlogs.add(shard)
+        if self._call_helpers is None or len(self._backlogs) < 2 or self._locks.most is not None:
+            return
+        shards = self._parts.deployment.registry().shards
+        pollers = min(shards, MOST_POLLERS)
+        self._locks.most = -(-shards // pollers)
+        self._call_helpers([(self._first_shard + part * shards // pollers) % shards for part in range(1, pollers)])
+
     def _work_off(
         self,
         entries: Sequence[DueEntry],
         switches: Switches,
         *,
-        is_watched: bool = False,
+        is_locked: bool = False,
         stop_at_lost_race: bool = True,
     ) -> None:
-        """Handle these; whoever has the watch is alone here, and claims as many as may be at once together."""
-        stride = self._settings.claims_at_once if is_watched else 1
+        """Handle these; whoever has the lock is alone here, and claims as many as may be at once together."""
+        stride = _AT_ONCE if is_locked else 1
         lost_before = self.report.lost_races
         for begin in range(0, len(entries), stride):
             has_lost = stop_at_lost_race and self.report.lost_races > lost_before
@@ -255,37 +370,30 @@ class _Run:
     def _take_stride(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool) -> None:
         lost_before = self.report.lost_races
         self._claims.take_ahead([entry for entry in entries if isinstance(entry, DueJob)], switches)
-        try:
-            for position, entry in enumerate(entries):
-                has_lost = stop_at_lost_race and self.report.lost_races > lost_before
-                # What nobody decided yet will be read again; what is ours already is handed over in any case.
-                is_decided = isinstance(entry, DueJob) and self._claims.has_decided(entry)
-                if has_lost and not is_decided:
-                    continue
-                if position and not self._may_go_on():
-                    break
-                self._seen[entry.due_key] = self._parts.clock.now()
-                self._handle(entry, switches)
-        except StoreUnavailableError:
-            self._claims.hand_over_rest()  # that needs no table
-            raise
-        self._claims.give_back(f"not handed over: {self.report.stopped_by}")
+        for position, entry in enumerate(entries):
+            has_lost = stop_at_lost_race and self.report.lost_races > lost_before
+            # What nobody decided yet will be read again.
+            if has_lost and not (isinstance(entry, DueJob) and self._claims.has_taken(entry)):
+                continue
+            if position and not self._may_go_on():
+                break
+            self._seen[entry.due_key] = self._parts.clock.now()
+            self._handle(entry, switches)
+        self._claims.end_page()
 
-    def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:
-        return len(entries) >= min(_BACKLOG, self._settings.poll_limit)
+    # --- one entry
 
-    def _may_watch(self, lane: _Lane) -> bool:
-        if self._watches.take(lane.shard):
-            return True
-        lane.is_exhausted = True
-        self._left_to_others.add(lane.name)
-        return False
+    @property
+    def _has_guests(self) -> bool:
+        return self._visits is not None and self._visits.is_open
 
-    def _handle(self, entry: DueEntry, switches: Switches) -> None:
+    def _handle(self, entry: DueEntry | FreedScope, switches: Switches) -> None:
         try:
             match entry:
                 case DueScope():
                     self._open_visits().begin(entry, switches)
+                case FreedScope():
+                    self._open_visits().look_now(entry.scope, switches)
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():
@@ -307,7 +415,8 @@ class _Run:
         except Exception as error:
             self.report.failed += 1
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
-            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=entry.due_key, error_code=code, error=str(error))
+            named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
+            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:

@@ -53,7 +53,7 @@ class Admission:
         # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
         self._in_line: dict[tuple[str, Lane], datetime] = {}
         self._held: dict[tuple[str, Lane], None] = {}
-        self._filled: dict[str, Limit] = {}
+        self._filled: dict[str, tuple[Limit, ...]] = {}
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
         registry = self._parts.deployment.registry()
@@ -71,15 +71,17 @@ class Admission:
         limits = self.limits_of(entry)
         if stop is not None and circuit is None:
             return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
-        full = self._first_to_wait_for(limits)
-        if full is None:
+        full = self.narrowest_full(limits)
+        line = self._line_for(limits, full)
+        if line is None:
             return self.admitted(entry, limits, circuit)
         if stop is not None:
             return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
+        full = full or line
         if not must_wait and self._is_turned_away(entry, full):
             return TurnedAway(full.reason)
-        self._filled[full.scope] = full
-        return self._wait(entry, full.scope, full.reason, self.seats.plan(full).next_free_at)
+        self._filled[line.scope] = (line, full)
+        return self._wait(entry, line.scope, full.reason, self.seats.plan(line).next_free_at)
 
     def admitted(self, entry: DueJob, limits: Sequence[Limit], circuit: Circuit | None = None) -> Admitted:
         """Every one of these limits must have room."""
@@ -126,13 +128,15 @@ class Admission:
                 self.forget_line(scope, lane)
                 self.stand_in_line(scope, lane, None)
         while self._filled:
-            _, limit = self._filled.popitem()
-            self.nudge_if_free(limit)
+            scope, limits = self._filled.popitem()
+            self.nudge_if_free(scope, limits)
 
-    def nudge_if_free(self, limit: Limit) -> None:
-        self.seats.forget(limit.scope)
-        if not read_plan(limit, self._parts).is_full:
-            self._parts.store.lines.nudge(limit.scope, self._parts.clock.now(), stamp=self.stamp(), shards=self.shards)
+    def nudge_if_free(self, scope: str, limits: Sequence[Limit]) -> None:
+        """Have a scope looked at if all of these limits have room by now."""
+        for limit in limits:
+            self.seats.forget(limit.scope)
+        if not any(read_plan(limit, self._parts).is_full for limit in limits):
+            self._parts.store.lines.nudge(scope, self._parts.clock.now(), stamp=self.stamp(), shards=self.shards)
 
     def stand_in_line(self, scope: str, lane: Lane, look_at: datetime | None, since: datetime | None = None) -> bool:
         """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case.
@@ -149,6 +153,7 @@ class Admission:
                 continue
             if self._joins(scope, lane, now if since is None else since, is_moving=since is not None):
                 self._in_line[scope, lane] = now
+                self.seats.note_waited_for(scope)
                 return True
         return False
 
@@ -173,10 +178,15 @@ class Admission:
     def stamp(self) -> str:
         return make_stamp(self._parts.chance)
 
-    def _first_to_wait_for(self, limits: Sequence[Limit]) -> Limit | None:
-        """The narrowest limit that is full; else the narrowest that others wait for."""
-        waited_for = (limit for limit in reversed(limits) if self.seats.plan(limit).is_waited_for)
-        return self.narrowest_full(limits) or next(waited_for, None)
+    def _line_for(self, limits: Sequence[Limit], full: Limit | None) -> Limit | None:
+        """Where to wait: the narrowest limit that is full, unless others wait for a wider one, or for any if none is.
+
+        Lanes take turns there: this one would have to move there when the narrower has room. And it misses nothing:
+        limits go from wide to narrow, so whoever frees a seat of the narrower frees one of the wider, too.
+        """
+        wider = limits if full is None else limits[: limits.index(full)]
+        turns = (each for each in reversed(wider) if full is None or each.period is None)
+        return next((each for each in turns if self.seats.plan(each).is_waited_for), full)
 
     def _is_turned_away(self, entry: DueJob, full: Limit) -> bool:
         job_type = self._parts.deployment.registry().types[entry.job_type]

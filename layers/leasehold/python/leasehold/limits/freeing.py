@@ -14,6 +14,8 @@ from leasehold.engine.telemetry import Event
 from leasehold.kernel.hooks import Hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
 
@@ -25,21 +27,29 @@ class SeatHooks(Hooks):
 
 
 def free_seats(places: Places, services: Parts) -> None:
-    """Free these seats, then have each scope looked at in which somebody waits."""
+    """Free these seats, then have each scope looked at in which somebody waits: by a poller that is started for it.
+
+    Where none can be started the scope is made due, which costs three write units. Should a poller that was started be
+    lost, the scope is looked at by the time that its last look has set: at the end of a seat at the latest.
+    """
     lines, shards = services.store.lines, services.deployment.registry().shards
     freed = [scope for scope, number in places.seats if lines.free(scope, number, places.taken_by)]
-    woken = []
-    for scope in reversed(freed):
-        stamp, is_woken_here = make_stamp(services.chance), services.waker.is_on
-        due_key = lines.nudge(scope, services.clock.now(), stamp=stamp, shards=shards, wake=not is_woken_here)
-        if due_key is not None:
-            woken.append((scope, due_key))
-    if woken and services.waker.is_on:
-        try:
-            services.waker.wake(woken)
-        except DispatchError as error:
-            # They are due: whoever waits for what falls due finds them, a moment later.
-            services.telemetry.event(Event.TIDY_FAILED, what="wake", error=str(error))
+    freed.reverse()
+    if services.waker.is_on:
+        freed = [scope for scope in freed if lines.seen(scope).is_looked_at]
+        if not freed or _is_woken(freed, services):
+            return
+    for scope in freed:
+        lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.chance), shards=shards)
+
+
+def _is_woken(scopes: Sequence[str], services: Parts) -> bool:
+    try:
+        services.waker.wake(scopes)
+    except DispatchError as error:
+        services.telemetry.event(Event.TIDY_FAILED, what="wake", error=str(error))
+        return False
+    return True
 
 
 def _may_still_run(end: End) -> bool:

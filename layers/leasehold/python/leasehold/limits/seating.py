@@ -90,6 +90,10 @@ class Seats:
     def forget(self, scope: str) -> None:
         self._plans.pop(scope, None)
 
+    def note_waited_for(self, scope: str) -> None:
+        if scope in self._plans:
+            self._plans[scope].is_waited_for = True
+
     def choose(self, limits: Iterable[Limit]) -> list[Choice]:
         """One seat in each limit; every plan must have one."""
         choices = []

@@ -14,7 +14,7 @@ from collections import deque
 from dataclasses import field, replace
 from datetime import timedelta
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.due import Due, Priority, type_of_queue
 from leasehold.domain.group import is_group_scope
@@ -26,6 +26,7 @@ from leasehold.engine.trust import trusted_jobs
 from leasehold.kernel.claim import Outcome
 from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER
 from leasehold.limits.stops import stop_of
+from leasehold.store.jobs import DueScope
 from leasehold.store.lines import EMPTY_FOR, Lane, Scope, first_of, is_asked_for
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.kernel.claim import Claims
     from leasehold.limits.admission import Admission
+    from leasehold.limits.seating import SeatPlan
     from leasehold.limits.stops import Stop
-    from leasehold.store.jobs import DueJob, DueScope
+    from leasehold.store.jobs import DueJob
     from leasehold.store.lines import LineEntry
     from leasehold.store.table import Record
 
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 _LANES_TRIED = 10
 _LINE_READ = 40
 _A_PAGE = timedelta(milliseconds=500)
+_A_LOOK = timedelta(milliseconds=80)
+_TRIES = 3
 # A lane that looks empty is looked at again when every index has caught up, and leaves its line after EMPTY_FOR.
 _LOOK_SHORTLY_AFTER = timedelta(seconds=2)
 # Looks that nobody asked for come together, so that one poll serves many of them.
@@ -119,40 +123,109 @@ class Visits:
         self._gone: dict[str, datetime] = {}
 
     def begin(self, entry: DueScope, switches: Switches) -> None:
-        """Take the look, and serve the first page."""
-        name = type_of_scope(entry.scope)
-        stop = None if name is None else stop_of(name, switches, self._parts)
-        if name is not None and stop is not None and self._admission.probes.due(name, stop.circuit) is None:
+        """Take the look that is due, and serve the first page."""
+        stop = self._stop_of(entry.scope, switches)
+        if stop is not None and not self._may_probe(entry.scope, stop):
             self._wait_for(stop, entry)
             return
         now = self._parts.clock.now()
-        next_at = self._next_look_at(entry, now)
+        next_at = self._next_look_at(entry.due_key, now)
         if stop is None and not is_asked_for(entry.due_key) and self._is_still_full(entry.scope, next_at):
             self._in_vain.append((entry, next_at))
             return
-        scope = self._parts.store.lines.take_look(
-            entry.scope, entry.due_key, next_at, now, stamp=self._admission.stamp(), shards=self._admission.shards
-        )
-        if scope is None:
-            return  # somebody touched it since the index saw it: its new entry will be seen
+        scope = self._take_look(entry.scope, entry.due_key, next_at, now)
+        # Else somebody touched it since the index saw it: its new entry will be seen.
+        if scope is not None:
+            self._visit(_Visit(scope=scope, began_at=now, next_look_at=next_at), stop, switches)
+
+    def look_now(self, name: str, switches: Switches) -> None:
+        """A seat was freed: look, whenever that is due, unless somebody began to look since this one knew of it."""
+        lines, seen = self._parts.store.lines, self._when_left_alone(name)
+        for _ in range(_TRIES):
+            if seen is None:
+                return
+            due_key, look = cast("str", seen.due_key), seen.look
+            stop = self._stop_of(name, switches)
+            if stop is not None and not self._may_probe(name, stop):
+                self._wait_for(stop, DueScope(scope=name, due_key=due_key))
+                return
+            now, next_at = self._parts.clock.now(), Due.parse(due_key).at
+            if next_at - now >= _RENEWED_BEFORE:
+                scope = lines.look_now(seen, now, stamp=self._admission.stamp())
+            else:
+                next_at = self._next_look_at(due_key, now)
+                scope = self._take_look(name, due_key, next_at, now)
+            if scope is not None:
+                self._visit(_Visit(scope=scope, began_at=now, next_look_at=next_at), stop, switches)
+                return
+            again = lines.seen(name)
+            seen = again if again.is_looked_at and again.look == look else None
+        now = self._parts.clock.now()
+        lines.nudge(name, now, stamp=self._admission.stamp(), shards=self._admission.shards)
+
+    def _when_left_alone(self, name: str) -> Scope | None:
+        """The scope once nobody else is at it; None where that leaves nothing to do.
+
+        Who comes right behind another would meet it at the same jobs, and one of them would pay for nothing. So it
+        waits while the other gives seats away, which mostly takes the one that this was to look for.
+        """
+        clock = self._parts.clock
+        first, until = None, clock.now() + _A_PAGE
+        while True:
+            scope, entries, _ = self._parts.store.lines.line(name, limit=_LINE_READ)
+            first = first or scope
+            if not scope.is_looked_at or scope.look != first.look or self._is_full(scope, entries):
+                return None
+            now, steps = clock.now(), [turn.at for turn in scope.turns[:1]]
+            since = now - max([*steps, creation_of(scope.look)] if scope.look else steps, default=now - _A_LOOK)
+            if now >= until or not timedelta(0) <= since < _A_LOOK:
+                return scope
+            clock.sleep(_A_LOOK - since)
+
+    def _is_full(self, scope: Scope, entries: Sequence[LineEntry]) -> bool:
+        """Whether nothing could go on before the next look that is due."""
+        due_at = Due.parse(cast("str", scope.due_key)).at
+        plan = self._plan(scope, entries)
+        return plan is not None and plan.is_full and (plan.next_free_at is None or plan.next_free_at >= due_at)
+
+    def _take_look(self, name: str, due_key: str, next_at: datetime, now: datetime) -> Scope | None:
+        stamp, shards = self._admission.stamp(), self._admission.shards
+        return self._parts.store.lines.take_look(name, due_key, next_at, now, stamp=stamp, shards=shards)
+
+    def _visit(self, visit: _Visit, stop: Stop | None, switches: Switches) -> None:
         self._claims.report.looked += 1
-        visit = _Visit(scope=scope, began_at=now, next_look_at=next_at)
-        if name is not None and stop is not None:
-            self._send_probe(visit, name, stop)
+        if stop is not None:
+            self._send_probe(visit, stop)
             return
         self._serve(visit, switches)
         if not visit.is_over:
             self._open.append(visit)
 
+    def _stop_of(self, scope: str, switches: Switches) -> Stop | None:
+        """Why nobody who waits for this scope may run."""
+        name = type_of_scope(scope)
+        return None if name is None else stop_of(name, switches, self._parts)
+
+    def _may_probe(self, scope: str, stop: Stop) -> bool:
+        return self._admission.probes.due(type_of_scope(scope) or "", stop.circuit) is not None
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
     def _is_still_full(self, name: str, next_at: datetime) -> bool:
         """Whether a look that came by time alone finds nothing that could go on before the next."""
         scope, entries, _ = self._parts.store.lines.line(name, limit=_LINE_READ)
+        plan = self._plan(scope, entries)
+        return plan is not None and plan.is_full and (plan.next_free_at is None or plan.next_free_at >= next_at)
+
+    def _plan(self, scope: Scope, entries: Sequence[LineEntry]) -> SeatPlan | None:
+        """The seats of a scope that was just read; None where a lane may be empty, which a look has to find out."""
         limits = self._admission.limits_of_lane(entries[0].lane) if entries else ()
-        limit = next((each for each in limits if each.scope == name), None)
+        limit = next((each for each in limits if each.scope == scope.name), None)
         if limit is None or any(entry.empty_since is not None for entry in entries):
-            return False
-        plan = self._admission.seats.remember(limit, scope)
-        return plan.is_full and (plan.next_free_at is None or plan.next_free_at >= next_at)
+            return None
+        return self._admission.seats.remember(limit, scope)
 
     def after_page(self) -> None:
         """Put the looks off that were in vain: many by one request. One that somebody asked for since stays due."""
@@ -168,8 +241,8 @@ class Visits:
         for visit in list(self._open):
             if not self._may_go_on():
                 break
-            name, switches = type_of_scope(visit.scope.name), self._parts.deployment.switches()
-            if name is not None and stop_of(name, switches, self._parts) is not None:
+            switches = self._parts.deployment.switches()
+            if self._stop_of(visit.scope.name, switches) is not None:
                 self._put_off(visit, self._parts.clock.now())  # whoever sees that parks it
                 visit.is_over = True
             else:
@@ -260,7 +333,7 @@ class Visits:
                 break
             self._claims.offer(job, switches)
             self._gone[job.due_key] = self._parts.clock.now()
-        self._claims.give_back("not handed over: the poll ended")
+        self._claims.end_page()
         if not jobs:
             self._note_empty(entry)
             return _Left.EMPTY
@@ -302,13 +375,15 @@ class Visits:
         """The lane waits for something else now: it stands in that line before it leaves this one."""
         if self._admission.stand_in_line(scope, entry.lane, look_at, since=entry.since):
             if full is not None:
-                self._admission.nudge_if_free(full)
+                self._admission.nudge_if_free(scope, [full])
             self._parts.store.lines.leave(entry)
             self._admission.forget_line(entry.scope, entry.lane)
         return _Left.MOVED
 
-    def _send_probe(self, visit: _Visit, job_type: str, stop: Stop) -> None:
+    def _send_probe(self, visit: _Visit, stop: Stop) -> None:
         """Let one job through an open circuit: of the first lane whose limits have room for it."""
+        job_type = type_of_scope(visit.scope.name)
+        assert job_type is not None
         assert stop.circuit is not None
         rounds, tried = self._rounds(visit), 0
         while rounds and tried < _LANES_TRIED and self._admission.probes.due(job_type, stop.circuit) is not None:
@@ -504,9 +579,9 @@ class Visits:
             at = min(max(stop.until, now), now + LAST_LOOK_AFTER)
             lines.look_at(scope, at, now, stamp=self._admission.stamp(), shards=self._admission.shards)
 
-    def _next_look_at(self, entry: DueScope, now: datetime) -> datetime:
+    def _next_look_at(self, due_key: str, now: datetime) -> datetime:
         """Twice as long as the last wait, if that was one; the more looks are in vain, the rarer they are."""
-        due = Due.parse(entry.due_key)
+        due = Due.parse(due_key)
         waited = due.at - creation_of(due.position)
         wait = min(max(2 * waited, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
         wait *= 1 - self._parts.chance.share() / 8

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from leasehold.domain.payload import Json
-    from leasehold.engine.attempt import Attempt
+    from leasehold.kernel.attempt import Attempt
     from leasehold.store.table import ForeignItem
 
 

@@ -11,8 +11,8 @@ from leasehold.domain.redaction import redacted
 from leasehold.domain.run import MAX_ERROR_BYTES
 from leasehold.domain.signals import Cancel, Skip, Snooze
 from leasehold.domain.text import shortened
-from leasehold.engine.execute import failure_of
 from leasehold.engine.telemetry import Event
+from leasehold.kernel.execute import failure_of
 from leasehold.runtime.direct_context import DirectContext
 
 if TYPE_CHECKING:

@@ -1,48 +1,124 @@
-"""From a handler class to a Lambda function: `lambda_handler = entry(DailySummaryHandler)`."""
+"""The entry of every job function. It is in the layer and imports the handler itself: one that cannot start is seen."""
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from datetime import timedelta
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import warm
 from leasehold.domain.direct_run import DirectRun
+from leasehold.domain.errors import HandlerStartError, LeaseholdError
 from leasehold.domain.handover import Handover
-from leasehold.runtime.worker import Worker
+from leasehold.runtime.handler import BaseJobHandler, handler_of
+from leasehold.runtime.timeout import run_within
+from leasehold.runtime.worker import RESERVE, Worker
+from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from leasehold.aws.container import Container, LambdaContext
-    from leasehold.runtime.handler import BaseJobHandler
+    from leasehold.runtime.handler import Handler
+
+# What a deployment asks before it publishes a type: see functions/registry_publisher.
+DESCRIBE = "leasehold.describe"
+# Lambda ends a start that takes 10 seconds without a word, and begins again.
+_LONGEST_START = timedelta(seconds=8)
+_loaded: list[type[BaseJobHandler]] = []
 
 
-def entry(handler: type[BaseJobHandler]) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, str | None]]:
-    """A Lambda function that runs hand-overs and direct runs with this handler.
+def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Run hand-overs and direct runs with the handler of the function's folder.
 
-    It connects while the function starts, which in Lambda is at import and elsewhere at its first invocation, and
-    returns normally however the job went: the job's own item says so, and Leasehold retries by itself. A direct run's
-    answer says how it went.
+    It returns normally however the job went: the job's own item says so, and Leasehold retries by itself. A handler
+    that cannot be imported is a failed run with its error, and is imported anew by the next one.
     """
+    from leasehold.aws.container import remaining
 
-    def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str | None]:
-        from leasehold.aws.container import remaining, worker_id
+    try:
+        handler = _load(max(remaining(context) - RESERVE, remaining(context) / 2))
+        if event.get("source") == DESCRIBE:
+            from leasehold.runtime.loading import describe
 
-        asked = DirectRun.from_event(event) if DirectRun.is_in(event) else Handover.from_event(event)
-        container = _container()
-        # The registry says which function a type is handed to; a class that names its type is held to it.
-        handlers = {handler.job_type or asked.job_type: handler}
-        worker = Worker(container.parts, handlers, worker_id=worker_id(context))
-        try:
-            if isinstance(asked, DirectRun):
-                return worker.run_directly(asked, remaining=remaining(context)).to_document()
-            execution = worker.run(asked, remaining=remaining(context))
-        finally:
-            container.telemetry.flush()
-        return {"job_id": asked.job_id, "execution": str(execution)}
+            return describe(handler)
+    except (Exception, SystemExit) as error:
+        if event.get("source") == DESCRIBE:
+            return {"error": _described(error)}
+        handler = _failing(error)
+    return _run(event, context, handler)
 
+
+def entry(handler: Handler) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]:
+    """A Lambda function of its own for a handler that lies in no job folder."""
     warm(_container)
-    return lambda_handler
+    return lambda event, context: _run(event, context, handler_of(handler))
+
+
+def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJobHandler]) -> dict[str, Any]:
+    from leasehold.aws.container import remaining, worker_id
+
+    asked = DirectRun.from_event(event) if DirectRun.is_in(event) else Handover.from_event(event)
+    container = _container()
+    # The registry says which function a type is handed to; a class that names its type is held to it.
+    handlers = {handler.job_type or asked.job_type: handler}
+    worker = Worker(container.parts, handlers, worker_id=worker_id(context))
+    try:
+        if isinstance(asked, DirectRun):
+            return worker.run_directly(asked, remaining=remaining(context)).to_document()
+        execution = worker.run(asked, remaining=remaining(context))
+    finally:
+        container.telemetry.flush()
+    return {"job_id": asked.job_id, "execution": str(execution)}
+
+
+def _load(limit: timedelta) -> type[BaseJobHandler]:
+    if not _loaded:
+        from leasehold.runtime.loading import load_handler
+
+        name = os.environ.get(variables.HANDLER)
+        if not name:
+            raise HandlerStartError(
+                f"the environment variable {variables.HANDLER} is not set. The stacks set it: deploy."
+            )
+        folder = Path(os.environ.get("LAMBDA_TASK_ROOT", "."))
+        _loaded.append(run_within(limit, lambda: load_handler(name, folder)))
+    return _loaded[0]
+
+
+def _failing(reason: BaseException) -> type[BaseJobHandler]:
+    """Stands in for a handler that cannot start: each of its runs fails with the reason, and may be tried again."""
+    reason = _without_importing(reason)
+    if isinstance(reason, LeaseholdError) and not isinstance(reason, HandlerStartError):
+        reason = HandlerStartError(str(reason))
+
+    class CannotStart(BaseJobHandler):
+        @classmethod
+        def parse(cls, _payload: object) -> Any:
+            raise reason
+
+    return CannotStart
+
+
+def _described(error: BaseException) -> str:
+    from leasehold.kernel.execute import failure_of
+
+    return failure_of(_without_importing(error)).error
+
+
+def _without_importing(error: BaseException) -> BaseException:
+    """Its traceback from where the handler's own lines begin; none if it never came to them."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("leasehold.", "importlib")) and "importlib" not in frame.f_code.co_filename:
+            break
+        trace = trace.tb_next
+    return error.with_traceback(trace)
 
 
 @cache
@@ -50,3 +126,14 @@ def _container() -> Container:
     from leasehold.aws.container import open_container
 
     return open_container("handler")
+
+
+def _start() -> Container:
+    """While the function starts, with a whole core: what all its runs need. What fails here is met again by a run."""
+    if variables.HANDLER in os.environ:
+        with suppress(Exception, SystemExit):
+            _load(_LONGEST_START)
+    return _container()
+
+
+warm(_start)

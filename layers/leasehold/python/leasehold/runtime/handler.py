@@ -1,57 +1,72 @@
-"""What a job type implements: a payload model and `handle`."""
+"""What a job type implements: a class with `handle`, or a plain function; both with a payload model."""
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, ClassVar
+from types import get_original_bases
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from leasehold.domain.errors import InvalidJobPayloadError, InvalidOptionError
 
-from leasehold.domain.errors import InvalidJobPayloadError
-
+# pydantic is imported where it is needed: a function whose own packages break it can still say so on its job.
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
+    from datetime import timedelta
+
+    from pydantic import BaseModel
 
     from leasehold.domain.payload import Json
     from leasehold.runtime.context import JobContext
 
+    type JobFunction = Callable[[Any], object] | Callable[[Any, JobContext], object]
+    type Handler = type[BaseJobHandler[Any]] | JobFunction
+
 # A signature is slow to read, and the same at every job.
 _TAKES_CONTEXT: dict[type[BaseJobHandler], bool] = {}
+_MADE_HANDLER = "leasehold_handler"
 
 
-class BaseJobHandler:
+class BaseJobHandler[Payload: BaseModel = Any]:
     """Handles one job type.
 
-    >>> class Greet(BaseJobHandler):
-    ...     class Payload(BaseModel):
-    ...         name: str
-    ...     @classmethod
-    ...     def payload_model(cls):
-    ...         return cls.Payload
-    ...     def handle(self, payload):
+    >>> from pydantic import BaseModel
+    >>> class Name(BaseModel):
+    ...     name: str
+    >>> class Greet(BaseJobHandler[Name]):
+    ...     def handle(self, payload: Name) -> str:
     ...         return f"hello {payload.name}"
 
-    `handle` may take a second argument, the `JobContext`. It is started again after a crash, so it must be idempotent:
-    `context.idempotency_key` is the same for every attempt. What it returns is stored as the job's result.
+    `handle` may take a second argument, the `JobContext`, and it may be `async def`. It is started again after a
+    crash, so it must be idempotent: `context.idempotency_key` is the same for every attempt. What it returns is stored
+    as the job's result. Without a model in brackets, `payload_model()` returns it.
     """
 
     # Set where the folder's name is not the type's name, e.g. for handlers registered in one process.
     job_type: ClassVar[str | None] = None
 
     @classmethod
-    def payload_model(cls) -> type[BaseModel]:
-        raise NotImplementedError(f"{cls.__name__} needs payload_model(): return the pydantic model of its payload")
+    def payload_model(cls) -> type[Payload]:
+        found = _model_in_brackets(cls)
+        if found is None:
+            raise NotImplementedError(
+                f"{cls.__name__} names no payload model: write `class {cls.__name__}(BaseJobHandler[YourModel])`, "
+                "or return the model from payload_model()"
+            )
+        return found
 
     if TYPE_CHECKING:
-        # Each handler takes its own model, with a context or without: no one signature says that to a type checker.
-        handle: Callable[..., object]
+        # With a context or without. A method is neither of both, but fits one of them: that is what is checked.
+        @property
+        def handle(self) -> Callable[[Payload], object] | Callable[[Payload, JobContext], object]: ...
     else:
 
         def handle(self, payload):
             raise NotImplementedError(f"{type(self).__name__} needs handle(payload)")
 
     @classmethod
-    def parse(cls, payload: Json) -> BaseModel:
+    def parse(cls, payload: Json) -> Payload:
+        from pydantic import ValidationError
+
         try:
             return cls.payload_model().model_validate(payload)
         except ValidationError as error:
@@ -63,9 +78,115 @@ class BaseJobHandler:
             raise InvalidJobPayloadError(f"payload does not fit {cls.payload_model().__name__}: {problems}") from None
 
 
-def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext) -> object:
-    """Call `handle` with the context if it asks for one."""
+def job[F: JobFunction](function: F) -> F:
+    """Make a plain function the handler of its folder. It stays the function that it is, for whoever calls it.
+
+    >>> from pydantic import BaseModel
+    >>> class Name(BaseModel):
+    ...     name: str
+    >>> @job
+    ... def greet(payload: Name) -> str:
+    ...     return f"hello {payload.name}"
+    >>> greet(Name(name="Ada"))
+    'hello Ada'
+    """
+    model = _model_of_function(function)
+    made = type(
+        function.__name__,
+        (BaseJobHandler,),
+        {
+            "__module__": function.__module__,
+            "__doc__": function.__doc__,
+            "payload_model": staticmethod(lambda: model),
+            "handle": staticmethod(function),
+        },
+    )
+    setattr(function, _MADE_HANDLER, made)
+    return function
+
+
+def handler_of(handler: Handler) -> type[BaseJobHandler]:
+    """The class that handles: itself, or the one that `@job` made."""
+    found = handler if isinstance(handler, type) else getattr(handler, _MADE_HANDLER, None)
+    if not isinstance(found, type) or not issubclass(found, BaseJobHandler):
+        raise InvalidOptionError(
+            getattr(handler, "__name__", handler),
+            "this is neither a BaseJobHandler nor a function with @job",
+            "Derive the class from BaseJobHandler, or write @job above the function.",
+        )
+    return found
+
+
+def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext, limit: timedelta | None = None) -> object:
+    """Call `handle` with the context if it asks for one; one that is `async def` runs in a loop of its own."""
     kind = type(handler)
     if kind not in _TAKES_CONTEXT:
         _TAKES_CONTEXT[kind] = len(inspect.signature(handler.handle).parameters) > 1
-    return handler.handle(payload, context) if _TAKES_CONTEXT[kind] else handler.handle(payload)
+    handle: Callable[..., object] = handler.handle
+    result = handle(payload, context) if _TAKES_CONTEXT[kind] else handle(payload)
+    return _awaited(result, limit) if inspect.iscoroutine(result) else result
+
+
+def _awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:
+    import asyncio
+
+    from leasehold.domain.errors import JobTimeoutError
+
+    async def work() -> object:
+        # Beside the alarm, which may strike inside a callback of the loop: the loop only logs what those raise.
+        seconds = None if limit is None else limit.total_seconds()
+        within = asyncio.timeout(seconds)
+        try:
+            async with within:
+                return await coroutine
+        except TimeoutError:
+            if seconds is not None and within.expired():
+                raise JobTimeoutError(seconds) from None
+            raise
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    # A test that is itself asynchronous: two loops cannot share a thread.
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, lambda: asyncio.run(work())).result()
+
+
+def _model_in_brackets(handler: type) -> type[Any] | None:
+    from pydantic import BaseModel
+
+    for kind in handler.__mro__:
+        for base in get_original_bases(kind):
+            origin = get_origin(base)
+            if isinstance(origin, type) and issubclass(origin, BaseJobHandler):
+                for argument in get_args(base):
+                    if isinstance(argument, type) and issubclass(argument, BaseModel):
+                        return argument
+    return None
+
+
+def _model_of_function(function: JobFunction) -> type[BaseModel]:
+    from pydantic import BaseModel
+
+    name = function.__name__
+    parameters = list(inspect.signature(function).parameters)
+    if not 1 <= len(parameters) <= 2:
+        raise InvalidOptionError(name, "a job takes its payload, and maybe a JobContext", "Remove the other arguments.")
+    # Only that of the payload is read: a context's may be imported for type checkers only.
+    written = {key: value for key, value in function.__annotations__.items() if key == parameters[0]}
+    stand_in = type(name, (), {"__annotations__": written, "__module__": function.__module__})
+    try:
+        model = get_type_hints(stand_in, globalns=getattr(function, "__globals__", None)).get(parameters[0])
+    except NameError as error:
+        raise InvalidOptionError(
+            name, f"the model of its payload is not there at run time ({error})", "Import it outside of TYPE_CHECKING."
+        ) from None
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        raise InvalidOptionError(
+            name, f"{parameters[0]!r} is annotated with no pydantic model", "Annotate it, e.g. `payload: SendInvoice`."
+        )
+    return model

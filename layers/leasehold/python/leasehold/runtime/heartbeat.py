@@ -12,7 +12,7 @@ from leasehold.domain.errors import LeaseholdError, LeaseLostError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.engine.attempt import Attempt
+    from leasehold.kernel.attempt import Attempt
 
 
 # A part of the time that is kept back for the job's end.

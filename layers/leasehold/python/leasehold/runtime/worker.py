@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from leasehold.client.tracing import trace_context
 from leasehold.domain.errors import NonRetryableError
 from leasehold.domain.payload import decode
-from leasehold.engine.execute import Executor
+from leasehold.kernel.execute import Executor
 from leasehold.runtime.context import JobContext
 from leasehold.runtime.direct import run_directly
-from leasehold.runtime.handler import BaseJobHandler, call
+from leasehold.runtime.handler import call, handler_of
 from leasehold.runtime.heartbeat import heartbeat
 from leasehold.runtime.timeout import run_within
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
     from leasehold.domain.payload import Json
-    from leasehold.engine.attempt import Attempt
-    from leasehold.engine.execute import Execution
     from leasehold.engine.parts import Parts
+    from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.execute import Execution
+    from leasehold.runtime.handler import BaseJobHandler, Handler
 
 # Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a
 # container that has not reported anything yet.
@@ -42,7 +43,7 @@ class Worker:
     def __init__(
         self,
         parts: Parts,
-        handlers: Mapping[str, type[BaseJobHandler]],
+        handlers: Mapping[str, Handler],
         *,
         worker_id: str,
         limit_time: bool = True,
@@ -81,11 +82,11 @@ class Worker:
             limit = timeout
             if remaining is not None:
                 limit = min(limit, max(remaining - RESERVE, remaining / 2, _SHORTEST))
-            return run_within(limit, lambda: call(handler, parsed, context))
+            return run_within(limit, lambda: call(handler, parsed, context, limit))
 
     def _handler(self, job_type: str) -> BaseJobHandler:
         if job_type not in self._handlers:
             raise NonRetryableError(
                 f"this worker has no handler for {job_type!r}, only for {', '.join(sorted(self._handlers)) or 'none'}"
             )
-        return self._handlers[job_type]()
+        return handler_of(self._handlers[job_type])()

@@ -48,7 +48,7 @@ _kept = duration("an ended job is kept for", timedelta(hours=1))
 class JobFolder:
     """A job type and what its function needs besides.
 
-    path: the folder, relative to the project, e.g. functions/jobs/backup.
+    path: the folder, relative to the project at `root`, e.g. functions/jobs/backup.
     environment: variables of the function, besides Leasehold's own.
     permissions: what its role may do besides its own job.
     requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need.
@@ -58,6 +58,7 @@ class JobFolder:
 
     job_type: JobType
     path: str
+    root: str = "."
     memory_mb: int = DEFAULT_MEMORY_MB
     environment: Mapping[str, str] = field(default_factory=dict)
     permissions: tuple[Permission, ...] = ()

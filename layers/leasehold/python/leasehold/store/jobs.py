@@ -65,6 +65,13 @@ class DueScope:
     due_key: str
 
 
+@dataclass(frozen=True, slots=True)
+class FreedScope:
+    """A scope in which a seat was freed that lanes wait for: it is looked at, whenever it is due."""
+
+    scope: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueUnreadable:
     """An entry that is damaged, or of a version to come. It must not hide the entries behind it.

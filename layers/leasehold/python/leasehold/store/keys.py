@@ -71,7 +71,7 @@ def reservation(job_type: str) -> Key:
     return control(NEXT_SLOT + job_type)
 
 
-def watch(shard: int) -> Key:
+def shard_lock(shard: int) -> Key:
     return Key(JOBS, (WATCH, str(shard)))
 
 

@@ -91,15 +91,15 @@ class Switchboard:
         if not new:
             self._table.write(_registration(registry, as_seen))
 
-    def take_watch(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
+    def take_shard_lock(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
         free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         return self._try(
-            Update(key=keys.watch(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
+            Update(key=keys.shard_lock(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
         )
 
-    def give_up_watch(self, shard: int, holder: str) -> None:
-        self._try(Delete(key=keys.watch(shard), conditions=(Equals("holder", holder),)))
+    def give_up_shard_lock(self, shard: int, holder: str) -> None:
+        self._try(Delete(key=keys.shard_lock(shard), conditions=(Equals("holder", holder),)))
 
     def take_residency(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from leasehold.domain.payload import Json
     from leasehold.engine.create_group import GroupCreated
     from leasehold.engine.enqueue import BulkResult, Enqueued
-    from leasehold.engine.execute import Execution
-    from leasehold.runtime.handler import BaseJobHandler
+    from leasehold.kernel.execute import Execution
+    from leasehold.runtime.handler import Handler
 
 _ENDLESS = 100_000
 
@@ -71,7 +71,7 @@ class LeaseholdTest:
 
     def __init__(
         self,
-        handlers: Mapping[str, type[BaseJobHandler]] | None = None,
+        handlers: Mapping[str, Handler] | None = None,
         *,
         types: Iterable[JobType] = (),
         clock: FakeClock | None = None,
@@ -82,7 +82,7 @@ class LeaseholdTest:
         self.inline = inline
         # What receivers of webhooks were told; a test reads it, and nothing is sent.
         self.told: list[Told] = []
-        self._handlers: dict[str, type[BaseJobHandler]] = {DELIVERY: receiver(self.told)}
+        self._handlers: dict[str, Handler] = {DELIVERY: receiver(self.told)}
         self._types: dict[str, JobType] = {}
         self._drained = Drained()
         self.parts = Parts(
@@ -101,7 +101,7 @@ class LeaseholdTest:
         if not self._types:
             self._publish()
 
-    def register(self, name: str, handler: type[BaseJobHandler] | None, job_type: JobType | None = None) -> None:
+    def register(self, name: str, handler: Handler | None, job_type: JobType | None = None) -> None:
         """Add a job type; without a handler its jobs can be enqueued, but not drained."""
         self._types[name] = job_type or JobType(name=name)
         if handler is not None:

@@ -1,4 +1,9 @@
-"""Execute: run one hand-over from its start guard to the end that its handler asked for."""
+"""Execute: the story of a run, from a hand-over to the end that its handler asked for.
+
+A hand-over is turned back while its type may not run. Its start swaps the poller's token for a nonce of this
+invocation, so that of two copies one runs. The handler works. What it returned or raised decides how the run ends:
+`Attempt` writes that, and here it is logged.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.domain.instants import to_text
 from leasehold.domain.job_type import CLOCK_TOLERANCE
 from leasehold.domain.lifecycle import START, Write
 from leasehold.domain.payload import encode_result
@@ -15,15 +21,11 @@ from leasehold.domain.redaction import without_payload
 from leasehold.domain.run import MAX_CODE_BYTES
 from leasehold.domain.signals import Cancel, GiveUp, Skip, Snooze
 from leasehold.domain.text import shortened
-from leasehold.engine.attempt import Attempt
-from leasehold.engine.claim import expire_if_too_late
 from leasehold.engine.ports import make_nonce
-from leasehold.engine.probe import give_up, probed_by
-from leasehold.engine.release import release
 from leasehold.engine.report_failure import report_failure
 from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.kernel.attempt import Attempt, expire_if_too_late, release
 from leasehold.kernel.end import Failure, log_dead
-from leasehold.limits.stops import CIRCUIT_OPEN
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from leasehold.domain.breaker import Circuit
     from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
@@ -65,12 +66,12 @@ class Executor:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Parts,
         *,
         worker_id: str,
         keep_alive: Callable[[Attempt], AbstractContextManager[object]] | None = None,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._worker_id = worker_id
         self._keep_alive = keep_alive
 
@@ -83,55 +84,47 @@ class Executor:
         try:
             return self._run(attempt, work)
         except LeaseLostError as lost:
-            self._tell_lost(attempt.job.job_id, attempt.job.job_type, lost.transition)
+            self.log_lost(attempt.job.job_id, attempt.job.job_type, lost.transition)
             return Execution.LEASE_LOST
+
+    # --- from the hand-over to the start
 
     def begin(self, handover: Handover, *, remaining: timedelta | None = None) -> Attempt | Execution:
         """Start a hand-over, or say why it does not start."""
-        circuit = probed_by(handover.job_id, handover.job_type, self._parts)
-        begun = self._begin(handover, remaining, circuit)
-        if circuit is not None and begun in {Execution.RELEASED, Execution.EXPIRED}:
-            give_up(handover, circuit, self._parts)
-        return begun
-
-    def _begin(self, handover: Handover, remaining: timedelta | None, circuit: Circuit | None) -> Attempt | Execution:
-        switches = self._parts.deployment.switches()
-        if switches.halt is not None or handover.job_type in switches.pauses:
-            now = self._parts.clock.now()
-            release(handover, "halted" if switches.halt else "paused", self._parts, until=now + _RELEASED_FOR)
+        if self.turn_back(handover):
             return Execution.RELEASED
-        if self._is_reserved(handover.job_type):
-            # Due at once: the next poll holds it, and the end of the reservation wakes it.
-            release(handover, "reserved", self._parts, until=self._parts.clock.now())
-            return Execution.RELEASED
-        if circuit is None and self._parts.deployment.circuit(handover.job_type) is not None:
-            release(handover, CIRCUIT_OPEN, self._parts, until=self._parts.clock.now())
-            return Execution.RELEASED
-        job_type = self._parts.deployment.settings_of(handover.job_type)
+        job_type = self._services.deployment.settings_of(handover.job_type)
         time_left = remaining or job_type.timeout
         try:
-            job = self._start(handover, job_type, time_left)
+            job = self._services.store.jobs.advance(self.start_of(handover, job_type, time_left))
         except TransitionRefused as refused:
-            if expire_if_too_late(refused.current, self._parts):
-                return Execution.EXPIRED
-            self._tell_lost(handover.job_id, handover.job_type, START.name)
-            return Execution.NOT_STARTED
-        self._tell_started(job)
-        deadline = self._parts.clock.now() + time_left
-        return Attempt(job, job_type, self._parts, deadline=deadline)
+            return self.not_started(handover, refused.current)
+        return self.started(job, job_type, time_left)
 
-    def _is_reserved(self, job_type: str) -> bool:
-        now, deployment = self._parts.clock.now(), self._parts.deployment
-        if deployment.switches().reserved_until(job_type, now) is None:
+    def turn_back(self, handover: Handover) -> bool:
+        """Release a job whose type may not run now; True if so."""
+        switches, now = self._services.deployment.switches(), self._services.clock.now()
+        if switches.halt is not None or handover.job_type in switches.pauses:
+            release(handover, "halted" if switches.halt else "paused", self._services, until=now + _RELEASED_FOR)
+        elif self._is_reserved(handover.job_type):
+            # Due at once: the next poll holds it, and the end of the reservation wakes it.
+            release(handover, "reserved", self._services, until=now)
+        else:
+            job_type = self._services.deployment.settings_of(handover.job_type)
+            for hooks in self._services.features.of_starts(job_type):
+                reason = hooks.stops_start(handover, self._services)
+                if reason is not None:
+                    release(handover, reason, self._services, until=now)
+                    return True
             return False
-        # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
-        return deployment.switches(fresh=True).reserved_until(job_type, now) is not None
+        self._never_started(handover)
+        return True
 
-    def _start(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Job:
+    def start_of(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Write:
         """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         values: dict[str, object] = {
-            "locked_by": make_nonce(self._parts.chance, self._worker_id),
+            "locked_by": make_nonce(self._services.chance, self._worker_id),
             "started_at": now,
         }
         # A lease must outlast what it protects; a hand-over that waited long in a queue gets a longer one.
@@ -139,14 +132,34 @@ class Executor:
         if handover.lease.at < needed_until:
             until = now + job_type.lease_length if job_type.heartbeat else needed_until
             values |= {"lock_expires_at": until, "due_key": handover.lease.moved_to(until)}
-        return self._parts.store.jobs.advance(
-            Write(
-                job_id=handover.job_id,
-                transition=START,
-                seen={"locked_by": handover.token, "now": now},
-                values=values,
-            )
-        )
+        seen = {"locked_by": handover.token, "now": now}
+        return Write(job_id=handover.job_id, transition=START, seen=seen, values=values)
+
+    def started(self, job: Job, job_type: JobType, time_left: timedelta) -> Attempt:
+        self._log_start(job)
+        return Attempt(job, job_type, self._services, deadline=self._services.clock.now() + time_left)
+
+    def not_started(self, handover: Handover, current: Job | None) -> Execution:
+        """The start was refused: the job is not what was handed over, or it is too late for it."""
+        if expire_if_too_late(current, self._services):
+            self._never_started(handover)
+            return Execution.EXPIRED
+        self.log_lost(handover.job_id, handover.job_type, START.name)
+        return Execution.NOT_STARTED
+
+    def _never_started(self, handover: Handover) -> None:
+        job_type = self._services.deployment.settings_of(handover.job_type)
+        for hooks in self._services.features.of_starts(job_type):
+            hooks.never_started(handover, self._services)
+
+    def _is_reserved(self, job_type: str) -> bool:
+        now, deployment = self._services.clock.now(), self._services.deployment
+        if deployment.switches().reserved_until(job_type, now) is None:
+            return False
+        # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
+        return deployment.switches(fresh=True).reserved_until(job_type, now) is not None
+
+    # --- from the handler's work to the end
 
     def _run(self, attempt: Attempt, work: Callable[[Attempt], object]) -> Execution:
         try:
@@ -157,29 +170,33 @@ class Executor:
                 result = work(attempt)
             result_text = None if result is None or attempt.has_ended else encode_result(result)
         except (Exception, SystemExit) as error:
-            if not attempt.has_ended:
-                return self._raised(attempt, error)
-            # It completed by transact_complete and then raised: the end stands, the error is only told.
-            self._tell_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
-            return Execution.COMPLETED
+            return self.raised(attempt, error)
         if not attempt.has_ended:
             attempt.complete(result_text)
-        self._tell_end(attempt, Event.JOB_COMPLETED, "success")
+        return self.completed(attempt)
+
+    def completed(self, attempt: Attempt) -> Execution:
+        self._log_end(attempt, Event.JOB_COMPLETED, "success")
         return Execution.COMPLETED
 
-    def _raised(self, attempt: Attempt, error: BaseException) -> Execution:
+    def raised(self, attempt: Attempt, error: BaseException) -> Execution:
+        """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
+        if attempt.has_ended:
+            # It completed by transact_complete and then raised: the end stands, the error is only logged.
+            self._log_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
+            return Execution.COMPLETED
         match error:
             case LeaseLostError():
                 raise error
             case Snooze(delay=delay):
                 if not attempt.snooze(delay):
                     return self._cancelled(attempt)
-                self._tell_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
+                self._log_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
                 return Execution.SNOOZED
             case Skip(reason=reason):
                 attempt.complete(None, skipped=reason)
                 said = without_payload(reason, attempt.job)
-                self._tell_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
+                self._log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
                 return Execution.SKIPPED
             case Cancel(reason=reason):
                 attempt.abort(reason)
@@ -195,7 +212,7 @@ class Executor:
         how = attempt.fail(failure)
         if how == "cancelled":
             return self._cancelled(attempt)
-        self._tell_end(
+        self._log_end(
             attempt,
             Event.JOB_FAILED,
             # A job that ends here is counted once, as the dead letter that it is.
@@ -205,20 +222,20 @@ class Executor:
             will_retry=how == "failed",
         )
         if how == "failed":
-            report_failure(attempt.job, failure, self._parts)
+            report_failure(attempt.job, failure, self._services)
             return Execution.FAILED
-        log_dead(attempt.job, failure, self._parts)
+        log_dead(attempt.job, failure, self._services)
         return Execution.DEAD_LETTERED
 
     def _cancelled(self, attempt: Attempt, reason: str | None = None) -> Execution:
         said = reason and without_payload(reason, attempt.job)
-        self._tell_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=said or attempt.job.cancel_reason)
+        self._log_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=said or attempt.job.cancel_reason)
         return Execution.CANCELLED
 
-    def _tell_started(self, job: Job) -> None:
+    def _log_start(self, job: Job) -> None:
         assert job.started_at is not None
         assert job.due is not None
-        self._parts.telemetry.event(
+        self._services.telemetry.event(
             Event.JOB_STARTED,
             job_id=job.job_id,
             job_type=job.job_type,
@@ -229,31 +246,32 @@ class Executor:
         # A member of a group waits for its turn: that is no lateness.
         if job.attempts == 1 and job.last_attempt_at is None and job.group_id is None:
             late = (job.started_at - job.scheduled_for).total_seconds()
-            self._parts.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
+            self._services.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
 
-    def _tell_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
+    def _log_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
         job = attempt.job
         assert job.started_at is not None
-        seconds = (self._parts.clock.now() - job.started_at).total_seconds()
-        self._parts.telemetry.event(
+        seconds = (self._services.clock.now() - job.started_at).total_seconds()
+        self._services.telemetry.event(
             event,
             job_id=job.job_id,
             job_type=job.job_type,
             attempt=job.attempts,
             worker_id=attempt.nonce,
             duration_ms=round(seconds * 1000),
+            claimed_at=job.locked_at and to_text(job.locked_at),
             trace=job.trace,
             **fields,
         )
-        self._parts.telemetry.measure(PROCESSING, seconds, job_type=job.job_type)
+        self._services.telemetry.measure(PROCESSING, seconds, job_type=job.job_type)
         if status is not None:
-            self._parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=status)
+            self._services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=status)
 
-    def _tell_lost(self, job_id: str, job_type: str, transition: str) -> None:
-        self._parts.telemetry.event(
+    def log_lost(self, job_id: str, job_type: str, transition: str) -> None:
+        self._services.telemetry.event(
             Event.LEASE_LOST, job_id=job_id, job_type=job_type, worker_id=self._worker_id, transition=transition
         )
-        self._parts.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
+        self._services.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -1,4 +1,8 @@
-"""One running attempt at a job: its lease, and the only ways in which it may write."""
+"""One attempt at a job: given back before it has started, kept alive while it runs, ended by one write.
+
+`release` and `expire_if_too_late` are for a hand-over that does not come to its start. `Attempt` owns a started job,
+and is the only way in which a handler's process writes to it.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +15,35 @@ from leasehold.domain.lifecycle import (
     ABORT,
     COMPLETE,
     DEAD_LETTER,
+    EXPIRE,
     EXTEND,
     FAIL,
+    RELEASE,
     SNOOZE,
     Transition,
     Write,
 )
 from leasehold.domain.run import MAX_REASON_BYTES, Outcome
 from leasehold.domain.text import shortened
-from leasehold.kernel.end import Ending, Failure, is_last_attempt, retry_values, waiting_values
+from leasehold.engine.telemetry import Event
+from leasehold.kernel.end import (
+    Ending,
+    Failure,
+    handed_back_values,
+    is_given_up,
+    is_last_attempt,
+    log_cancelled,
+    log_dead,
+    retry_values,
+    waiting_values,
+)
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from leasehold.domain.handover import Handover
     from leasehold.domain.job import Job
     from leasehold.domain.job_type import JobType
     from leasehold.domain.payload import Json
@@ -35,6 +53,56 @@ if TYPE_CHECKING:
 _FIRST_PAUSE = timedelta(milliseconds=200)
 _LONGEST_PAUSE = timedelta(seconds=5)
 _CANCEL_READ_EVERY = timedelta(seconds=5)
+
+
+def release(handover: Handover, reason: str, services: Parts, *, until: datetime | None = None) -> bool:
+    """Put back a claimed job that has not started, due after a backoff or at `until`. No attempt is used.
+
+    False if somebody else decided about it meanwhile.
+    """
+    job = services.store.jobs.get(handover.job_id)
+    if job is None or job.locked_by != handover.token:
+        return False
+    now = services.clock.now()
+    try:
+        if until is None and is_given_up(job, now):
+            ending = _give_up(job, reason, services)
+        else:
+            values = handed_back_values(job, services) if until is None else waiting_values(job, until, now)
+            ending = Ending(job, RELEASE, services, values=values)
+            ending.commit()
+            services.telemetry.event(
+                Event.JOB_RELEASED, job_id=job.job_id, job_type=job.job_type, dispatches=job.dispatches, reason=reason
+            )
+    except TransitionRefused:
+        return False
+    ending.after()
+    return True
+
+
+def _give_up(job: Job, reason: str, services: Parts) -> Ending:
+    text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
+    failure = Failure(error=text, code="undeliverable")
+    ending = Ending(job, DEAD_LETTER, services, failure=failure)
+    ending.commit()
+    log_dead(job, failure, services)
+    return ending
+
+
+def expire_if_too_late(job: Job | None, services: Parts) -> bool:
+    """End a job that was not started by its `start_by`; False if that is not what kept it from starting."""
+    now = services.clock.now()
+    if job is None or job.start_by is None or job.start_by > now or job.has_ended:
+        return False
+    reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
+    ending = Ending(job, EXPIRE, services, reason=reason)
+    try:
+        ending.commit()
+    except TransitionRefused:
+        return False
+    log_cancelled(job, reason, services)
+    ending.after()
+    return True
 
 
 class How(TypedDict, total=False):
@@ -51,7 +119,7 @@ class How(TypedDict, total=False):
 class Attempt:
     """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
 
-    def __init__(self, job: Job, job_type: JobType, parts: Parts, *, deadline: datetime) -> None:
+    def __init__(self, job: Job, job_type: JobType, services: Parts, *, deadline: datetime) -> None:
         assert job.locked_by is not None
         self.job = job
         self.job_type = job_type
@@ -59,7 +127,7 @@ class Attempt:
         self.nonce = job.locked_by
         self.artifacts: list[str] = []
         self.has_ended = False
-        self._parts = parts
+        self._services = services
         self._lease_until = job.lock_expires_at or deadline
         self._cancel_read_at: datetime | None = None
 
@@ -72,22 +140,22 @@ class Attempt:
         if self.job.payload_name is None:
             return self.job.payload
         # Not by way of `self.job`, which the heartbeat may replace meanwhile.
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way
-        job = self._patiently(lambda: self._parts.store.payloads.read(self.job), until=half)
+        job = self._with_retries(lambda: self._services.store.payloads.read(self.job), until=half)
         self.job = job
         return job.payload
 
     def extend(self) -> datetime:
         """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         until = max(now + self.job_type.lease_length, self._lease_until + timedelta(milliseconds=1))
         assert self.job.due is not None
         values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
         seen = {"locked_by": self.nonce, "now": now, "until": until}
         write = Write(job_id=self.job.job_id, transition=EXTEND, seen=seen, values=values)
         try:
-            current = self._parts.store.jobs.advance(write)
+            current = self._services.store.jobs.advance(write)
         except TransitionRefused as refused:
             # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
             if refused.current is None or not self._has_beyond(until, refused.current):
@@ -100,13 +168,13 @@ class Attempt:
 
     def is_cancel_requested(self) -> bool:
         """Whether an operator asked this job to stop; read at most every few seconds."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         if self.job.cancel_requested is None and (
             self._cancel_read_at is None or now - self._cancel_read_at >= _CANCEL_READ_EVERY
         ):
             self._cancel_read_at = now
             try:
-                current = self._parts.store.jobs.get(self.job.job_id)
+                current = self._services.store.jobs.get(self.job.job_id)
             except StoreUnavailableError:
                 return False  # nothing is known to have changed; the next look asks again
             if current is None or current.locked_by != self.nonce:
@@ -130,8 +198,9 @@ class Attempt:
 
     def snooze(self, delay: timedelta) -> bool:
         """Give the attempt back and wait; False if a requested cancel ended the job instead."""
-        now = self._parts.clock.now()
-        return self._unless_cancelled(SNOOZE, values=waiting_values(self.job, now + delay, now))
+        now = self._services.clock.now()
+        values = waiting_values(self.job, now + delay, now, attempt=self.job.attempts)
+        return self._unless_cancelled(SNOOZE, values=values)
 
     def abort(self, reason: str, failure: Failure | None = None) -> None:
         """End as cancelled: the handler said so, or it failed after a cancel was requested."""
@@ -142,7 +211,7 @@ class Attempt:
         """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
         is_last = is_last_attempt(self.job, failure)
         step = DEAD_LETTER if is_last else FAIL
-        values = {} if is_last else retry_values(self.job, self.job_type, self._parts)
+        values = {} if is_last else retry_values(self.job, self.job_type, self._services)
         if not self._unless_cancelled(step, outcome=Outcome.FAILED, failure=failure, values=values, failed=True):
             return "cancelled"
         return "dead_letter" if is_last else "failed"
@@ -177,10 +246,10 @@ class Attempt:
 
     def _commit(self, step: Transition, **how: Unpack[How]) -> None:
         artifacts = tuple(self.artifacts) if "outcome" in how else ()
-        ending = self._patiently(
-            lambda: Ending(self.job, step, self._parts, job_type=self.job_type, artifacts=artifacts, **how)
+        ending = self._with_retries(
+            lambda: Ending(self.job, step, self._services, job_type=self.job_type, artifacts=artifacts, **how)
         )
-        self._patiently(ending.commit)
+        self._with_retries(ending.commit)
         self.has_ended = True
         ending.after()
 
@@ -191,14 +260,14 @@ class Attempt:
     def _lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
         return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
 
-    def _patiently[T](self, call: Callable[[], T], *, until: datetime | None = None) -> T:
+    def _with_retries[T](self, call: Callable[[], T], *, until: datetime | None = None) -> T:
         """Try until the platform's deadline: giving up would use an attempt up, or do work again that is done."""
         pause = _FIRST_PAUSE
         while True:
             try:
                 return call()
             except StoreUnavailableError:
-                if self._parts.clock.now() + pause >= (until or self.deadline):
+                if self._services.clock.now() + pause >= (until or self.deadline):
                     raise
-            self._parts.clock.sleep(pause)
+            self._services.clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)

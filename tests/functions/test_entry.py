@@ -1,0 +1,147 @@
+"""The entry of a job function imports its handler itself: what cannot start is a run with its error."""
+
+from __future__ import annotations
+
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from leasehold.functions.poller import lambda_handler as poll
+from leasehold.runtime import entry
+from leasehold.settings import variables
+from tests.functions.conftest import FakeContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from leasehold import Queue
+    from leasehold.domain.job import Job
+    from tests.functions.conftest import FakeLambda
+
+pytestmark = pytest.mark.dynoxide
+
+WORKS = """
+    from functions_of_a_test.jobs.daily_summary.payload import Summary
+    from leasehold import job
+
+    @job
+    def summarise(payload: Summary) -> str:
+        return payload.user_id
+"""
+PAYLOAD = """
+    from pydantic import BaseModel
+
+    class Summary(BaseModel):
+        user_id: str
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Puts a handler where a deployed function finds it: in a folder that is all there is of its project."""
+    monkeypatch.setenv(variables.HANDLER, "functions_of_a_test.jobs.daily_summary.handler")
+    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "payload.py").write_text(dedent(PAYLOAD))
+
+    def put(source: str) -> None:
+        (tmp_path / "handler.py").write_text(dedent(source))
+        entry._loaded.clear()
+
+    yield put
+    for name in [name for name in sys.modules if name.startswith("functions_of_a_test")]:
+        del sys.modules[name]
+
+
+def ran(queue: Queue, aws_lambda: FakeLambda) -> Job:
+    job_id = queue.enqueue("daily_summary", {"user_id": "u1"}).job_id
+    poll({}, FakeContext())
+    aws_lambda.run_all()
+    return queue.get(job_id)
+
+
+def test_a_handler_imports_its_neighbours_by_the_names_they_have_in_its_project(
+    queue: Queue, aws_lambda: FakeLambda, folder: Callable[[str], None]
+) -> None:
+    folder(WORKS)
+
+    assert ran(queue, aws_lambda).result == "u1"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import not_installed\n" + dedent(WORKS), "ModuleNotFoundError: No module named 'not_installed'"),
+        ("def broken(:\n", "SyntaxError: invalid syntax"),
+        ("import os\n\nTOKEN = os.environ['API_TOKEN']\n" + dedent(WORKS), "KeyError: 'API_TOKEN'"),
+        ("import sys\n\nsys.exit('not today')\n", "SystemExit: not today"),
+        ("x = 1\n", "a job folder has one handler; functions_of_a_test.jobs.daily_summary.handler has none."),
+        ("from leasehold import job\n\n@job\ndef f(payload: int): ...\n", "annotated with no pydantic model"),
+    ],
+    ids=["import", "syntax", "environment", "exit", "no handler", "no model"],
+)
+def test_one_that_cannot_start_is_a_failed_run_with_its_reason_and_is_tried_again(
+    queue: Queue, aws_lambda: FakeLambda, folder: Callable[[str], None], source: str, said: str
+) -> None:
+    folder(source)
+
+    job = ran(queue, aws_lambda)
+
+    assert (job.status, job.attempts) == ("failed", 1)
+    assert said in (job.last_error or "")
+    assert [run.outcome for run in job.runs] == ["FAILED"]
+    # What its reader can act on: the lines of the handler, not those of the import.
+    assert "importlib" not in (job.last_error or "")
+
+
+def test_a_handler_that_hangs_at_its_import_is_timed_out(
+    queue: Queue, aws_lambda: FakeLambda, folder: Callable[[str], None]
+) -> None:
+    folder("import time\ntime.sleep(60)\n")
+    queue.enqueue("daily_summary", {"user_id": "u1"})
+    poll({}, FakeContext())
+    (_, event) = aws_lambda.invoked.pop()
+
+    answer = entry.lambda_handler(event, FakeContext(remaining_millis=2_200))
+
+    assert answer["execution"] == "failed"
+    assert queue.get(event["job_id"]).last_error_code == "handler_cannot_start"
+
+
+def test_the_next_run_imports_it_anew(
+    queue: Queue, aws_lambda: FakeLambda, folder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder("import os\n\nTOKEN = os.environ['API_TOKEN']\n" + dedent(WORKS))
+    assert ran(queue, aws_lambda).status == "failed"
+    monkeypatch.setenv("API_TOKEN", "t")
+
+    assert ran(queue, aws_lambda).result == "u1"
+
+
+def described() -> dict[str, Any]:
+    return entry.lambda_handler({"source": entry.DESCRIBE}, FakeContext())
+
+
+def test_it_describes_its_handler_and_the_schema_of_its_payloads(
+    queue: Queue, cold_start: None, folder: Callable[[str], None]
+) -> None:
+    folder(WORKS)
+
+    assert described() == {
+        "handler": "functions_of_a_test.jobs.daily_summary.handler.summarise",
+        "schema": {
+            "title": "Summary",
+            "type": "object",
+            "properties": {"user_id": {"title": "User Id", "type": "string"}},
+            "required": ["user_id"],
+        },
+    }
+
+
+def test_what_cannot_start_describes_why(queue: Queue, cold_start: None, folder: Callable[[str], None]) -> None:
+    folder("import not_installed\n")
+
+    assert described()["error"].endswith("ModuleNotFoundError: No module named 'not_installed'")
