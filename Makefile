@@ -34,7 +34,7 @@ CELERY_READY := .venv-celery/.ready
 NODE_READY := node_modules/.ready
 
 .PHONY: help setup browser lint types layers test test-deep test-fast format docs demo policies screenshots requirements \
-	clean bench spin model properties simulate simulate-teeth limits
+	clean bench spin model properties simulate simulate-teeth limits mutate
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -100,6 +100,12 @@ simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n)
 
 simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in turn: the simulation must notice
 	@$(BIN)/python -m tests.simulation.teeth
+
+# SEED names another sample. ROOMS are folders or files of the library.
+COUNT ?= 300
+ROOMS ?= kernel limits
+mutate: $(PYTHON_READY)  ## Change the meaning of the kernel and of limits in 300 random places (COUNT, SEED): is it noticed?
+	@$(BIN)/python -m tests.mutate --count $(COUNT) --seed $(or $(SEED),1) --rooms $(ROOMS)
 
 # CASES names some of them, and then leaves the page as it is.
 CASES ?=

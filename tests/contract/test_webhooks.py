@@ -1,4 +1,4 @@
-"""A run's end and the delivery that it owes are one write: told exactly once, and never in the job's way."""
+"""A run's end notes that a delivery is owed, and a poller makes it: told exactly once, and never in the job's way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
-from leasehold.domain.errors import InvalidJobTypeError, WebhooksOffError, WrongStateError
+from leasehold.domain.errors import InvalidJobTypeError, StoreError, WebhooksOffError, WrongStateError
 from leasehold.domain.ids import SYSTEM_CODE
 from leasehold.domain.limits import OnFull
 from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
@@ -245,12 +245,75 @@ def test_a_job_ends_as_ever_when_webhooks_were_switched_off_meanwhile(world: Wor
     world.deploy(*TYPES, with_webhooks=False)
 
     assert world.work() == ["completed"]
+    world.work()
 
     assert world.job(job_id).runs[0].outcome is Outcome.COMPLETED
     assert [each["job_id"] for each in world.recorder.of(Event.WEBHOOK_DROPPED)] == [job_id]
     assert world.work() == []
     again = world.queue.retry(job_id, reason="once more")
     assert world.job(again.job_id).webhook == URL
+
+
+def test_the_end_of_a_run_writes_no_delivery_only_that_one_is_owed(world: World) -> None:
+    first = enqueue(world)
+    world.script.then({"ok": True}, RuntimeError("broken"))
+    (handover,) = world.claim()
+    second = enqueue(world)
+    (other,) = world.claim()
+
+    assert [world.worker.run(each) for each in (handover, other)] == ["completed", "failed"]
+
+    assert world.queue.webhooks.deliveries(first) == world.queue.webhooks.deliveries(second) == []
+    assert (world.job(first).owed, world.job(second).owed) == (("webhooks:1",), ("webhooks:1",))
+    retry_at = world.job(second).due_at
+    assert len(told(world)) == 2
+    assert (world.job(first).owed, world.job(second).owed) == ((), ())
+    # Its next run comes when it would have come anyway.
+    assert retry_at == world.job(second).due_at
+    assert retry_at is not None
+    assert retry_at > world.clock.now()
+
+
+def test_a_failed_run_is_told_also_of_a_job_that_is_cancelled_before_that(world: World) -> None:
+    job_id = enqueue(world)
+    world.script.then(RuntimeError("broken"))
+    assert world.work() == ["failed"]
+
+    world.queue.cancel(job_id, reason="enough")
+
+    ((event, run),) = told(world)
+    assert (event, run["job_status"]) == ("job.run.failed", "CANCELLED")
+
+
+def test_a_failed_run_that_could_not_be_told_keeps_its_job_from_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = enqueue(world)
+    world.script.then(RuntimeError("broken"), {"ok": True})
+    assert world.work() == ["failed"]
+    with monkeypatch.context() as patch:
+        patch.setattr("leasehold.webhooks.deliver.delivery", _broken)
+        world.work()
+    assert [each["job_id"] for each in world.recorder.of(Event.SETTLE_FAILED)] == [job_id]
+
+    world.work_until_ended(job_id)
+
+    assert [event for event, _ in told(world)] == ["job.run.failed", "job.run.completed"]
+
+
+def _broken(*_: object, **__: object) -> None:
+    raise StoreError("no room")
+
+
+def test_nobody_edits_a_delivery(world: World) -> None:
+    job_id = enqueue(world)
+    world.operator.pause(DELIVERY, reason="to look at it")
+    world.work()
+    world.work()
+    (delivery,) = world.queue.webhooks.deliveries(job_id)
+
+    with pytest.raises(WrongStateError, match="which the system alone makes"):
+        world.queue.edit(delivery.delivery_id, payload={"id": "1", "url": URL, "body": "{}"}, reason="forged")
 
 
 def test_users_cannot_make_deliveries(world: World) -> None:
@@ -328,7 +391,7 @@ def test_a_purge_forgets_what_receivers_were_told(world: World) -> None:
     job_id = enqueue(world)
     world.script.then(RuntimeError("the card of Ada was refused"), {"iban": "DE02120300000000202051", "x": "y" * 999})
     world.work_until_ended(job_id)
-    with pytest.raises(WrongStateError, match="still tells its receiver of it"):
+    with pytest.raises(WrongStateError, match="A receiver is still to be told of it"):
         purge(job_id, world.parts, reason="asked to be forgotten")
     assert len(told(world)) == 2
     deliveries = [each.delivery_id for each in world.queue.webhooks.deliveries(job_id)]

@@ -92,38 +92,42 @@ def _scenario(name: str, prepare: Any, *, act: Any = _run, calls: tuple[str, ...
     return Scenario(name=name, prepare=prepare, act=act, calls=calls, check=_each_run_was_told_once)
 
 
-_OWING = ("UpdateItem", "TransactWriteItems")
+_OWING = ("UpdateItem", "UpdateItem")
+# A dead letter, and what the handler writes itself, commit with the end.
+_WITH_MORE = ("UpdateItem", "TransactWriteItems")
+# What a poll does about it right away: the delivery, and the job that has owed it.
+_TOLD = ("BatchExecuteStatement", "UpdateItem")
 SCENARIOS = (
     _scenario("complete and owe a webhook", _claimed("result"), calls=_OWING),
     _scenario("fail, to be tried again, and owe a webhook", _claimed("fail_once"), calls=_OWING),
-    _scenario("fail for the last time and owe a webhook", _claimed("fail", max_attempts=1), calls=_OWING),
-    _scenario("complete with the handler's own writes and owe a webhook", _claimed("transact"), calls=_OWING),
+    _scenario("fail for the last time and owe a webhook", _claimed("fail", max_attempts=1), calls=_WITH_MORE),
+    _scenario("complete with the handler's own writes and owe a webhook", _claimed("transact"), calls=_WITH_MORE),
     _scenario("skip and owe a webhook", _claimed("skip"), calls=_OWING),
     _scenario("cancel from inside and owe a webhook", _claimed("cancel"), calls=_OWING),
     _scenario(
         "fail after a cancel was asked for and owe a webhook",
         _claimed("fail_after_cancel"),
-        calls=("UpdateItem", "TransactWriteItems", "TransactWriteItems"),
+        calls=("UpdateItem",) * 3,
     ),
     _scenario(
         "reap a lost worker's job and owe a webhook",
         _lost_in_the_handler("die_once"),
         act=poll,
-        calls=("TransactWriteItems",),
+        calls=("UpdateItem", *_TOLD),
     ),
     _scenario(
         "reap a lost worker's last attempt and owe a webhook",
         _lost_in_the_handler("die_once", max_attempts=1),
         act=poll,
-        calls=("TransactWriteItems",),
+        calls=("TransactWriteItems", *_TOLD),
     ),
     _scenario(
         "reap a cancelled job and owe a webhook",
         _lost_in_the_handler("die_after_cancel"),
         act=poll,
-        calls=("TransactWriteItems",),
+        calls=("UpdateItem", *_TOLD),
     ),
-    _scenario("skip at a full limit and owe a webhook", _turned_away, act=poll, calls=("TransactWriteItems",)),
-    _scenario("hand a delivery over", _is_owed, act=poll, calls=("UpdateItem", INVOKE)),
+    _scenario("skip at a full limit and owe a webhook", _turned_away, act=poll, calls=("UpdateItem",)),
+    _scenario("make a delivery and hand it over", _is_owed, act=poll, calls=(*_TOLD, "UpdateItem", INVOKE)),
     _scenario("deliver", _owed, calls=("UpdateItem",) * 2),
 )

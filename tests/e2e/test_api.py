@@ -32,6 +32,13 @@ class Client:
         if user is not None:
             iam = stack.client("iam")
             iam.create_user(UserName=user)
+            may_call = {
+                "Effect": "Allow",
+                "Action": "execute-api:Invoke",
+                "Resource": f"arn:aws:execute-api:*:*:{api['ApiId']}/*",
+            }
+            policy = {"Version": "2012-10-17", "Statement": [may_call]}
+            iam.put_user_policy(UserName=user, PolicyName="call", PolicyDocument=json.dumps(policy))
             key = iam.create_access_key(UserName=user)["AccessKey"]
             self._credentials = Credentials(key["AccessKeyId"], key["SecretAccessKey"])
 

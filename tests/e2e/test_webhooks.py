@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,10 +10,12 @@ from standardwebhooks import Webhook
 
 from leasehold.domain.due import Priority, run_lane
 from leasehold.domain.handover import Handover
-from leasehold.domain.ids import scheduled_for_of
+from leasehold.domain.ids import JobPartition, make_job_id, scheduled_for_of, type_code
+from leasehold.domain.instants import to_text
 from leasehold.domain.job import Job
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.domain.payload import encode_payload
+from leasehold.domain.webhook_delivery import delivery_id
 from leasehold.engine.deliveries import DeliveryState
 from leasehold.settings import variables
 from leasehold.store.jobs import insertion
@@ -75,8 +78,15 @@ def test_the_sample_hand_over_sends_its_delivery(local_stack: LocalStack, receiv
     """The delivery that it names, claimed as it says."""
     handover = Handover.from_event(sample_of(local_stack, "webhook_sender"))
     parts = local_stack.queue.parts
-    told = {"id": handover.job_id, "url": f"https://127.0.0.1:{receiver.port}/hooks", "body": '{"type":"a sample"}'}
     at = scheduled_for_of(handover.job_id)
+    about = make_job_id(at, JobPartition(type_code("limited")), 7)
+    body = {"type": "job.run.completed", "timestamp": to_text(at), "data": {"job_id": about, "job_type": "limited"}}
+    told = {
+        # As of a delivery that an operator has sent again: the message keeps its id.
+        "id": delivery_id(about, None, at),
+        "url": f"https://127.0.0.1:{receiver.port}/hooks",
+        "body": json.dumps(body),
+    }
     claimed = Job(
         job_id=handover.job_id,
         job_type=handover.job_type,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.ids import JobId, key_of
 from leasehold.domain.instants import to_text
+from leasehold.domain.webhook_delivery import delivery_id
 from leasehold.store.audits import audit_record_of, head_of_record
+from leasehold.store.records import job_of
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def check_end(world: World) -> None:
         world.watch.spending.check(key, job, has_faults=bool(world.plan.rates))
         _check_runs(job)
         _check_effect(job, mirror)
+        _check_told(job, mirror)
     world.watch.waiting.check_end(world)
     _check_trails(world)
 
@@ -47,6 +50,16 @@ def _check_effect(job: dict[str, Any], mirror: Mirror) -> None:
     hold(times <= int(is_completed), "own writes happen with the end", f"{job['job_id'][-6:]}: {times} times")
     if is_completed and job.get("result") == '{"by":"transaction"}':
         hold(times == 1, "own writes happen with the end", f"{job['job_id'][-6:]}: {times} times")
+
+
+def _check_told(job: dict[str, Any], mirror: Mirror) -> None:
+    """Whoever wants to hear of a job has heard of each of its runs, or will: a delivery was made for it."""
+    if "webhook" not in job:
+        return
+    hold("owed" not in job, "each run is told of", f"{job['job_id'][-6:]} still owes {job.get('owed')}")
+    for each in (delivery_id(JobId(job["job_id"]), run, run.ended_at) for run in job_of(job).runs):
+        is_made = tuple(key_of(each)) in mirror.items.keys() | mirror.removed
+        hold(is_made, "each run is told of", f"{job['job_id'][-6:]}: {each} was not made")
 
 
 def _check_trails(world: World) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leasehold.domain.due import Due
 from leasehold.domain.instants import from_text
 from leasehold.domain.payload import PURGED
 from tests.simulation.invariants.violation import Violation, hold
@@ -60,6 +61,9 @@ def _check_waiting(old: Record, new: Record, writer: Invocation) -> None:
         _check_claim(old, new, writer)
     elif new["status"] == old["status"]:
         changed = _changed(old, new)
+        if writer.role == "poller" and "owed" in changed:
+            _check_settled_run(old, new, changed)
+            return
         hold(changed <= _MOVED, "legal transitions", f"{_name(new)} waits, and {writer} changed {sorted(changed)}")
         if writer.role == "poller" and "due_lane" in old:
             hold(changed <= {"due_lane", "wake"}, "a poller only holds", f"{_name(new)}: {sorted(changed)}")
@@ -71,6 +75,13 @@ def _check_waiting(old: Record, new: Record, writer: Invocation) -> None:
         _check_sent_away(old, new, writer)
     else:
         raise Violation("legal transitions", f"{_name(old)} {old['status']} -> {new['status']} by {writer}")
+
+
+def _check_settled_run(old: Record, new: Record, changed: set[str]) -> None:
+    """What a failed run owed is done, and its next one comes when it would have come anyway."""
+    hold(changed <= {"due_lane", "due_key", "wake", "owed"}, "a run is settled", f"{_name(new)}: {sorted(changed)}")
+    due = Due.parse(old["due_key"]).afterwards
+    hold(due is not None and new["due_key"] == due.key, "a run is settled", f"{_name(new)}: {old['due_key']}")
 
 
 def _check_sent_away(old: Record, new: Record, writer: Invocation) -> None:
@@ -93,6 +104,7 @@ def _check_claim(old: Record, new: Record, writer: Invocation) -> None:
     hold(writer.role == "poller", "legal transitions", f"{writer} claimed {name}")
     hold(new["locked_by"].startswith(f"{writer.worker_id}."), "a claim is its poller's own", f"{name} by {writer}")
     hold("due_lane" in old, "only who is let in runs", f"{name} was claimed before its turn")
+    hold(Due.parse(old["due_key"]).afterwards is None, "what is owed is done first", f"{name} was claimed before")
     due_at, claimed_at = old["due_key"].partition("#")[0], new["locked_at"]
     # Whoever held it may have had a faster clock than whoever lets it run.
     is_time = from_text(due_at) <= from_text(claimed_at) + writer.tolerance

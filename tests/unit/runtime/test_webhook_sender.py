@@ -19,6 +19,8 @@ from leasehold.engine.deliveries import DeliveryState
 from leasehold.engine.ports import SystemClock
 from leasehold.engine.telemetry import Event
 from leasehold.runtime.webhook_sender import Equipment, webhook_sender
+from leasehold.store import keys
+from leasehold.store.table import Update
 from leasehold.testing import LeaseholdTest
 from leasehold.webhooks import new_key, verify
 from tests.unit.handlers import handler_that
@@ -180,3 +182,39 @@ def test_the_sender_runs_deliveries_only() -> None:
 
     assert issubclass(handler, BaseJobHandler)
     assert handler.job_type == DELIVERY
+
+
+def forgeries(body: dict[str, Any]) -> list[object]:
+    data = body["data"]
+    return [
+        {**body, "type": "account.closed"},
+        {**body, "timestamp": "2026-11-15T10:00:00.000Z"},
+        {**body, "data": {**data, "run_id": f"{data['job_id']}.2"}},
+        {**body, "data": {**data, "job_id": data["job_id"][:-1] + ("0" if data["job_id"][-1] != "0" else "1")}},
+        {**body, "more": 1},
+        {"transfer": "all of it"},
+        [],
+        None,
+    ]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_what_is_not_told_as_the_system_tells_it_is_neither_signed_nor_sent(receiver: Receiver, number: int) -> None:
+    test = queue_with(receiver)
+    test.operator.pause(DELIVERY, reason="so that somebody can write into it")
+    job_id = test.queue.enqueue("good", {}, webhook=receiver.url).job_id
+    test.drain(until_idle=True)
+    (owed,) = test.queue.webhooks.deliveries(job_id)
+    delivery = test.queue.get(owed.delivery_id)
+    message: Any = delivery.payload
+    forged = {**message, "body": json.dumps(forgeries(json.loads(message["body"]))[number])}
+    store = test.queue.parts.store
+    key = keys.job(delivery.job_id)
+    store.table.write(Update(key=key, sets={"payload": json.dumps(forged)}, conditions=()))
+    test.operator.unpause(DELIVERY)
+
+    test.drain(until_idle=True)
+
+    assert receiver.requests == []
+    ended = test.queue.get(owed.delivery_id)
+    assert (ended.status, ended.last_error_code) == (JobStatus.CANCELLED, "not_ours")

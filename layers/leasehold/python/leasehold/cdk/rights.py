@@ -36,7 +36,6 @@ ALL_JOB_PARTITIONS = (*JOB_PARTITIONS, *SYSTEM_JOB_PARTITIONS)
 PAYLOAD_PARTITIONS = (f"{PAYLOAD}#*",)
 SYSTEM_PAYLOAD_PARTITIONS = (f"{SYSTEM_PAYLOAD}#*",)
 ALL_PAYLOAD_PARTITIONS = (*PAYLOAD_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
-_DELIVERIES = (*SYSTEM_JOB_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
 DEDUP_PARTITIONS = ("scheduled-job#*",)
 SCOPE_PARTITIONS = ("seat#*",)
 CIRCUIT_PARTITIONS = ("circuit#*",)
@@ -60,6 +59,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
             ALL_JOB_PARTITIONS,
         ),
+        _on_keys("MakeDeliveries", jobs, ["PartiQLInsert"], SYSTEM_JOB_PARTITIONS),
         _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
@@ -81,7 +81,6 @@ def handler_statements(
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
-        *([_on_keys("OweWebhooks", jobs, ["PutItem"], _DELIVERIES)] if queue.sends_webhooks else []),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),

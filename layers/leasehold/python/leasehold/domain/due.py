@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+# Marks an entry that is not to be claimed yet; no position begins with it.
+_OWING = "!"
+
+
 class Priority(IntEnum):
     """Higher runs first."""
 
@@ -57,6 +61,23 @@ class Due(NamedTuple):
 
     def moved_to(self, at: datetime) -> Due:
         return self._replace(at=at)
+
+    def owing_since(self, now: datetime) -> Due:
+        """Where a job waits that owes something first: due at once, and this entry comes after it is done.
+
+        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x")
+        >>> due.owing_since(from_text("2026-11-18T08:00:00.000Z")).afterwards == due
+        True
+        """
+        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id)
+
+    @property
+    def afterwards(self) -> Due | None:
+        """What comes once a job has done what it owes; None for an entry at which nothing is owed first."""
+        if not self.position.startswith(_OWING):
+            return None
+        _, at, position = self.position.split(_OWING, 2)
+        return Due(from_text(at), position, self.item_id)
 
     @classmethod
     def parse(cls, key: str) -> Due:

@@ -80,7 +80,7 @@ class Job:
     # The group that it belongs to, and its place in it.
     group_id: str | None = None
     member: int | None = None
-    # The features that an ended job still owes something, by name: it stays due until they are settled.
+    # The features that it owes something since a run's end, by name: an ended job stays due until they are settled.
     owed: tuple[str, ...] = ()
     expires_at: int | None = None
     ended_lane: str | None = None
@@ -133,7 +133,7 @@ class Job:
 
     @property
     def due_at(self) -> datetime | None:
-        return self.due.at if self.due else None
+        return (self.due.afterwards or self.due).at if self.due else None
 
     @property
     def is_held(self) -> bool:

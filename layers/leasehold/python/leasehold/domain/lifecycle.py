@@ -190,7 +190,7 @@ FAIL = Transition(
     target=JobStatus.FAILED,
     guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
     sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "owed"}),
     removes=_BACK_REMOVES,
     signature="runs",
 )
@@ -279,7 +279,7 @@ REAP_FAILED = Transition(
     target=JobStatus.FAILED,
     guards=(*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
     sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake"}),
+    may_set=frozenset({"wake", "owed"}),
     removes=_BACK_REMOVES,
     signature="last_error",
 )
@@ -376,6 +376,16 @@ SETTLE = Transition(
     may_set=_DUE | {"expires_at", "owed"},
     removes=_DUE | {"wake", "owed"},
 )
+# What a failed run owed is done, and its job waits for the next one.
+SETTLE_RUN = Transition(
+    name="settle_run",
+    by=(Writer.POLLER,),
+    sources=WAITING,
+    guards=(_ENTRY_AS_READ,),
+    sets=_DUE,
+    may_set=frozenset({"wake", "owed"}),
+    removes=frozenset({"wake", "owed"}),
+)
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
 RESOLVE = Transition(
     name="resolve",
@@ -389,7 +399,8 @@ PURGE = Transition(
     name="purge",
     by=(Writer.OPERATOR,),
     sources=ENDED,
-    guards=(Equals("completed_at", Seen("completed_at")),),
+    # A receiver that is still to be told of it would be told what is forgotten.
+    guards=(Equals("completed_at", Seen("completed_at")), Missing("owed")),
     sets=frozenset({"payload"}),
     may_set=frozenset({"runs", "last_error"}),
     removes=frozenset({"result", "artifacts", "trace"}),
@@ -419,6 +430,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     TAKE_TURN,
     EDIT,
     SETTLE,
+    SETTLE_RUN,
     RESOLVE,
     PURGE,
 )

@@ -40,7 +40,7 @@ def running_document(job: Job) -> dict[str, object] | None:
 def _document(job: Job, of_the_run: dict[str, object | None]) -> dict[str, object]:
     optional: dict[str, object | None] = {
         **of_the_run,
-        "next_attempt_at": to_text(job.due.at) if job.status is JobStatus.FAILED and job.due else None,
+        "next_attempt_at": to_text(job.due_at) if job.status is JobStatus.FAILED and job.due_at else None,
         "template": job.template,
         "schedule": job.schedule,
         "group_id": job.group_id,

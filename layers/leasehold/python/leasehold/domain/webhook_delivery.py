@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.dedup import MAX_KEY_BYTES
 from leasehold.domain.due import Due, position_at, run_lane
-from leasehold.domain.ids import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, derive_job_id
-from leasehold.domain.instants import to_text
+from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.ids import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, code_of, derive_job_id, parse_job_id
+from leasehold.domain.instants import from_text, to_text
 from leasehold.domain.job import Job
 from leasehold.domain.job_type import JobType
 from leasehold.domain.lifecycle import JobStatus
@@ -55,6 +56,25 @@ def delivery_ids(job: Job) -> list[JobId]:
     """The deliveries that there may be of an ended job's runs, the first run first."""
     ids = [delivery_id(job.job_id, run, run.ended_at) for run in job.runs]
     return ids if job.completed_at is None else [*ids, delivery_id(job.job_id, None, job.completed_at)]
+
+
+def is_genuine(message_id: str, body: str) -> bool:
+    """Whether a message tells of a run what the system tells, under the id that follows from it."""
+    try:
+        told = json.loads(body)
+        event, ended_at, data = RunEvent(told["type"]), from_text(told["timestamp"]), told["data"]
+        job_id = parse_job_id(data["job_id"])
+        run_id = data.get("run_id")
+        number = "-" if event is RunEvent.DEAD_LETTERED or run_id is None else run_id.removeprefix(f"{job_id}.")
+        home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
+        return (
+            set(told) == {"type", "timestamp", "data"}
+            and isinstance(data["job_type"], str)
+            and code_of(job_id) != SYSTEM_CODE
+            and message_id == derive_job_id(ended_at, home, "webhook", job_id, number)
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, LeaseholdError):
+        return False
 
 
 def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: datetime, settings: JobType) -> Job:

@@ -21,6 +21,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.lifecycle import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
 from leasehold.domain.payload import MISSING, PURGED
 from leasehold.domain.run import MAX_REASON_BYTES
+from leasehold.domain.webhook import DELIVERY
 from leasehold.engine.deeds import advance_with_record, contended, deed_on_job, tries
 from leasehold.engine.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.engine.lay_out import lay_out
@@ -188,6 +189,10 @@ def edit(
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, parts)
+    if before.job_type == DELIVERY:
+        raise WrongStateError(
+            before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
+        )
     edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
     if edited is not None:
         values["payload"] = edited.job.stored_payload

@@ -31,6 +31,9 @@ def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
         job = find(job_id, parts)
         if not job.has_ended:
             raise WrongStateError(job.job_id, "purge", job.status, "It needs its data: cancel it first.")
+        if job.owed:
+            hint = "A receiver is still to be told of it, or its group: a poller does that in a moment."
+            raise WrongStateError(job.job_id, "purge", f"{job.status} and owes something", hint)
         deed = deed_on_job(job.job_id, "purge", parts, reason=reason)
         changes: list[Change] = [transition(_write(job)), *_without_payloads(job, parts)]
         letter = parts.store.letters.get(job.job_id)

@@ -14,7 +14,7 @@ from leasehold.domain.due import Due, position_at
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.domain.instants import to_text
 from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import SETTLE, JobStatus, Write
+from leasehold.domain.lifecycle import SETTLE, SETTLE_RUN, JobStatus, Write
 from leasehold.domain.redaction import without_payload
 from leasehold.domain.retry import hand_over_backoff, next_retry_at
 from leasehold.domain.run import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
@@ -22,7 +22,7 @@ from leasehold.domain.text import shortened
 from leasehold.engine.draft import needs_wake
 from leasehold.engine.telemetry import COMPLETED, Event
 from leasehold.engine.trust import trusted_job
-from leasehold.kernel.hooks import End
+from leasehold.kernel.hooks import End, owed
 from leasehold.store.jobs import TransitionRefused, ended_lane, letter_insertion, transition
 from leasehold.store.table import TransactionCancelled
 from leasehold.store.tokens import request_token
@@ -110,7 +110,9 @@ class Ending:
             job=job, job_type=job_type, step=step, at=now, values=written, failed=failed, is_orphan=is_orphan
         )
         joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned() if name not in done}
-        self.owed = tuple(name for name, each in joinings.items() if each.is_owed)
+        # What an earlier run owes still, to a feature that has no say in this end, stays owed.
+        kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
+        self.owed = (*kept, *(owed(name, each.note) for name, each in joinings.items() if each.is_owed))
         self.joined: list[Change] = [change for each in joinings.values() for change in each.changes]
         self._first: list[Put] = [item for each in joinings.values() for item in each.first]
         self._then = [each.then for each in joinings.values() if each.then is not None]
@@ -121,6 +123,9 @@ class Ending:
             self.joined.insert(0, letter_insertion(letter))
         if "completed_at" in written:
             written |= self._whereabouts(step.target, now)
+        elif self.owed != job.owed and step.target is JobStatus.FAILED:
+            due = cast("Due", written["due_key"]).owing_since(now)
+            written |= {"due_lane": job.run_lane, "due_key": due, "wake": True, "owed": self.owed}
         seen = {"due_key": job.due, "locked_by": job.locked_by, "now": now}
         self.write = Write(job_id=job.job_id, transition=step, seen=seen, values=written)
 
@@ -182,13 +187,16 @@ class Ending:
 
 
 def settle(entry: DueJob, services: Parts) -> bool:
-    """Do what an ended job owes, and let it leave the due index; False if it owes nothing (any more)."""
+    """Do what a job owes, and let it leave the due index or wait for its next run; False if it owes nothing now."""
     job = trusted_job(services.store.jobs.get(entry.job_id), services)
-    if job is None or not job.has_ended or job.due is None or job.due.key != entry.due_key:
+    if job is None or job.due is None or job.due.key != entry.due_key:
+        return False
+    if not job.has_ended and job.due.afterwards is None:
         return False
     for _ in range(_TRIES):
         try:
-            joinings = [services.features.named(each).settle(job, services) for each in job.owed]
+            names = [each.partition(":")[0] for each in job.owed]
+            joinings = [services.features.named(each).settle(job, services) for each in names]
         except StoreUnavailableError:
             raise
         except LeaseholdError as error:
@@ -209,9 +217,14 @@ def settle(entry: DueJob, services: Parts) -> bool:
 
 
 def _settled(job: Job, joinings: Sequence[Joining], services: Parts) -> Mapping[str, object]:
-    assert job.completed_at is not None
-    values = expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
-    write = Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values)
+    values: dict[str, object]
+    if job.has_ended:
+        assert job.completed_at is not None
+        step = SETTLE
+        values = expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
+    else:
+        step, values = SETTLE_RUN, _next_run_values(job, services.clock.now())
+    write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values=values)
     for item in (item for each in joinings for item in each.first):
         services.store.payloads.put(item)
     changes = [change for each in joinings for change in each.changes]
@@ -223,15 +236,27 @@ def _settled(job: Job, joinings: Sequence[Joining], services: Parts) -> Mapping[
     return values
 
 
+def _next_run_values(job: Job, now: datetime) -> dict[str, object]:
+    assert job.due is not None
+    due = job.due.afterwards
+    assert due is not None
+    values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
+    return {**values, "wake": True} if needs_wake(due.at, now) else values
+
+
 def _put_off(job: Job, error: LeaseholdError, services: Parts) -> bool:
-    """It stays owed. Later, so that it does not stand first in its lane at every poll."""
+    """It stays owed. Later, so that it does not stand first in its lane at every poll; its next run does not wait."""
     services.telemetry.event(
         Event.SETTLE_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
     )
     now = services.clock.now()
-    values = {**due_values(job, now + _SETTLE_AGAIN_AFTER, now), "owed": job.owed}
+    if job.has_ended:
+        step, values = SETTLE, due_values(job, now + _SETTLE_AGAIN_AFTER, now)
+    else:
+        step, values = SETTLE_RUN, _next_run_values(job, now)
+    write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values={**values, "owed": job.owed})
     try:
-        services.store.jobs.make(Write(job_id=job.job_id, transition=SETTLE, seen={"due_key": job.due}, values=values))
+        services.store.jobs.make(write)
     except TransitionRefused:
         return False
     return True

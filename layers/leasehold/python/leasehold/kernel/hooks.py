@@ -7,7 +7,7 @@ passes through none of it, and no cold start pays for what it does not use.
 | --- | --- |
 | `stops_start(handover)`, `never_started(handover)` | why a hand-over may not start now; it was given back |
 | `with_end(end)` | what commits together with an end, and what the ended job owes from then on |
-| `settle(job)` | do what an ended job owes, as often as it is asked |
+| `settle(job)` | do what a job owes since a run's end, as often as it is asked |
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
 """
 
@@ -69,17 +69,31 @@ class Joining:
     changes: commit with it, or nothing does. Where one is refused, the write is not made either: an end of a run
         raises, and what is settled is decided anew.
     first: written before it; without it they do no harm.
-    is_owed: the ended job stays due, and the feature is asked to `settle` it until that has succeeded.
+    is_owed: the job is due at once, and the feature is asked to `settle` it until that has succeeded. One that has not
+        ended waits for its next run after that.
+    note: which of it is owed, for the feature itself: it is stored with its name.
     then: called once it is committed.
     """
 
     changes: Sequence[Change] = ()
     first: Sequence[Put] = ()
     is_owed: bool = False
+    note: str | None = None
     then: Callable[[], None] | None = None
 
 
 NOTHING = Joining()
+
+
+def owed(name: str, note: str | None) -> str:
+    """How a job notes that it owes a feature something."""
+    return name if note is None else f"{name}:{note}"
+
+
+def note_of(name: str, job: Job) -> str | None:
+    """What a feature noted at an earlier end that is owed still; empty where it noted nothing besides."""
+    noted = (each.partition(":") for each in job.owed)
+    return next((note for found, _, note in noted if found == name), None)
 
 
 class Hooks:
@@ -97,7 +111,7 @@ class Hooks:
         return NOTHING
 
     def settle(self, job: Job, services: Parts) -> Joining:
-        """Do what an ended job owes; what it joins commits together with the job's leaving the due index."""
+        """Do what the job owes; what it joins commits together with the job's leaving the place where it owes it."""
         return NOTHING
 
     def after(self, end: End, services: Parts) -> None:
@@ -108,7 +122,7 @@ class Hooks:
 class Feature:
     """A feature as it is registered.
 
-    name: what an ended job notes that it owes; it is stored.
+    name: what a job notes that it owes; it is stored.
     load: imports its hooks, when they are first needed.
     concerns: whether it may have something to say about this job. It is asked about every end, so it only looks.
     concerns_start: the same about the starts of a type's jobs.
@@ -136,7 +150,7 @@ class Features:
         return (self._hooks(feature) for feature in self.registered if feature.concerns_start(job_type))
 
     def named(self, name: str) -> Hooks:
-        """The feature that an ended job owes something to."""
+        """The feature that a job owes something to."""
         feature = next((each for each in self.registered if each.name == name), None)
         if feature is None:
             raise StoreError(f"nobody here knows how to settle {name!r}; a newer version may")

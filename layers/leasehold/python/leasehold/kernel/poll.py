@@ -369,7 +369,9 @@ class _Run:
 
     def _take_stride(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool) -> None:
         lost_before = self.report.lost_races
-        self._claims.take_ahead([entry for entry in entries if isinstance(entry, DueJob)], switches)
+        # What owes something first is not to be claimed yet.
+        jobs = [entry for entry in entries if isinstance(entry, DueJob) and entry.due.afterwards is None]
+        self._claims.take_ahead(jobs, switches)
         for position, entry in enumerate(entries):
             has_lost = stop_at_lost_race and self.report.lost_races > lost_before
             # What nobody decided yet will be read again.
@@ -420,6 +422,10 @@ class _Run:
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:
+            case JobStatus.PENDING | JobStatus.FAILED if entry.due.afterwards is not None:
+                from leasehold.kernel.end import settle
+
+                self.report.settled += settle(entry, self._parts)
             case JobStatus.PENDING | JobStatus.FAILED:
                 self._claims.offer(entry, switches)
             case JobStatus.IN_PROGRESS:

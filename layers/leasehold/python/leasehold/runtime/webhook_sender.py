@@ -13,7 +13,7 @@ from leasehold.domain.lean import dataclass
 from leasehold.domain.signals import GiveUp
 from leasehold.domain.standard_webhook import signed_headers
 from leasehold.domain.webhook import DELIVERY, Address
-from leasehold.domain.webhook_delivery import TRIES
+from leasehold.domain.webhook_delivery import TRIES, is_genuine
 from leasehold.runtime.handler import BaseJobHandler
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def webhook_sender(equip: Callable[[], Equipment]) -> type[BaseJobHandler]:
 
 
 def _send(message: Message, context: JobContext, equipment: Equipment) -> int:
+    if not is_genuine(message.id, message.body):
+        # Whoever could store it has no key; what is signed is believed.
+        raise WebhookFailedError("not_ours", "this is no message of the system's, and is not signed", is_final=True)
     body = message.body.encode()
     signed = signed_headers(_keys(message, equipment), message.id, context.started_at, body)
     status = equipment.outbound.post(message.url, body, {**_HEADERS, **signed})

@@ -1,78 +1,102 @@
-"""Deliver: a run that ends owes whoever is to be told of it a delivery, which commits with the end or not at all."""
+"""Deliver: a run's end notes that somebody is to be told of it, and a poller makes the delivery.
+
+Whoever ends a run, a handler mostly, has no right to make deliveries: what is signed and sent is made from what the job
+itself says, by the system alone. Its id follows from the end that it tells of, so it is made once, however often that
+is tried.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from leasehold.domain.webhook import DELIVERY, events_of
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.domain.webhook import DELIVERY, RunEvent, events_of
 from leasehold.domain.webhook_delivery import delivery
 from leasehold.engine.lay_out import lay_out
 from leasehold.engine.telemetry import Event
-from leasehold.kernel.hooks import NOTHING, Hooks, Joining
-from leasehold.store.jobs import insertion
+from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
+from leasehold.store.table import ConditionFailed
 
 if TYPE_CHECKING:
-    from leasehold.domain.due import Due
+    from collections.abc import Iterator
+    from datetime import datetime
+
     from leasehold.domain.job import Job
-    from leasehold.domain.lifecycle import JobStatus
+    from leasehold.domain.job_type import JobType
     from leasehold.domain.run import Run
-    from leasehold.domain.webhook import RunEvent
     from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
+
+NAME = "webhooks"
+# What is owed is noted by the numbers of the runs, and this for the dead letter.
+_DEAD_LETTER = "-"
 
 
 class WebhookHooks(Hooks):
     def with_end(self, end: End, services: Parts) -> Joining:
-        url = _address(end)
-        told = [] if url is None else [each for each in events_of(_status(end), end.run) if _is_wanted(each, end)]
-        if url is None or not told:
-            return NOTHING
+        before = note_of(NAME, end.job)
+        noted = [*(before.split(",") if before else ()), *_noted(end)]
+        return Joining(is_owed=True, note=",".join(noted)) if noted else NOTHING
+
+    def settle(self, job: Job, services: Parts) -> Joining:
+        url = _address(job, services.deployment.settings_of(job.job_type))
         settings = services.deployment.registry().types.get(DELIVERY)
-        if settings is None:
-            # Webhooks were switched off since it was enqueued. Its end matters more than who hears of it.
-            for event in told:
+        shown = services.store.payloads.shown(job)
+        for event, run, ended_at in _owed(job):
+            if url is None or settings is None:
+                # Webhooks were switched off since. That the job goes on matters more than who hears of it.
                 services.telemetry.event(
-                    Event.WEBHOOK_DROPPED, job_id=end.job.job_id, job_type=end.job.job_type, told=str(event)
+                    Event.WEBHOOK_DROPPED, job_id=job.job_id, job_type=job.job_type, told=str(event)
                 )
-            return NOTHING
-        ended = _as_it_ends(end)
-        layouts = [
-            lay_out(delivery(ended, end.run, event, url=url, ended_at=end.at, settings=settings), services)
-            for event in told
-        ]
-        return Joining(
-            changes=[insertion(each.job) for each in layouts],
-            first=[each.item for each in layouts if each.item is not None],
-        )
+            else:
+                _make(delivery(shown, run, event, url=url, ended_at=ended_at, settings=settings), services)
+        return NOTHING
 
 
-def _address(end: End) -> str | None:
+def _noted(end: End) -> list[str]:
+    if _address(end.job, end.job_type) is None:
+        return []
+    wanted = [each for each in events_of(_status(end), end.run) if _is_wanted(each, end.job_type)]
+    return [
+        _DEAD_LETTER if each is RunEvent.DEAD_LETTERED or end.run is None else str(end.run.number) for each in wanted
+    ]
+
+
+def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
+    """What is to be told, of which run, and since when. A run that its history has lost is told no more."""
+    for note in (note_of(NAME, job) or "").split(","):
+        if note == _DEAD_LETTER and job.completed_at is not None:
+            last = job.runs[-1] if job.runs and job.runs[-1].ended_at == job.completed_at else None
+            yield RunEvent.DEAD_LETTERED, last, job.completed_at
+            continue
+        for run in job.runs:
+            if str(run.number) == note:
+                (event,) = events_of(JobStatus.FAILED, run)
+                yield event, run, run.ended_at
+
+
+def _make(made: Job, services: Parts) -> None:
+    layout = lay_out(made, services)
+    if layout.item is not None:
+        services.store.payloads.put(layout.item)
+    try:
+        services.store.jobs.insert(layout.job)
+    except ConditionFailed:
+        return  # by a try whose response was lost, or by another poller
+
+
+def _address(job: Job, job_type: JobType) -> str | None:
     """Who is told of this job's runs: its own address, or its type's."""
-    if end.job.job_type == DELIVERY:
+    if job.job_type == DELIVERY:
         return None
-    if end.job.webhook is not None:
-        return end.job.webhook
-    return end.job_type.webhook.url if end.job_type.webhook else None
+    if job.webhook is not None:
+        return job.webhook
+    return job_type.webhook.url if job_type.webhook else None
 
 
-def _is_wanted(event: RunEvent, end: End) -> bool:
-    return end.job_type.webhook is None or event in end.job_type.webhook.events
+def _is_wanted(event: RunEvent, job_type: JobType) -> bool:
+    return job_type.webhook is None or event in job_type.webhook.events
 
 
 def _status(end: End) -> JobStatus:
     return end.step.target or end.job.status
-
-
-def _as_it_ends(end: End) -> Job:
-    """The job as its end leaves it, as far as others are told of it."""
-    job, values = end.job, end.values
-    return replace(
-        job,
-        status=_status(end),
-        runs=cast("tuple[Run, ...]", values.get("runs", job.runs)),
-        due=cast("Due | None", values.get("due_key")),
-        result_text=cast("str | None", values.get("result", job.result_text)),
-        last_error=cast("str | None", values.get("last_error", job.last_error)),
-        last_error_code=cast("str | None", values.get("last_error_code", job.last_error_code)),
-    )

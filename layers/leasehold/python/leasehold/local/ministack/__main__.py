@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-SHIMS = ("guard", "partiql_streams", "function_processes", "stream_failures")
+SHIMS = ("guard", "rights", "partiql_streams", "function_processes", "stream_failures")
 
 
 def main() -> None:

@@ -1,0 +1,62 @@
+"""Which tests run which lines: a pytest plug-in that writes it into the file $LEASEHOLD_COVERING."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import CodeType
+
+_TOOL = sys.monitoring.COVERAGE_ID
+_ROOMS = tuple(os.environ.get("LEASEHOLD_ROOMS", "").split(os.pathsep))
+_seen: set[tuple[str, int]] = set()
+_of_tests: dict[str, dict[str, list[int]]] = {}
+_seconds: dict[str, float] = {}
+
+
+def _line(code: CodeType, line: int) -> object:
+    if code.co_filename.startswith(_ROOMS):
+        _seen.add((code.co_filename, line))
+    return sys.monitoring.DISABLE
+
+
+def pytest_configure() -> None:
+    sys.monitoring.use_tool_id(_TOOL, "leasehold-mutate")
+    sys.monitoring.register_callback(_TOOL, sys.monitoring.events.LINE, _line)
+    sys.monitoring.set_events(_TOOL, sys.monitoring.events.LINE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    # Once per line and test: whatever ran before is heard again.
+    _seen.clear()
+    sys.monitoring.restart_events()
+    answer = yield
+    lines: dict[str, list[int]] = {}
+    for name, line in sorted(_seen):
+        lines.setdefault(name, []).append(line)
+    _of_tests[item.nodeid] = lines
+    return answer
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0) + report.duration
+    if report.failed:
+        # Who fails without a mutant notices none.
+        _seconds[report.nodeid] = float("inf")
+
+
+def pytest_sessionfinish() -> None:
+    found = [
+        {"test": test, "seconds": _seconds[test], "lines": lines}
+        for test, lines in _of_tests.items()
+        if lines and _seconds.get(test, float("inf")) != float("inf")
+    ]
+    Path(os.environ["LEASEHOLD_COVERING"]).write_text(json.dumps(found), "utf-8")
