@@ -32,6 +32,10 @@ class Assumptions:
     # Queries of a naive table by status read what a worker takes at once, of about this size.
     naive_item_bytes: int = 600
     naive_entry_bytes: int = 300
+    # A start is billed since August 2025; how many invocations find no warm container is the account's own affair.
+    cold_share: float = 0.01
+    cold_seconds: float = 0.5
+    batch: int = 10
     sqs_idle_pollers: int = 5
     sqs_batch: int = 10
 
@@ -55,6 +59,8 @@ ASSUMED = {
         "looks at {resident_lanes} lanes, {resident_looks_a_second} times a second, for half a read unit each; a tick "
         "takes over every 60 s, and for {resident_overlap_seconds} s more both are paid for"
     ),
+    "billed starts": "{cold_share:.0%} of our handlers' invocations find no warm container: {cold_seconds:g} s each",
+    "batches": "{batch} jobs an invocation from 100 jobs a second; their CPU is counted as that of single jobs",
     "naive table": "{naive_item_bytes} bytes an item, {naive_entry_bytes} bytes its entry in the index by status",
     "queue of SQS": "{sqs_idle_pollers} pollers of Lambda, 20 s a poll; from 100 jobs a second a batch has {sqs_batch}",
 }

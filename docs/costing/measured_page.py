@@ -145,20 +145,29 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
                 ", ".join(f"{count} {operation}" for operation, count in figures[side]["requests"].items()),
                 f"{figures[side]['idle_requests_per_second']:g}",
             ]
-            for name, side in (("Leasehold on DynamoDB", "leasehold"), ("Celery on SQS", "celery"))
+            for name, side in (
+                ("Leasehold on DynamoDB", "leasehold"),
+                ("Leasehold, batches of 10", "leasehold_batches"),
+                ("Celery on SQS", "celery"),
+            )
+            if side in figures
         ],
     )
     yield ""
-    yield _faster(figures["leasehold"]["tasks_per_second"], figures["celery"]["tasks_per_second"])
+    celerys = figures["celery"]["tasks_per_second"]
+    yield _faster("Leasehold", figures["leasehold"]["tasks_per_second"], celerys)
+    if "leasehold_batches" in figures:
+        yield _faster("Leasehold with batches", figures["leasehold_batches"]["tasks_per_second"], celerys)
     yield ""
     yield "What differs:"
     yield ""
     yield from (f"- {each}" for each in figures["differences"])
 
 
-def _faster(ours: float, celerys: float) -> str:
-    name, times = ("Leasehold", ours / celerys) if ours > celerys else ("Celery", celerys / ours)
-    return f"{name} did {times:.1f} times as many tasks a second."
+def _faster(us: str, ours: float, celerys: float) -> str:
+    if ours > celerys:
+        return f"{us} did {ours / celerys:.1f} times as many tasks a second as Celery."
+    return f"Celery did {celerys / ours:.1f} times as many tasks a second as {us}."
 
 
 def _rate(side: dict[str, Any], tasks: int) -> str:

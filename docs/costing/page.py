@@ -41,6 +41,7 @@ def parts(results: dict[str, Any], prices: Prices) -> dict[str, str]:
 def systems(results: dict[str, Any], prices: Prices) -> list[System]:
     measured, assumed = Measured.of(results), Assumptions()
     ours = [Leasehold(measured, assumed, prices, is_scheduled).system() for is_scheduled in (False, True)]
+    ours.append(Leasehold(measured, assumed, prices, is_scheduled=False, is_batched=True).system())
     return [*ours, *Others(assumed, prices).systems()]
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.sizes import Sizes
 
 THREADS = 8
+SIDES = ("leasehold", "leasehold_batches", "celery")
 _WARM_UP = 20
 # Seconds: for the last task's end to be written, and to see what a worker asks for while there is nothing to do.
 _TO_REST, _IDLE = 0.3, 5
@@ -38,7 +39,7 @@ DIFFERENCES = (
 
 def measure(sizes: Sizes) -> dict[str, Any]:
     """The median round of each side; they take turns in going first."""
-    taken: dict[str, list[dict[str, Any]]] = {"leasehold": [], "celery": []}
+    taken: dict[str, list[dict[str, Any]]] = {name: [] for name in SIDES}
     with (
         servers.ministack(root=ROOT) as aws,
         CountingProxy(aws.endpoint) as proxy,
@@ -48,6 +49,7 @@ def measure(sizes: Sizes) -> dict[str, Any]:
         for number in range(max(2, sizes.rounds - 2)):
             sides = {
                 "leasehold": _leasehold(proxy.endpoint, Path(folder)),
+                "leasehold_batches": _leasehold(proxy.endpoint, Path(folder), BENCH_BATCHES="10"),
                 "celery": _celery(aws.endpoint, proxy.endpoint, Path(folder), f"celery-bench-{number}"),
             }
             for name in reversed(sides) if number % 2 else sides:
@@ -65,7 +67,7 @@ def headline(figures: dict[str, Any]) -> str:
         side = figures[name]
         return f"{name} {side['tasks_per_second']:g} tasks a second with {side['requests_per_task']:g} requests each"
 
-    return ", ".join(map(said, ("leasehold", "celery")))
+    return ", ".join(said(name) for name in SIDES if name in figures)
 
 
 def _round(side: Side, proxy: CountingProxy, tasks: int, *, idle_seconds: float) -> dict[str, Any]:
@@ -101,10 +103,12 @@ def _environment(endpoint: str, done: Path, **more: str) -> dict[str, str]:
     return {**inherited, **keys, "BENCH_ENDPOINT": endpoint, "BENCH_DONE_FILE": str(done), **more}
 
 
-def _leasehold(endpoint: str, folder: Path) -> Side:
+def _leasehold(endpoint: str, folder: Path, **settings: str) -> Side:
+    """With BENCH_BATCHES, ten jobs at a time; each is enqueued by itself, as Celery's tasks are."""
     program = [sys.executable, "-m", "tests.benchmarks.side_by_side.leasehold_side"]
-    done = folder / "leasehold"
-    return Side([*program, "work", str(THREADS)], [*program, "send"], _environment(endpoint, done), ROOT, done)
+    done = folder / ("leasehold_batches" if settings else "leasehold")
+    environment = _environment(endpoint, done, **settings)
+    return Side([*program, "work", str(THREADS)], [*program, "send"], environment, ROOT, done)
 
 
 def _celery(aws: str, endpoint: str, folder: Path, queue: str) -> Side:

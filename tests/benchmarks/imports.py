@@ -41,6 +41,7 @@ _SETTINGS = {
     "LEASEHOLD_SCHEDULE_FUNCTION_ARN": "arn:aws:lambda:us-east-1:000000000000:function:trigger",
     "LEASEHOLD_SCHEDULE_ROLE_ARN": "arn:aws:iam::000000000000:role/wake",
     "LEASEHOLD_EVENT_BUS": "bus",
+    "PYDANTIC_DISABLE_PLUGINS": "1",
 }
 
 

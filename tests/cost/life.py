@@ -95,6 +95,9 @@ class Life:
     def enqueue_with_key(self) -> None:
         self._enqueue("o-20260101-000417")
 
+    def call_in_a_burst(self) -> None:
+        self._enqueue("o-20260101-000417", debounce=timedelta(seconds=30))
+
     def occupy(self) -> None:
         """Another job takes the seat: enqueued and claimed."""
         self._deployed.queue.enqueue("send_order_receipt", self._payload, concurrency_key=self._concurrency_key)
@@ -153,11 +156,12 @@ class Life:
         # A refused write is billed like a done one; the items here are within 1 KB, so that is one unit.
         self.steps.append(Step(step, reading.writes, reading.write_units + reading.refusals.total(), size))
 
-    def _enqueue(self, dedup_key: str | None) -> None:
+    def _enqueue(self, dedup_key: str | None, debounce: timedelta | None = None) -> None:
         enqueued = self._deployed.queue.enqueue(
             "send_order_receipt",
             self._payload,
             dedup_key=dedup_key,
+            debounce=debounce,
             concurrency_key=self._concurrency_key,
             webhook=self._webhook,
         )

@@ -77,6 +77,7 @@ RATE = {"rate": Rate(10, timedelta(minutes=1))}
 LIVES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     "plain": ("enqueue poll start complete", [2, 3, 1, 3], {}),
     "deduplicated": ("enqueue_with_key poll start complete", [6, 3, 1, 4], {}),
+    "debounced, called three times": (f"{'call_in_a_burst ' * 3}poll start complete", [6, 3, 3, 3, 1, 4], {}),
     "retried once": ("enqueue poll start fail poll start complete", [2, 3, 1, 3, 3, 1, 3], {}),
     "snoozed once": ("enqueue poll start snooze poll start complete", [2, 3, 1, 3, 3, 1, 3], {}),
     "extended once by a heartbeat": ("enqueue poll start extend complete", [2, 3, 1, 3, 3], {}),

@@ -41,6 +41,10 @@ def _replacing(process: Process, _prepared: object) -> object:
     return _enqueue(process, dedup_key="k", on_duplicate="replace")
 
 
+def _debounced(process: Process, _prepared: object) -> object:
+    return _enqueue(process, dedup_key="k", debounce=_WINDOW)
+
+
 def _many(process: Process, _prepared: object) -> object:
     return _bulk(process, _PLAIN)
 
@@ -131,6 +135,21 @@ SCENARIOS = (
         act=_deduplicated,
         again=_deduplicated,
         calls=("TransactWriteItems",),
+        check=_at_most(1),
+    ),
+    Scenario(
+        name="the first call of a burst",
+        act=_debounced,
+        again=_debounced,
+        calls=("TransactWriteItems",),
+        check=_at_most(1),
+    ),
+    Scenario(
+        name="a call that joins its burst",
+        prepare=lambda world: world.enqueue(dedup_key="k", debounce=_WINDOW),
+        act=_debounced,
+        again=_debounced,
+        calls=("UpdateItem",),
         check=_at_most(1),
     ),
     Scenario(

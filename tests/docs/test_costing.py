@@ -112,7 +112,9 @@ def test_a_resident_is_paid_for_only_while_jobs_for_later_exist() -> None:
 
 def test_what_the_page_says_of_the_others_is_so_with_the_kept_figures() -> None:
     """The page's words under its table: if one of them is no longer true, change the words."""
-    now, later, sqs, scheduler, standard, express, durable, indexed, scanned = page.systems(page_results(), PRICES)
+    now, later, batched, sqs, scheduler, standard, express, durable, indexed, scanned = page.systems(
+        page_results(), PRICES
+    )
 
     for rate in (1, 100, 1_000):
         assert sqs.dollars(rate) * 3 < now.dollars(rate)
@@ -120,6 +122,8 @@ def test_what_the_page_says_of_the_others_is_so_with_the_kept_figures() -> None:
         assert standard.dollars(rate) > 2 * now.dollars(rate)
         assert express.dollars(rate) < now.dollars(rate) < durable.dollars(rate)
     assert later.dollars(1) > now.dollars(1)
+    assert batched.dollars(1) == now.dollars(1)
+    assert all(batched.dollars(rate) < now.dollars(rate) for rate in (100, 1_000))
     watched = sum(line(now, what, 0).dollars for what in ("metrics", "alarms"))
     assert watched > 0.9 * now.dollars(0)
     largest = sorted(now.lines(1_000), key=lambda each: -each.dollars)

@@ -71,6 +71,7 @@ def queue(
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", dynoxide_endpoint)
     monkeypatch.setenv(variables.JOBS_TABLE, names.jobs)
     monkeypatch.setenv(variables.DEAD_LETTERS_TABLE, names.dead_letters)
+    monkeypatch.setenv(variables.METRICS_PER_TYPE, "true")
     monkeypatch.setenv(variables.HANDLER, "functions.jobs.daily_summary.handler")
     monkeypatch.setenv("LAMBDA_TASK_ROOT", str(ROOT / "functions" / "jobs" / "daily_summary"))
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)

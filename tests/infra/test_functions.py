@@ -121,7 +121,7 @@ def test_an_asynchronous_event_is_never_tried_again_and_never_outlives_its_lease
 def test_a_handler_has_what_its_folder_says(stage: Environment) -> None:
     for folder in job_folders(stage):
         function = function_of(stage.name, f"job-{folder.name}")
-        assert function["Timeout"] == folder.job_type.timeout.total_seconds()
+        assert function["Timeout"] == folder.job_type.function_timeout.total_seconds()
         assert function["MemorySize"] == folder.memory_mb
         assert function.get("ReservedConcurrentExecutions") == folder.reserved_concurrency
 

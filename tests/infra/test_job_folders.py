@@ -97,7 +97,7 @@ def test_its_function_is_what_the_folder_says(template: Template) -> None:
     template.has_resource_properties(
         "AWS::Lambda::Function",
         {
-            "Timeout": 90,
+            "Timeout": 100,  # and 10 s to start and to write its end
             "MemorySize": 1024,
             "ReservedConcurrentExecutions": 3,
             "Environment": {"Variables": Match.object_like({"BUCKET": "reports", "LEASEHOLD_FUNCTION": "job-report"})},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
-from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.job_type import Batch, JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.retry import Fixed
 from leasehold.domain.webhook import DELIVERY
@@ -57,6 +57,8 @@ TYPES = {
         _type("refusing", concurrency=1, on_full=OnFull.CANCEL_NEW),
         _type("beating", lease=timedelta(seconds=15), heartbeat=True, timeout=timedelta(seconds=25)),
         _type("breaking", breaker=_BREAKER),
+        _type("batching", batch=Batch(size=4)),
+        _type("waiting", batch=Batch(size=3, wait=timedelta(seconds=2)), concurrency=3),
     )
 }
 

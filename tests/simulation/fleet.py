@@ -15,7 +15,7 @@ from tests.simulation.invokes import waker_in
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tests.simulation.world import World
 
@@ -35,7 +35,7 @@ class Fleet:
         role: str,
         body: Body,
         *,
-        token: str | None = None,
+        tokens: Sequence[str] = (),
         makes: int = 0,
         timeout: float | None = None,
         delay: float = 0.0,
@@ -44,7 +44,9 @@ class Fleet:
         """Run something in a container of this function; the platform ends it after `timeout`."""
         self._numbers[function] += 1
         process = self._take(function, role)
-        invocation = Invocation(f"{function}-{self._numbers[function]}", role, process, token=token, makes=makes)
+        invocation = Invocation(
+            f"{function}-{self._numbers[function]}", role, process, tokens=tuple(tokens), makes=makes
+        )
         process.invocation = invocation
         self.running[invocation] = None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.letter_stream import batch_answer, new_letters
 from leasehold.aws.polling import Polling, Wake
 from leasehold.domain.errors import LeaseholdError
-from leasehold.domain.handover import Handover
+from leasehold.domain.handover import handovers_in
 from leasehold.engine.report_letters import report_letters
 from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.trigger import trigger
@@ -40,12 +40,13 @@ class Functions:
         elif function == "trigger":
             invoke("trigger", "poller", lambda p, _: trigger(event["schedule"], p.parts), timeout=20.0, delay=delay)
         else:
+            tokens = [each["token"] for each in event.get("batch", [event])]
             timeout = self._world.timeout_of(event["job_type"])
             invoke(
                 function,
                 "handler",
                 lambda p, i: self._handle(p, i, event, timeout),
-                token=event["token"],
+                tokens=tokens,
                 timeout=timeout.total_seconds(),
                 delay=delay,
             )
@@ -100,8 +101,13 @@ class Functions:
             limit_time=False,
             keep_alive=heartbeat,
         )
-        execution = worker.run(Handover.from_event(event), remaining=timeout)
-        self._world.trace.note(invocation.worker_id, f"{event['job_id'][-6:]} {execution}")
+        handovers = handovers_in(event)
+        if len(handovers) > 1:
+            executions = worker.run_batch(handovers, remaining=timeout)
+        else:
+            executions = {handovers[0].job_id: worker.run(handovers[0], remaining=timeout)}
+        for job_id, execution in executions.items():
+            self._world.trace.note(invocation.worker_id, f"{job_id[-6:]} {execution}")
 
     def _report(self, process: Process, event: dict[str, Any]) -> None:
         letters = new_letters(event)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class Invocation:
     """role: sdk, poller, handler or operator; what a writer may do depends on it.
 
-    token: the hand-over that a handler was given.
+    tokens: the hand-overs that a handler was given.
     makes: how many jobs it was asked to make.
     """
 
     worker_id: str
     role: str
     process: Process
-    token: str | None = None
+    tokens: tuple[str, ...] = ()
     makes: int = 0
     made: int = 0
     extending_since: str | None = None

@@ -115,7 +115,8 @@ class World:
         self.fleet.redeploy()
 
     def timeout_of(self, job_type: str) -> timedelta:
-        return self.limits.types[job_type].timeout
+        """How long an invocation may live. What starts before its jobs' own time is no part of the model."""
+        return self.limits.types[job_type].longest_run
 
     def acknowledge(self, result: Enqueued) -> None:
         self.acknowledged[result.job_id] = None

@@ -2,6 +2,8 @@
 
 python -m tests.benchmarks.side_by_side.leasehold_side send          enqueue as many jobs as each line of its input says
 python -m tests.benchmarks.side_by_side.leasehold_side work THREADS  poll and handle until it is told to end
+
+With BENCH_BATCHES set, both use a type whose jobs are handled ten at a time.
 """
 
 from __future__ import annotations
@@ -17,16 +19,20 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, Queue, Worker
 from leasehold.client.operator import Operator
 from leasehold.domain.control import Registry
+from leasehold.domain.job_type import Batch
 from leasehold.kernel.poll import Poller
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import TableNames
 from tests.benchmarks.engines import client_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.domain.handover import Handover
 
 NAMES = TableNames(jobs="side-by-side-jobs", dead_letters="side-by-side-dead-letters")
-_TYPE = "send_order_receipt"
+_TYPE, _BATCHED = "send_order_receipt", "send_order_receipts"
+_SIZE = 10
 # Between two polls that find nothing; a deployed poller is woken by the stream instead.
 _PAUSE_SECONDS = 0.1
 
@@ -46,6 +52,16 @@ class SendOrderReceipt(BaseJobHandler):
             done.write(f"{time.time()}\n")
 
 
+class SendOrderReceipts(BaseJobHandler[Receipt]):
+    def handle_batch(self, payloads: Sequence[Receipt], context: object) -> None:
+        with open(os.environ["BENCH_DONE_FILE"], "a", buffering=1) as done:
+            done.write(f"{time.time()}\n" * len(payloads))
+
+
+def type_used() -> str:
+    return _BATCHED if os.environ.get("BENCH_BATCHES") else _TYPE
+
+
 def open_queue() -> Queue:
     client: Any = client_of(os.environ["BENCH_ENDPOINT"])
     return Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
@@ -56,7 +72,8 @@ def prepare(endpoint: str) -> None:
     client = client_of(endpoint)
     create_tables(client, NAMES)
     queue = Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
-    Operator(queue.parts).publish(Registry(types={_TYPE: JobType(name=_TYPE)}, ended_index=True))
+    types = {_TYPE: JobType(name=_TYPE), _BATCHED: JobType(name=_BATCHED, batch=Batch(size=_SIZE))}
+    Operator(queue.parts).publish(Registry(types=types, ended_index=True))
 
 
 def send() -> None:
@@ -65,13 +82,13 @@ def send() -> None:
     for line in sys.stdin:
         began = time.time()
         for _ in range(int(line)):
-            queue.enqueue(_TYPE, {"order_id": "o-20260101-000417", "note": "thank you"})
+            queue.enqueue(type_used(), {"order_id": "o-20260101-000417", "note": "thank you"})
         print(began, flush=True)
 
 
 def work(threads: int) -> None:
     parts = open_queue().parts
-    worker = Worker(parts, {_TYPE: SendOrderReceipt}, worker_id="bench", limit_time=False)
+    worker = Worker(parts, {_TYPE: SendOrderReceipt, _BATCHED: SendOrderReceipts}, worker_id="bench", limit_time=False)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         poller = Poller(parts, _ToThreads(pool, worker), worker_id="poller")
         while True:
@@ -87,6 +104,9 @@ class _ToThreads:
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
         self._pool.submit(self._worker.run, handover)
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        self._pool.submit(self._worker.run_batch, handovers)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from functions.jobs.daily_summary.handler import DailySummaryHandler
+from leasehold.domain.errors import InvalidPayloadError
 
 if TYPE_CHECKING:
     from tests.functions.jobs.conftest import Deploy
@@ -17,7 +20,7 @@ def test_a_summary_is_the_result_of_its_job(deploy: Deploy):
     assert result["user_id"] == "ada"
 
 
-def test_a_summary_for_nobody_is_dead_lettered_at_once(deploy: Deploy):
+def test_a_summary_for_nobody_is_refused_before_there_is_a_job(deploy: Deploy):
     test = deploy("daily_summary", DailySummaryHandler)
-    test.queue.enqueue("daily_summary", {})
-    assert test.drain()["dead_letter"] == 1
+    with pytest.raises(InvalidPayloadError, match=r"payload\.user_id is missing"):
+        test.queue.enqueue("daily_summary", {})

@@ -117,7 +117,7 @@ def _check_claim(old: Record, new: Record, writer: Invocation) -> None:
 
 def _check_running(old: Record, new: Record, writer: Invocation) -> None:
     name, is_started = _name(new), "started_at" in old
-    is_mine = old["locked_by"].startswith(f"{writer.worker_id}.") or old["locked_by"] == writer.token
+    is_mine = old["locked_by"].startswith(f"{writer.worker_id}.") or old["locked_by"] in writer.tokens
     is_orphan = writer.role == "poller" and old["lock_expires_at"] <= writer.clock_text
     asked = "cancel_requested" in old
     told = f"{name} of {old['locked_by']} {'started' if is_started else 'unstarted'}, by {writer}"

@@ -95,4 +95,5 @@ def test_a_field_of_that_name_is_not_a_type(world):
 
 
 def test_no_payload_is_an_empty_object(world):
-    assert world.queue.get(world.queue.enqueue("ship_order").job_id).payload == {}
+    world.register("without_model", None)
+    assert world.queue.get(world.queue.enqueue("without_model").job_id).payload == {}

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pydantic import BaseModel
 
-from leasehold.domain.errors import InvalidJobPayloadError, InvalidOptionError, JobTimeoutError
+from leasehold.domain.errors import (
+    InvalidJobPayloadError,
+    InvalidOptionError,
+    InvalidPayloadError,
+    JobTimeoutError,
+)
+from leasehold.domain.job_type import JobType
 from leasehold.runtime.handler import BaseJobHandler, call, handler_of, job
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
@@ -50,13 +56,33 @@ def test_a_handler_gets_its_model_and_the_context_if_it_asks_for_one(handler, re
 
 
 def test_a_payload_that_does_not_fit_its_model_is_a_dead_letter_at_once():
-    world = LeaseholdTest({"greet": Plain})
+    world = LeaseholdTest({"greet": Plain}, types=[JobType(name="greet", check_payload=False)])
     job_id = world.queue.enqueue("greet", {"times": "often", "secret": "hunter2"}).job_id
 
     assert world.drain(until_idle=True)["dead_letter"] == 1
     job = world.queue.get(job_id)
     assert (job.attempts, job.last_error_code) == (1, "invalid_job_payload")
     assert "name: Field required; times: Input should be a valid integer" in (job.last_error or "")
+
+
+def test_a_payload_that_does_not_fit_is_refused_before_there_is_a_job():
+    world = LeaseholdTest({"greet": Plain})
+
+    with pytest.raises(InvalidPayloadError, match=r"payload\.times is no number") as refused:
+        world.queue.enqueue("greet", {"name": "Ada", "times": "often"})
+
+    assert refused.value.path == "payload.times"
+    assert world.jobs() == []
+
+
+def test_a_waiting_job_is_edited_to_what_fits_only():
+    world = LeaseholdTest({"greet": Plain})
+    job_id = world.queue.enqueue("greet", {"name": "Ada"}, run_in=timedelta(hours=1)).job_id
+
+    with pytest.raises(InvalidPayloadError, match=r"payload\.name is missing"):
+        world.queue.edit(job_id, payload={})
+
+    assert world.queue.get(job_id).payload == {"name": "Ada"}
 
 
 def test_the_values_of_a_bad_payload_stay_out_of_the_error():

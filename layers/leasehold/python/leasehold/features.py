@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.hooks import Feature, Features, Hooks
 
 if TYPE_CHECKING:
+    from leasehold.domain.job_type import JobType
     from leasehold.domain.limits import ConcurrencyPolicy
     from leasehold.engine.parts import Parts
     from leasehold.kernel.admission import Gate
@@ -22,6 +23,12 @@ def open_gate(services: Parts, policy: ConcurrencyPolicy | None) -> Gate:
     """Who decides about jobs that are not plain, for one poll; see kernel/admission.py."""
     opened = import_module("leasehold.limits.admission").Admission(services, policy)
     return cast("Gate", opened)
+
+
+def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None:
+    """InvalidPayloadError for a new payload that its type's handler could not take; see schemas/check.py."""
+    if job_type.schema is not None:
+        import_module("leasehold.schemas.check").check_payload(job_type, payload_text, services)
 
 
 def _load(module: str, name: str) -> Hooks:

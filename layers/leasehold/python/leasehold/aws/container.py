@@ -16,7 +16,6 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.domain.lean import dataclass
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoWaker
-from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.kernel.pool import threads_for
 from leasehold.store.dynamodb.table import DynamoTable, TableNames
 from leasehold.store.store import Store
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.job_type import JobType
     from leasehold.engine.ports import Waker
+    from leasehold.engine.reside import ResidenceSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -46,8 +46,14 @@ class LambdaContext(Protocol):
 class Container:
     parts: Parts
     telemetry: PowertoolsTelemetry
-    residence: ResidenceSettings
     settings: Settings
+
+    @property
+    def residence(self) -> ResidenceSettings:
+        """How a poller waits; handlers do not."""
+        from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
+
+        return ResidenceSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
 
 def open_container(service: str) -> Container:
@@ -66,8 +72,7 @@ def open_container(service: str) -> Container:
         waker=_waker_of(settings),
         pool=threads_for(settings.memory_mb),
     )
-    residence = ResidenceSettings(poll_interval=settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
-    return Container(parts, telemetry, residence, settings)
+    return Container(parts, telemetry, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

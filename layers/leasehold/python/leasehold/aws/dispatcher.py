@@ -10,10 +10,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from leasehold.aws.clients import open_client
 from leasehold.domain.errors import DispatchError
+from leasehold.domain.handover import batch_event
 from leasehold.kernel.pool import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy_boto3_lambda import LambdaClient
 
@@ -58,6 +59,11 @@ class LambdaDispatcher:
         if function is None:
             raise DispatchError(f"the registry names no function for job type {handover.job_type!r}; deploy again")
         self.invoke(function, json.dumps(handover.to_event()).encode())
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        if function is None:
+            raise DispatchError(f"the registry names no function for job type {handovers[0].job_type!r}; deploy again")
+        self.invoke(function, json.dumps(batch_event(handovers)).encode())
 
     def invoke(self, function: str, payload: bytes) -> None:
         """Start a function without waiting for it."""

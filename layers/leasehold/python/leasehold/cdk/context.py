@@ -217,6 +217,8 @@ class QueueContext:
             variables.METRICS_NAMESPACE: self.metrics_namespace,
             variables.METRICS_PER_TYPE: "true" if self.metrics_per_type else "false",
             "POWERTOOLS_LOG_LEVEL": self.log_level,
+            # Looking for plugins reads the metadata of every package, at each cold start.
+            "PYDANTIC_DISABLE_PLUGINS": "1",
         }
 
     @property

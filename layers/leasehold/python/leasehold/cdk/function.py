@@ -33,6 +33,8 @@ _RETENTION_NAMES = (
     *("FOUR_MONTHS", "FIVE_MONTHS", "SIX_MONTHS", "ONE_YEAR", "THIRTEEN_MONTHS", "EIGHTEEN_MONTHS", "TWO_YEARS"),
     *("THREE_YEARS", "FIVE_YEARS", "SIX_YEARS", "SEVEN_YEARS", "EIGHT_YEARS", "NINE_YEARS", "TEN_YEARS"),
 )
+# So many functions fit into a policy of 6,144 characters, whatever their names; a role takes ten such policies.
+_FUNCTIONS_PER_POLICY = 45
 # What Lambda does on a function's behalf in a VPC, and what none of it can be narrowed to.
 _INTERFACES = (
     *("AssignPrivateIpAddresses", "CreateNetworkInterface", "DeleteNetworkInterface"),
@@ -117,6 +119,20 @@ class LeaseholdFunction(Construct):
         acknowledge(self.events, *NO_EVENT_DESTINATION)
         acknowledge_log_streams(self.policy, self.log_group)
 
+    def allow_invoking(self, sid: str, functions: Sequence[str]) -> None:
+        """In its own policy; where these are many, in policies apart: a role's own hold 10,240 characters in all."""
+        if len(functions) <= _FUNCTIONS_PER_POLICY:
+            self.policy.add_statements(_may_invoke(sid, functions))
+            return
+        for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):
+            iam.ManagedPolicy(
+                self,
+                f"{sid}{number}",
+                description="Functions of job types that it invokes",
+                roles=[self.role],
+                statements=[_may_invoke(sid, functions[start : start + _FUNCTIONS_PER_POLICY])],
+            )
+
     def _join_network(self) -> None:
         """A policy apart, which the function waits for: Lambda makes the interfaces while it makes the function."""
         policy = iam.Policy(
@@ -140,6 +156,10 @@ class LeaseholdFunction(Construct):
             # Streams are named by Lambda at run time: the group's own streams are as narrow as it gets.
             resources=[f"{self.log_group.log_group_arn.removesuffix(':*')}:*"],
         )
+
+
+def _may_invoke(sid: str, functions: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(sid=sid, actions=["lambda:InvokeFunction"], resources=list(functions))
 
 
 def retention_of(days: int) -> logs.RetentionDays:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
@@ -47,7 +49,7 @@ class JobHandler(Construct):
             props=FunctionProps(
                 name=f"job-{folder.name}",
                 description=f"Handles {folder.name} jobs",
-                timeout=Duration.seconds(job_type.timeout.total_seconds()),
+                timeout=Duration.seconds(job_type.function_timeout.total_seconds()),
                 memory_size=folder.memory_mb,
                 environment={
                     **queue.environment,
@@ -81,9 +83,20 @@ class JobHandler(Construct):
             ),
         )
         self.function = self.lambda_.function
+        self.code_name = _code_name(self.function, queue, folder)
         for permission in folder.permissions:
             for resource in (each for each in permission.resources if "*" in each or "?" in each):
                 acknowledge_wildcard(self.lambda_.policy, resource, str(permission.reason))
+
+
+def _code_name(function: lambda_.Function, queue: QueueContext, folder: JobFolder) -> str:
+    """Names all that decides whether a handler can start: its code, the layers, its own variables."""
+    resource = cast("lambda_.CfnFunction", function.node.default_child)
+    code = cast("lambda_.CfnFunction.CodeProperty", resource.code)
+    variables_of_its_own = {**queue.environment, **folder.environment}
+    own = hashlib.sha256(json.dumps(variables_of_its_own, sort_keys=True).encode()).hexdigest()[:16]
+    layers = (each.layer_version_arn for each in (*queue.system_layers, *queue.layers))
+    return " ".join([str(code.s3_key), own, *layers])
 
 
 def wakes_poller(job_type: JobType, queue: QueueContext) -> bool:

@@ -290,6 +290,7 @@ class JobQueue(JobQueueBase):
                 audit_roots=roots.bucket.bucket_name if roots else None,
             ),
             schedules=schedules,
+            handlers=handlers,
             needs=[
                 self.poller,
                 wakes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aws_cdk import Duration
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from leasehold.cdk.event_sources import ScheduledStart, StreamFollower
@@ -30,8 +29,6 @@ WAKE_PATTERN = {
     "eventName": ["INSERT", "MODIFY"],
     "dynamodb": {"NewImage": {"wake": {"BOOL": [True]}}},
 }
-# So many functions fit into one policy of 6,144 characters, whatever their names; a role takes ten policies.
-_FUNCTIONS_PER_POLICY = 45
 
 
 class Poller(Construct):
@@ -95,17 +92,7 @@ class Poller(Construct):
     def hand_over_to(self, handlers: Sequence[lambda_.IFunction]) -> None:
         """Let it invoke exactly the functions of the deployed job types, and itself."""
         functions = [*(each.function_arn for each in handlers), self.function.function_arn]
-        if len(functions) <= _FUNCTIONS_PER_POLICY:
-            self.lambda_.policy.add_statements(_may_invoke(functions))
-            return
-        for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):
-            iam.ManagedPolicy(
-                self,
-                f"HandOver{number}",
-                description="Functions of job types that the poller invokes",
-                roles=[self.lambda_.role],
-                statements=[_may_invoke(functions[start : start + _FUNCTIONS_PER_POLICY])],
-            )
+        self.lambda_.allow_invoking("HandOver", functions)
 
 
 def _polls(queue: QueueContext) -> dict[str, str]:
@@ -115,7 +102,3 @@ def _polls(queue: QueueContext) -> dict[str, str]:
     if queue.concurrency_policy is not None:
         environment[variables.CONCURRENCY_POLICY] = queue.concurrency_policy
     return environment
-
-
-def _may_invoke(functions: Sequence[str]) -> iam.PolicyStatement:
-    return iam.PolicyStatement(sid="HandOver", actions=["lambda:InvokeFunction"], resources=list(functions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from aws_cdk import CustomResource, Duration
+from aws_cdk import CustomResource, Duration, Stack
 from constructs import Construct
 
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from constructs import IDependable
 
     from leasehold.cdk.context import QueueContext
+    from leasehold.cdk.handlers import JobHandler
     from leasehold.domain.control import Registry
     from leasehold.domain.schedule import Schedule
 
@@ -34,6 +35,7 @@ class PublishedRegistry(Construct):
         queue: QueueContext,
         registry: Registry,
         schedules: Sequence[Schedule],
+        handlers: Sequence[JobHandler] = (),
         needs: Sequence[IDependable],
     ) -> None:
         super().__init__(scope, construct_id)
@@ -56,6 +58,9 @@ class PublishedRegistry(Construct):
                 ],
             ),
         )
+        if handlers:
+            # It asks each handler what its payloads look like, and whether it can start.
+            self.publisher.allow_invoking("DescribeHandlers", [each.function.function_arn for each in handlers])
         resource = CustomResource(
             self,
             "Registry",
@@ -64,6 +69,8 @@ class PublishedRegistry(Construct):
             # A publisher that dies without an answer fails the deployment soon, not after the default of an hour.
             service_timeout=Duration.minutes(5),
             properties={
+                # Whatever makes a handler another one: then it is asked anew.
+                "Codes": Stack.of(self).to_json_string({each.folder.name: each.code_name for each in handlers}),
                 "Registry": json.dumps(registry_record(registry), sort_keys=True),
                 "Schedules": json.dumps({each.name: definition_record(each) for each in schedules}, sort_keys=True),
             },

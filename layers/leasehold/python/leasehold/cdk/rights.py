@@ -166,6 +166,7 @@ def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatem
 def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
         _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
+        _on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
         _on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
     ]
 

@@ -42,6 +42,7 @@ memory = 256 # MB
 concurrency = 1 # how many may run at once: a number, or "unlimited"
 priority = "normal" # low, normal, high or critical
 max_attempts = 5
+check_payload = true # whether a payload that does not fit the model is refused before there is a job
 audit_creation = true # whether a job that a person creates leaves an audit record
 reported_fields = [] # payload fields that error reports may show
 
@@ -81,8 +82,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from functions.jobs.$name.handler import ${class_name}Handler
 from functions.jobs.$name.payload import $class_name
+from leasehold.domain.errors import InvalidPayloadError
 from leasehold.settings.job_folder import load_job_folder
 from leasehold.testing import LeaseholdTest
 
@@ -98,4 +102,10 @@ def test_a_job_completes_with_its_result() -> None:
     job_id = test.queue.enqueue($class_name(subject="ada")).job_id
     assert test.drain()["completed"] == 1
     assert test.queue.get(job_id).result == {"subject": "ada"}
+
+
+def test_a_payload_that_does_not_fit_is_refused_before_there_is_a_job() -> None:
+    test = deployed()
+    with pytest.raises(InvalidPayloadError, match="subject is missing"):
+        test.queue.enqueue("$name", {})
 ''')

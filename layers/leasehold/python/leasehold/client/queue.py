@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from leasehold.client.payloads import encode_value, resolve
 from leasehold.client.tracing import current_trace
-from leasehold.domain.dedup import UntilEnded, parse_window
+from leasehold.domain.dedup import Debounce, UntilEnded, parse_window
 from leasehold.domain.errors import InvalidOptionError, LeaseholdError
 from leasehold.domain.job import SYSTEM
 from leasehold.domain.lean import dataclass
@@ -56,6 +56,8 @@ class NewJob:
     start_by: datetime | None = None
     dedup_key: str | None = None
     dedup_window: DedupWindow | None = None
+    debounce: timedelta | None = None
+    max_wait: timedelta | None = None
     priority: Priority | int | None = None
     max_attempts: int | None = None
     created_by: str = SYSTEM
@@ -201,6 +203,8 @@ class Queue:
         start_by: datetime | None = None,
         dedup_key: str | None = None,
         dedup_window: DedupWindow | None = None,
+        debounce: timedelta | None = None,
+        max_wait: timedelta | None = None,
         on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
         priority: Priority | int | None = None,
         max_attempts: int | None = None,
@@ -218,6 +222,8 @@ class Queue:
             the top level only. The job keeps a copy: it does not change with the template.
         retry: a policy of its own, instead of its type's.
         created_by: the person that it is made for. It leaves an audit record, unless its type switches that off.
+        debounce: run once nobody has called with this dedup_key for so long, with the payload of the last call; after
+            `max_wait` from the first call all the same. A call after the job has started begins a new burst.
         webhook: an https address that is told of each run's end, instead of its type's; see docs/webhooks.md.
 
         >>> queue.enqueue(                                                     # doctest: +SKIP
@@ -237,6 +243,8 @@ class Queue:
             start_by=start_by,
             dedup_key=dedup_key,
             dedup_window=dedup_window,
+            debounce=debounce,
+            max_wait=max_wait,
             priority=priority,
             max_attempts=max_attempts,
             created_by=created_by,
@@ -400,6 +408,7 @@ def request_of(wanted: NewJob) -> JobRequest:
         start_by=wanted.start_by,
         dedup_key=wanted.dedup_key,
         dedup_window=_parse_window(wanted),
+        debounce=_parse_debounce(wanted),
         priority=wanted.priority,
         max_attempts=wanted.max_attempts,
         created_by=wanted.created_by,
@@ -425,6 +434,17 @@ def _parse_window(wanted: NewJob) -> DedupWindow:
     if wanted.dedup_key is None:
         raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
     return parse_window(wanted.dedup_window)
+
+
+def _parse_debounce(wanted: NewJob) -> Debounce | None:
+    for given in (wanted.debounce, wanted.max_wait):
+        if given is not None and not isinstance(given, timedelta):
+            raise InvalidOptionError(given, "debounce and max_wait are timedeltas", "Use timedelta(seconds=...).")
+    if wanted.debounce is None:
+        if wanted.max_wait is not None:
+            raise InvalidOptionError(wanted.max_wait, "max_wait without debounce does nothing", "Pass debounce too.")
+        return None
+    return Debounce(quiet=wanted.debounce, max_wait=wanted.max_wait)
 
 
 def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:

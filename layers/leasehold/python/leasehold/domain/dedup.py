@@ -51,6 +51,24 @@ class UntilEnded:
 type DedupWindow = Day | Within | UntilEnded
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debounce:
+    """quiet: how long nobody may call before the job runs.
+    max_wait: after which it runs all the same, counted from the first call; None is as long as the calls go on.
+    """
+
+    quiet: timedelta
+    max_wait: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.quiet <= timedelta(0):
+            raise InvalidOptionError(self.quiet, "debounce is longer than nothing", "Leave it out instead.")
+        if self.max_wait is not None and self.max_wait < self.quiet:
+            raise InvalidOptionError(
+                self.max_wait, f"max_wait is shorter than debounce ({self.quiet})", "Use a longer max_wait."
+            )
+
+
 class DedupRef(NamedTuple):
     """Names a dedup record. A job keeps it, so that its end can find the record."""
 

@@ -11,7 +11,7 @@ from leasehold.domain.job_type import parse_job_type
 from leasehold.domain.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from leasehold.domain.ids import JobId
 
@@ -41,3 +41,18 @@ class Handover:
             raise InvalidInputError(
                 event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
             ) from None
+
+
+def batch_event(handovers: Sequence[Handover]) -> dict[str, object]:
+    """Several hand-overs of one type as one event. An invocation is told its type before it looks at its jobs."""
+    return {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+
+
+def handovers_in(event: Mapping[str, object]) -> list[Handover]:
+    """The hand-overs of an event: one, or a batch of one type."""
+    batch = event.get("batch")
+    if batch is None:
+        return [Handover.from_event(event)]
+    if not isinstance(batch, list) or not batch:
+        raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
+    return [Handover.from_event(each) for each in batch]

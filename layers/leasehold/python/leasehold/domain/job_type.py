@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from leasehold.domain.breaker import CircuitBreaker
     from leasehold.domain.webhook import Webhook
 
+SMALLEST_BATCH, LARGEST_BATCH = 2, 100
+LONGEST_BATCH_WAIT = timedelta(minutes=5)
+# An invocation of Lambda lives no longer.
+LONGEST_INVOCATION = timedelta(minutes=15)
+# What an invocation needs besides its jobs' own time: to start with a small share of a core, and to write the ends.
+START_AND_RESERVE = timedelta(seconds=10)
 # How far apart the clocks of two machines may be before only fencing protects a job.
 CLOCK_TOLERANCE = timedelta(seconds=5)
 
@@ -59,6 +65,27 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Several jobs of a type in one invocation.
+
+    size: how many at most. wait: how long a job that is due waits for others before it is claimed.
+    """
+
+    size: int = 10
+    wait: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        if not SMALLEST_BATCH <= self.size <= LARGEST_BATCH:
+            raise InvalidOptionError(
+                self.size, f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs", "Use 10, or leave the batch out."
+            )
+        if not timedelta(0) <= self.wait <= LONGEST_BATCH_WAIT:
+            raise InvalidOptionError(
+                self.wait, f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs", 'Use a short while, e.g. "1s".'
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobType:
     """Settings of one job type.
 
@@ -73,10 +100,13 @@ class JobType:
     resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
     weight: how many of its jobs have a turn together where it shares a limit with other types.
     weights: the same of its keys, under the type's own limits; a key that is not in here has 1.
+    batch: how many of its jobs one invocation may take; None for one each.
     on_full: what becomes of a new job that finds one of these limits full.
     breaker: pause it by itself when too many of its runs fail; None leaves that to people.
     webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
     audit_creation: whether a job that a person creates leaves an audit record; those of the system never do.
+    check_payload: whether a payload that does not fit the handler's model is refused before there is a job.
+    schema: names what it is checked against; a deployment asks the handler, and sets it.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
     """
@@ -95,6 +125,7 @@ class JobType:
     on_full: OnFull = OnFull.WAIT
     weight: int = 1
     weights: Mapping[str, int] = field(default_factory=dict)
+    batch: Batch | None = None
     breaker: CircuitBreaker | None = None
     priority: Priority = Priority.NORMAL
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
@@ -102,6 +133,8 @@ class JobType:
     retention: Retention = field(default_factory=Retention)
     webhook: Webhook | None = None
     audit_creation: bool = True
+    check_payload: bool = True
+    schema: str | None = None
     reported_fields: tuple[str, ...] = ()
     function: str | None = None
 
@@ -144,9 +177,26 @@ class JobType:
         return bool(self.resources) or any(limit is not None for limit in limits)
 
     @property
+    def starts_together(self) -> bool:
+        """Whether an invocation has the time for every job of a batch; else each starts when its turn comes."""
+        return self.batch is not None and self.timeout * self.batch.size + START_AND_RESERVE <= LONGEST_INVOCATION
+
+    @property
+    def longest_run(self) -> timedelta:
+        """How long the jobs of one invocation may take together."""
+        if self.batch is None:
+            return self.timeout
+        return max(self.timeout, min(self.timeout * self.batch.size, LONGEST_INVOCATION - START_AND_RESERVE))
+
+    @property
+    def function_timeout(self) -> timedelta:
+        """How long Lambda lets an invocation live: a slow start is not taken from the handler's own time."""
+        return min(self.longest_run + START_AND_RESERVE, LONGEST_INVOCATION)
+
+    @property
     def full_lease(self) -> timedelta:
         """As long as an invocation of this type can possibly still be on its way or running."""
-        return self.timeout + self.max_event_age + CLOCK_TOLERANCE
+        return self.longest_run + self.max_event_age + CLOCK_TOLERANCE
 
     @property
     def lease_length(self) -> timedelta:

@@ -367,6 +367,16 @@ EDIT = Transition(
     guards=(_ENTRY_AS_READ, _LANE_AS_READ, Equals("payload", Seen("payload"))),
     may_set=frozenset({"payload", "priority", "max_attempts", "due_lane", "wake"}),
 )
+# A call of a burst: the job that waits for the burst's end takes its payload, and waits anew.
+DEBOUNCE = Transition(
+    name="debounce",
+    by=(Writer.SDK,),
+    sources=frozenset({JobStatus.PENDING}),
+    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
+    sets=_DUE | {"payload"},
+    may_set=frozenset({"wake"}),
+    removes=frozenset({"wake"}),
+)
 SETTLE = Transition(
     name="settle",
     by=(Writer.POLLER,),
@@ -429,6 +439,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     RESCHEDULE,
     TAKE_TURN,
     EDIT,
+    DEBOUNCE,
     SETTLE,
     SETTLE_RUN,
     RESOLVE,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.dedup import DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
+from leasehold.domain.dedup import Debounce, DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key
 from leasehold.domain.due import Due, Priority, position_at, run_lane
 from leasehold.domain.errors import InvalidInputError, InvalidJobIdError, InvalidOptionError
 from leasehold.domain.ids import (
@@ -57,6 +57,7 @@ class JobRequest:
     start_by: datetime | None = None
     dedup_key: str | None = None
     dedup_window: DedupWindow = field(default_factory=UntilEnded)
+    debounce: Debounce | None = None
     priority: Priority | int | None = None
     max_attempts: int | None = None
     created_by: str = SYSTEM
@@ -78,6 +79,8 @@ class Draft:
     record: DedupRecord | None = None
     # Whether its id says what it is made for, so that it can have no other.
     has_given_id: bool = False
+    # Whose call joins the job of its burst, if there is one.
+    debounce: Debounce | None = None
 
 
 def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
@@ -89,6 +92,13 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     is_systems = _repeats_systems_job(request)
     parse = parse_job_type if is_systems else parse_users_job_type
     job_type = registry.job_type(parse(request.job_type))
+    if request.debounce is not None:
+        request = _debounced(request, request.debounce)
+    # What stands in a schedule or an older job was accepted before: its handler decides.
+    if job_type.schema is not None and request.retry_of is None and request.schedule is None:
+        from leasehold.features import check_payload
+
+        check_payload(job_type, request.payload_text, parts)
     now, has_given_id = parts.clock.now(), job_id is not None
     # A derived id carries its time already, and the key must agree with it, also when that time has passed.
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
@@ -129,7 +139,21 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
         retry=None if request.retry is None else parse_retry(request.retry),
         webhook=None if request.webhook is None else parse_webhook(request.webhook),
     )
-    return Draft(job, record, has_given_id)
+    return Draft(job, record, has_given_id, request.debounce)
+
+
+def _debounced(request: JobRequest, debounce: Debounce) -> JobRequest:
+    if request.dedup_key is None:
+        raise InvalidOptionError(None, "debounce needs a dedup_key: what is called often", "Pass one.")
+    if request.run_at is not None or request.run_in is not None:
+        raise InvalidOptionError(
+            request.run_at or request.run_in, "a debounced job runs when its burst is over", "Leave its time out."
+        )
+    if not isinstance(request.dedup_window, UntilEnded):
+        raise InvalidOptionError(
+            request.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
+        )
+    return replace(request, run_in=debounce.quiet)
 
 
 def _repeats_systems_job(request: JobRequest) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.domain.errors import (
     DuplicateJobError,
+    InvalidOptionError,
     JobIdTakenError,
     LeaseholdError,
     StoreError,
@@ -97,6 +98,10 @@ def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Chan
     """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
     parts.deployment.refuse_if_halted()
     drafted = draft(request, parts)
+    if drafted.debounce is not None:
+        raise InvalidOptionError(
+            drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
+        )
     layout = lay_out(drafted.job, parts)
     changes: list[Change] = [insertion(layout.job)]
     if drafted.record is not None:
@@ -126,6 +131,10 @@ def write(
 
     With a `deed` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
     """
+    if drafted.debounce is not None:
+        from leasehold.kernel.debounce import enqueue_debounced
+
+        return enqueue_debounced(drafted, parts, deed=deed)
     if drafted.record is not None:
         result = _write_deduplicated(
             drafted.job, drafted.record, parts, on_duplicate=on_duplicate, successor_of=successor_of, deed=deed

@@ -193,6 +193,10 @@ def edit(
         raise WrongStateError(
             before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
         )
+    if payload_text is not None:
+        from leasehold.features import check_payload
+
+        check_payload(parts.deployment.settings_of(before.job_type), payload_text, parts)
     edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
     if edited is not None:
         values["payload"] = edited.job.stored_payload

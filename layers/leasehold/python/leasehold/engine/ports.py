@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from leasehold.domain.errors import DispatchError
 from leasehold.domain.instants import instant
@@ -38,6 +38,14 @@ class Chance(Protocol):
 class Dispatcher(Protocol):
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
+
+
+@runtime_checkable
+class BatchDispatcher(Dispatcher, Protocol):
+    """A dispatcher that reaches a handler with several jobs at once; others hand each over by itself."""
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        """Hand claimed jobs of one type to one invocation; raise DispatchError if that fails for all of them."""
 
 
 class ErrorReporter(Protocol):

@@ -52,6 +52,8 @@ class Event(StrEnum):
     REPORT_FAILED = "report_failed"
     SWEEP_FINISHED = "sweep_finished"
     PAYLOADS_KEPT = "payloads_kept"
+    HANDLER_NOT_DESCRIBED = "handler_not_described"
+    SCHEMA_CHANGED = "schema_changed"
 
 
 class Unit(StrEnum):

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.container import open_container
 from leasehold.aws.custom_resource import answered
+from leasehold.aws.describing import asking, connect_to_ask
 from leasehold.engine.schedules import deploy
 from leasehold.engine.switch import publish
+from leasehold.schemas.publish import with_schemas
 from leasehold.store.registries import registry_of
 from leasehold.store.schedule_records import definition_of
 
@@ -23,5 +25,8 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
             registry = registry_of(json.loads(event["ResourceProperties"]["Registry"]))
             schedules = json.loads(event["ResourceProperties"]["Schedules"])
             parts = open_container("registry_publisher").parts
+            codes = json.loads(event["ResourceProperties"].get("Codes", "{}"))
+            if codes:
+                registry = with_schemas(registry, codes, asking(connect_to_ask()), parts)
             publish(registry, parts)
             deploy([definition_of(name, record) for name, record in schedules.items()], parts)

@@ -191,6 +191,32 @@ class Attempt:
             failed=False if skipped is None else None,
         )
 
+    def completion(self, result_text: str | None) -> Ending:
+        """The end of a completed attempt, not yet written: a batch writes many by one request. See `finish`."""
+        values, artifacts = self._result(result_text), tuple(self.artifacts)
+        return self._with_retries(
+            lambda: Ending(
+                self.job,
+                COMPLETE,
+                self._services,
+                outcome=Outcome.COMPLETED,
+                values=values,
+                failed=False,
+                artifacts=artifacts,
+                job_type=self.job_type,
+            )
+        )
+
+    def finish(self, ending: Ending, *, is_written: bool) -> None:
+        """Tidy up behind a completion that a batch has written; or write it, if the batch has not, or may not have."""
+        if not is_written:
+            try:
+                self._with_retries(ending.commit)
+            except TransitionRefused as refused:
+                raise self._lost(COMPLETE, refused.current) from None
+        self.has_ended = True
+        ending.after()
+
     def complete_with(self, items: Sequence[ForeignItem], result_text: str | None) -> None:
         """Complete together with the handler's own writes, or not at all."""
         values = self._result(result_text)

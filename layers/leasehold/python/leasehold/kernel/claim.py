@@ -19,7 +19,7 @@ from leasehold.domain.lifecycle import CLAIM, HOLD, Write
 from leasehold.engine.ports import make_nonce
 from leasehold.engine.telemetry import CLAIMED, Event
 from leasehold.kernel.admission import TurnedAway, Undecided, Waits
-from leasehold.kernel.dispatch import Claimed
+from leasehold.kernel.dispatch import Claimed, together
 from leasehold.store.jobs import TransitionRefused
 from leasehold.store.table import TransactionCancelled
 from leasehold.store.tokens import request_token
@@ -122,7 +122,7 @@ class Claims:
             return Outcome.LOST
         if handover is None:
             return Outcome.CHANGED
-        self._handovers.hand_over([Claimed(handover, job_type.function, admitted)])
+        self._handovers.hand_over([Claimed(handover, job_type.function, admitted, together(entry, job_type))])
         return Outcome.CLAIMED
 
     def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
@@ -181,7 +181,8 @@ class Claims:
             if answer is None:
                 self._taken.add(entry.due_key)
                 self._note_claimed(each.handover)
-                claimed.append(Claimed(each.handover, each.function))
+                shared = together(entry, types[entry.job_type])
+                claimed.append(Claimed(each.handover, each.function, together=shared))
             else:
                 self._undecided[entry.due_key] = each
         self._handovers.hand_over(claimed, self._may_go_on)

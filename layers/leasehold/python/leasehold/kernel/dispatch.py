@@ -9,31 +9,41 @@ Delivering and releasing run in the pool. What became of it is counted here, on 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.errors import LeaseholdError, StoreUnavailableError
 from leasehold.domain.lean import dataclass
+from leasehold.domain.lifecycle import JobStatus
+from leasehold.engine.ports import BatchDispatcher
 from leasehold.engine.telemetry import Event
+from leasehold.store.jobs import DueJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from leasehold.domain.control import Registry
     from leasehold.domain.handover import Handover
+    from leasehold.domain.job_type import Batch, JobType
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.admission import Admitted
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.report import PollReport
+    from leasehold.store.jobs import DueEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A job whose lease is ours: `function` is its handler, `admitted` what joined its claim, if anything did."""
+    """A job whose lease is ours: `function` is its handler, `admitted` what joined its claim, if anything did.
+
+    together: with how many others of its type it may share an invocation.
+    """
 
     handover: Handover
     function: str | None
     admitted: Admitted | None = None
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +60,12 @@ class HandOvers:
     def __init__(self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport) -> None:
         self._parts = parts
         self._dispatcher = dispatcher
+        self._batches = dispatcher if isinstance(dispatcher, BatchDispatcher) else None
         self._pool = pool
         self._report = report
-        self._under_way: deque[tuple[Claimed, Pending[_Delivery]]] = deque()
+        self._under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
+        # Jobs that wait for others of their type to share an invocation with, until the end of a lane.
+        self._gathered: dict[str, list[Claimed]] = {}
 
     def hand_over(self, claimed: Sequence[Claimed], may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Begin to hand these over, in order. Once the poll has to end, the rest is put back: others need not wait."""
@@ -60,8 +73,26 @@ class HandOvers:
             if not may_go_on():
                 self.put_back([left.handover for left in claimed[at:]], f"not handed over: {self._report.stopped_by}")
                 return
-            self._under_way.append((each, self._pool.submit(lambda each=each: self._deliver(each))))  # type: ignore[misc]
+            if each.together > 1 and self._batches is not None:
+                self._gather(each)
+            else:
+                self._begin([each])
         self._collect(at_most=None)
+
+    def send_gathered(self) -> None:
+        """Hand over whoever still waits for others: the lane has no more of them."""
+        gathered, self._gathered = self._gathered, {}
+        for each in gathered.values():
+            self._begin(each)
+
+    def _gather(self, claimed: Claimed) -> None:
+        waiting = self._gathered.setdefault(claimed.handover.job_type, [])
+        waiting.append(claimed)
+        if len(waiting) >= claimed.together:
+            self._begin(self._gathered.pop(claimed.handover.job_type))
+
+    def _begin(self, claimed: Sequence[Claimed]) -> None:
+        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
@@ -76,15 +107,20 @@ class HandOvers:
 
     def wait(self, *, at_most: int = 0) -> None:
         """Until no more than so many are under way."""
+        if not at_most:
+            self.send_gathered()
         self._collect(at_most=at_most)
 
-    def _deliver(self, claimed: Claimed) -> _Delivery:
+    def _deliver(self, claimed: Sequence[Claimed]) -> list[_Delivery]:
         try:
-            self._dispatcher.dispatch(claimed.handover, claimed.function)
+            if len(claimed) > 1 and self._batches is not None:
+                self._batches.dispatch_batch([each.handover for each in claimed], claimed[0].function)
+            else:
+                self._dispatcher.dispatch(claimed[0].handover, claimed[0].function)
         except Exception as error:
-            is_back = _release(claimed.handover, f"{type(error).__name__}: {error}", self._parts)
-            return _Delivery(error, is_back)
-        return _Delivery()
+            reason = f"{type(error).__name__}: {error}"
+            return [_Delivery(error, _release(each.handover, reason, self._parts)) for each in claimed]
+        return [_Delivery() for _ in claimed]
 
     def _collect(self, *, at_most: int | None) -> None:
         """Count what has ended; wait for the oldest while more than `at_most` are under way."""
@@ -95,13 +131,14 @@ class HandOvers:
                 break
             self._under_way.popleft()
             try:
-                self._count(claimed, pending.result())
+                for each, delivery in zip(claimed, pending.result(), strict=True):
+                    self._count(each, delivery)
             except StoreUnavailableError as error:
                 unreachable = error  # the others are counted first
             except Exception as error:
                 self._report.failed += 1
                 code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
-                job_id = claimed.handover.job_id
+                job_id = claimed[0].handover.job_id
                 self._parts.telemetry.event(Event.ENTRY_FAILED, entry=job_id, error_code=code, error=str(error))
         if unreachable is not None:
             raise unreachable
@@ -120,3 +157,31 @@ def _release(handover: Handover, reason: str, parts: Parts, *, until: datetime |
     from leasehold.kernel.attempt import release
 
     return release(handover, reason, parts, until=until)
+
+
+def ready[Entry: DueEntry](
+    entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
+) -> list[Entry]:
+    """These without the jobs that still wait for others of their batch: nothing is claimed of those yet."""
+    waiting: dict[str, list[DueJob]] = {}
+    for entry in entries:
+        job_type = registry.types.get(entry.job_type) if isinstance(entry, DueJob) else None
+        if job_type is not None and job_type.batch is not None and job_type.batch.wait and _is_new(entry):
+            waiting.setdefault(job_type.name, []).append(cast("DueJob", entry))
+    left: set[str] = set()
+    for name, jobs in waiting.items():
+        batch = cast("Batch", registry.types[name].batch)
+        until = min(job.due.at for job in jobs) + batch.wait
+        if len(jobs) < batch.size and now < until:
+            left |= {job.due_key for job in jobs}
+            report.note_due(until)
+    return [entry for entry in entries if entry.due_key not in left] if left else list(entries)
+
+
+def together(entry: DueJob, job_type: JobType) -> int:
+    """With how many it may share an invocation. One that failed runs alone: it may be what its worker died of."""
+    return job_type.batch.size if job_type.batch is not None and _is_new(entry) else 1
+
+
+def _is_new(entry: DueEntry) -> bool:
+    return isinstance(entry, DueJob) and entry.status is JobStatus.PENDING

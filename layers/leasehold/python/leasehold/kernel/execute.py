@@ -29,7 +29,7 @@ from leasehold.kernel.end import Failure, log_dead
 from leasehold.store.jobs import TransitionRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -174,6 +174,28 @@ class Executor:
         if not attempt.has_ended:
             attempt.complete(result_text)
         return self.completed(attempt)
+
+    def keep_alive_all(
+        self, attempts: Sequence[Attempt], work: Callable[[Sequence[Attempt]], Sequence[object]]
+    ) -> list[object]:
+        """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
+        kept = [
+            (at, self._keep_alive(attempt))
+            for at, attempt in enumerate(attempts)
+            if self._keep_alive is not None and attempt.job_type.heartbeat
+        ]
+        for _, alive in kept:
+            alive.__enter__()
+        outcomes: list[object] = []
+        try:
+            outcomes = list(work(attempts))
+        finally:
+            for at, alive in kept:
+                try:
+                    alive.__exit__(None, None, None)
+                except LeaseLostError as lost:
+                    outcomes[at : at + 1] = [lost] if outcomes else []
+        return outcomes
 
     def completed(self, attempt: Attempt) -> Execution:
         self._log_end(attempt, Event.JOB_COMPLETED, "success")

@@ -22,7 +22,7 @@ from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
 from leasehold.engine.trust import trusted_entries, trusted_jobs
 from leasehold.kernel.admission import Gatekeeper
 from leasehold.kernel.claim import Claims
-from leasehold.kernel.dispatch import HandOvers
+from leasehold.kernel.dispatch import HandOvers, ready
 from leasehold.kernel.pool import InTurn, ahead
 from leasehold.kernel.report import HALT, PollReport
 from leasehold.kernel.shard_locks import ShardLocks
@@ -199,12 +199,14 @@ class _Run:
                 self._handle(hint, switches)
         jobs = [hint for hint in hints if isinstance(hint, DueJob)]
         due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
+        due = self._ready(due)
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
             entries = list(shown)
             # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
             is_locked = self._is_backlog(entries) and self._locks.take(shard)
             self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
+        self._handovers.send_gathered()
         self._after_page()
 
     # --- which lanes
@@ -304,6 +306,7 @@ class _Run:
         unseen = [entry for entry in page.entries if entry.due_key not in self._seen and not self._is_awaited(entry)]
         fresh = trusted_entries(unseen, self._parts)
         self._seen.update((entry.due_key, self._parts.clock.now()) for entry in unseen if entry not in fresh)
+        fresh = self._ready(fresh)
         # Read after the page: a pause that ended before the page was written is not mistaken for one that goes on.
         if not fresh or self._is_halted():
             return bool(page.entries)
@@ -319,8 +322,13 @@ class _Run:
             # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
             lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
             self._may_go_on_alone(lane)
+        if lane.is_exhausted:
+            self._handovers.send_gathered()
         self._after_page()
         return True
+
+    def _ready[Entry: DueEntry](self, entries: Sequence[Entry]) -> list[Entry]:
+        return ready(entries, self._parts.deployment.registry(), self.report, self._parts.clock.now())
 
     def _is_awaited(self, entry: DueEntry) -> bool:
         if not isinstance(entry, DueScope):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.clients import warm
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import HandlerStartError, LeaseholdError
-from leasehold.domain.handover import Handover
+from leasehold.domain.handover import handovers_in
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.runtime.timeout import run_within
 from leasehold.runtime.worker import RESERVE, Worker
@@ -61,18 +61,21 @@ def entry(handler: Handler) -> Callable[[Mapping[str, Any], LambdaContext], dict
 def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJobHandler]) -> dict[str, Any]:
     from leasehold.aws.container import remaining, worker_id
 
-    asked = DirectRun.from_event(event) if DirectRun.is_in(event) else Handover.from_event(event)
+    asked = DirectRun.from_event(event) if DirectRun.is_in(event) else handovers_in(event)
     container = _container()
+    job_type = asked.job_type if isinstance(asked, DirectRun) else asked[0].job_type
     # The registry says which function a type is handed to; a class that names its type is held to it.
-    handlers = {handler.job_type or asked.job_type: handler}
+    handlers = {handler.job_type or job_type: handler}
     worker = Worker(container.parts, handlers, worker_id=worker_id(context))
     try:
         if isinstance(asked, DirectRun):
             return worker.run_directly(asked, remaining=remaining(context)).to_document()
-        execution = worker.run(asked, remaining=remaining(context))
+        if len(asked) > 1:
+            return {"executions": {**worker.run_batch(asked, remaining=remaining(context))}}
+        execution = worker.run(asked[0], remaining=remaining(context))
     finally:
         container.telemetry.flush()
-    return {"job_id": asked.job_id, "execution": str(execution)}
+    return {"job_id": asked[0].job_id, "execution": str(execution)}
 
 
 def _load(limit: timedelta) -> type[BaseJobHandler]:

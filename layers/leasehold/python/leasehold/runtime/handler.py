@@ -39,6 +39,9 @@ class BaseJobHandler[Payload: BaseModel = Any]:
     `handle` may take a second argument, the `JobContext`, and it may be `async def`. It is started again after a
     crash, so it must be idempotent: `context.idempotency_key` is the same for every attempt. What it returns is stored
     as the job's result. Without a model in brackets, `payload_model()` returns it.
+
+    Where `job.toml` has a `[batch]`, `handle_batch(payloads, context)` may take the place of `handle`: it returns a
+    list with, for each payload in order, its result or the exception that it failed with.
     """
 
     # Set where the folder's name is not the type's name, e.g. for handlers registered in one process.
@@ -120,14 +123,19 @@ def handler_of(handler: Handler) -> type[BaseJobHandler]:
 def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext, limit: timedelta | None = None) -> object:
     """Call `handle` with the context if it asks for one; one that is `async def` runs in a loop of its own."""
     kind = type(handler)
+    if hasattr(kind, "handle_batch"):
+        from leasehold.runtime.batch import handle_one
+
+        return handle_one(handler, payload, context, limit)
     if kind not in _TAKES_CONTEXT:
         _TAKES_CONTEXT[kind] = len(inspect.signature(handler.handle).parameters) > 1
     handle: Callable[..., object] = handler.handle
     result = handle(payload, context) if _TAKES_CONTEXT[kind] else handle(payload)
-    return _awaited(result, limit) if inspect.iscoroutine(result) else result
+    return awaited(result, limit) if inspect.iscoroutine(result) else result
 
 
-def _awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:
+def awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:
+    """What it returns, run in a loop of its own."""
     import asyncio
 
     from leasehold.domain.errors import JobTimeoutError

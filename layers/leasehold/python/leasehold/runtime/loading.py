@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.domain.errors import HandlerStartError
 from leasehold.runtime.handler import BaseJobHandler, handler_of
+from leasehold.schemas.shape import shape_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from leasehold.runtime.handler import Handler
 
@@ -46,7 +49,22 @@ def find_handler(module: ModuleType) -> type[BaseJobHandler]:
 def describe(handler: Handler) -> dict[str, Any]:
     """What a deployment asks of each handler: its name, and what its payloads look like."""
     kind = handler_of(handler)
-    return {"handler": f"{kind.__module__}.{kind.__qualname__}", "schema": kind.payload_model().model_json_schema()}
+    model = kind.payload_model()
+    return {
+        "handler": f"{kind.__module__}.{kind.__qualname__}",
+        "shape": shape_of(model),
+        "schema": _json_schema(model),
+    }
+
+
+def _json_schema(model: type[BaseModel]) -> dict[str, Any] | None:
+    """For people, who can do without where a model has none."""
+    from pydantic.errors import PydanticInvalidForJsonSchema
+
+    try:
+        return model.model_json_schema()
+    except PydanticInvalidForJsonSchema:
+        return None
 
 
 def _is_handler(value: object) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.client.tracing import trace_context
 from leasehold.domain.errors import NonRetryableError
+from leasehold.domain.job_type import START_AND_RESERVE
 from leasehold.domain.payload import decode
 from leasehold.kernel.execute import Executor
 from leasehold.runtime.context import JobContext
@@ -16,11 +17,12 @@ from leasehold.runtime.heartbeat import heartbeat
 from leasehold.runtime.timeout import run_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.handover import Handover
+    from leasehold.domain.ids import JobId
     from leasehold.domain.payload import Json
     from leasehold.engine.parts import Parts
     from leasehold.kernel.attempt import Attempt
@@ -58,6 +60,13 @@ class Worker:
         """Run one hand-over; `remaining` is how long the platform lets this invocation live."""
         return self._executor.execute(handover, self._work(remaining), remaining=remaining)
 
+    def run_batch(self, handovers: Sequence[Handover], *, remaining: timedelta | None = None) -> dict[JobId, Execution]:
+        """Run several hand-overs of one type; `remaining` is how long the platform lets this invocation live."""
+        from leasehold.batches.execute import BatchExecutor
+
+        batch = BatchExecutor(self._executor, self._parts, reserve=RESERVE)
+        return batch.execute(handovers, self._work_of_batch, remaining=remaining)
+
     def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
         """Run a handler for a caller who waits for it, without a job."""
         timeout = self._parts.deployment.settings_of(run.job_type).timeout
@@ -65,7 +74,9 @@ class Worker:
         def work(context: JobContext) -> object:
             return self._handle(decode(run.payload_text), context, timeout, remaining)
 
-        return run_directly(run, work, self._parts, time_left=remaining or timeout)
+        # The rest of a function's time is that of its batches.
+        longest = timeout + START_AND_RESERVE
+        return run_directly(run, work, self._parts, time_left=min(remaining, longest) if remaining else timeout)
 
     def _work(self, remaining: timedelta | None) -> Callable[[Attempt], object]:
         def work(attempt: Attempt) -> object:
@@ -73,15 +84,31 @@ class Worker:
 
         return work
 
+    def _work_of_batch(self, attempts: Sequence[Attempt]) -> Sequence[object]:
+        def handle(attempt: Attempt) -> object:
+            return self._work(attempt.deadline - self._parts.clock.now())(attempt)
+
+        def run(work: Callable[[timedelta | None], object]) -> object:
+            if not self._limit_time:
+                return work(None)
+            timeout = attempts[0].job_type.timeout * len(attempts)
+            limit = _limit(timeout, attempts[0].deadline - self._parts.clock.now())
+            return run_within(limit, lambda: work(limit))
+
+        handler = self._handlers.get(attempts[0].job.job_type)
+        if handler is None or not hasattr(handler_of(handler), "handle_batch"):
+            return [_outcome(handle, attempt) for attempt in attempts]
+        from leasehold.runtime.batch import handle_together
+
+        return handle_together(handler_of(handler)(), attempts, run)
+
     def _handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
         handler = self._handler(context.job_type)
         parsed = handler.parse(payload)
         with trace_context(context.trace):
             if not self._limit_time:
                 return call(handler, parsed, context)
-            limit = timeout
-            if remaining is not None:
-                limit = min(limit, max(remaining - RESERVE, remaining / 2, _SHORTEST))
+            limit = _limit(timeout, remaining)
             return run_within(limit, lambda: call(handler, parsed, context, limit))
 
     def _handler(self, job_type: str) -> BaseJobHandler:
@@ -90,3 +117,16 @@ class Worker:
                 f"this worker has no handler for {job_type!r}, only for {', '.join(sorted(self._handlers)) or 'none'}"
             )
         return handler_of(self._handlers[job_type])()
+
+
+def _limit(timeout: timedelta, remaining: timedelta | None) -> timedelta:
+    """A handler has its own time, unless the platform leaves less."""
+    return timeout if remaining is None else min(timeout, max(remaining - RESERVE, remaining / 2, _SHORTEST))
+
+
+def _outcome(handle: Callable[[Attempt], object], attempt: Attempt) -> object:
+    """What a handler returned, or raised: the next job of the batch is not to suffer for it."""
+    try:
+        return handle(attempt)
+    except (Exception, SystemExit) as error:
+        return error

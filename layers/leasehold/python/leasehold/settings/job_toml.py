@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Priority
 from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE
-from leasehold.domain.job_type import CLOCK_TOLERANCE, JobType, Retention
+from leasehold.domain.job_type import (
+    CLOCK_TOLERANCE,
+    LARGEST_BATCH,
+    LONGEST_BATCH_WAIT,
+    SMALLEST_BATCH,
+    Batch,
+    JobType,
+    Retention,
+)
 from leasehold.domain.lean import dataclass
 from leasehold.settings.circuit_breaker import read_circuit_breaker
 from leasehold.settings.environment import read_environment
@@ -39,6 +47,8 @@ _REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.!+]+( --hash=
 
 _code = whole_number("the code of a type is", "", NOT_ISOLATED + 1, SYSTEM_CODE - 1)
 _timeout = duration("a Lambda function runs", timedelta(seconds=1), timedelta(seconds=900))
+_batch_size = whole_number("a batch has", " jobs", SMALLEST_BATCH, LARGEST_BATCH)
+_batch_wait = duration("a batch waits", timedelta(0), LONGEST_BATCH_WAIT)
 _event_age = duration("Lambda keeps an event for", timedelta(seconds=60), timedelta(hours=6))
 _lease = duration("a lease is", 3 * CLOCK_TOLERANCE, timedelta(days=1))
 _kept = duration("an ended job is kept for", timedelta(hours=1))
@@ -105,6 +115,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
     timeout = root.read("timeout", _timeout, _DEFAULT.timeout)
     max_event_age = root.read("max_event_age", _event_age, _DEFAULT.max_event_age)
     heartbeat = root.read("heartbeat", flag, False)
+    batch = root.optional_section("batch")
     breaker = root.optional_section("circuit_breaker")
     webhook = root.optional_section("webhook")
     job_type = JobType(
@@ -114,6 +125,7 @@ def _read_job_type(name: str, root: Section) -> JobType:
         max_event_age=max_event_age,
         heartbeat=heartbeat,
         **read_limits(root),
+        batch=_read_batch(batch) if batch else None,
         breaker=read_circuit_breaker(breaker) if breaker else None,
         priority=root.read("priority", choice(_PRIORITIES), Priority.NORMAL),
         max_attempts=root.read("max_attempts", whole_number("a job has", " attempt", 1), _DEFAULT.max_attempts),
@@ -121,9 +133,19 @@ def _read_job_type(name: str, root: Section) -> JobType:
         retention=_read_retention(root.section("retention")),
         webhook=read_webhook(webhook) if webhook else None,
         audit_creation=root.read("audit_creation", flag, True),
+        check_payload=root.read("check_payload", flag, True),
         reported_fields=root.read_each("reported_fields", text),
     )
     return replace(job_type, lease=_read_lease(root, job_type))
+
+
+def _read_batch(table: Section) -> Batch:
+    """Its keys have defaults: the header alone switches it on."""
+    default = Batch()
+    size = table.read("size", _batch_size, default.size)
+    wait = table.read("wait", _batch_wait, default.wait)
+    table.close("[batch]")
+    return Batch(size=size, wait=wait)
 
 
 def _read_lease(root: Section, job_type: JobType) -> timedelta | None:

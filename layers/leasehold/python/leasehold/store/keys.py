@@ -19,6 +19,7 @@ NEXT_SLOT = "next-slot#"
 PAUSE = "pause#"
 REGISTRY = "registry"
 RESUMED = "resumed"
+SCHEMA = "schema#"
 WATCH = "watch"
 SCHEDULE = "schedule"
 AUDIT_HEADS = "audit-head"
@@ -60,6 +61,11 @@ def control(name: str) -> Key:
 
 def pause(job_type: str) -> Key:
     return control(PAUSE + job_type)
+
+
+def schema(job_type: str) -> Key:
+    """What a type's handler said about its payloads."""
+    return control(SCHEMA + job_type)
 
 
 def circuit(job_type: str) -> Key:

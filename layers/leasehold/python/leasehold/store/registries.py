@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.domain.breaker import CircuitBreaker
 from leasehold.domain.control import Registry
 from leasehold.domain.due import Priority
-from leasehold.domain.job_type import JobType, Retention
+from leasehold.domain.job_type import Batch, JobType, Retention
 from leasehold.domain.limits import OnFull, Rate
 from leasehold.domain.webhook import RunEvent, Webhook
 from leasehold.store.retries import retry_document, retry_of
@@ -67,6 +67,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
             job_type.retention.dead_letter.total_seconds(),
         ],
         **({} if job_type.audit_creation else {"audit_creation": False}),
+        **({} if job_type.check_payload else {"check_payload": False}),
     }
     optional: dict[str, object] = {
         "lease": job_type.lease.total_seconds() if job_type.lease else None,
@@ -79,10 +80,12 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         "weight": job_type.weight if job_type.weight != 1 else None,
         "weights": dict(job_type.weights) or None,
         "on_full": str(job_type.on_full) if job_type.on_full is not OnFull.WAIT else None,
+        "batch": [job_type.batch.size, job_type.batch.wait.total_seconds()] if job_type.batch else None,
         "breaker": _breaker_document(job_type.breaker) if job_type.breaker else None,
         "webhook": _webhook_document(job_type.webhook) if job_type.webhook else None,
         "reported_fields": list(job_type.reported_fields) or None,
         "function": job_type.function,
+        "schema": job_type.schema,
     }
     return {**document, **{name: value for name, value in optional.items() if value is not None}}
 
@@ -104,6 +107,7 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         weight=document.get("weight", 1),
         weights=document.get("weights", {}),
         on_full=OnFull(document.get("on_full", OnFull.WAIT)),
+        batch=_batch_of(document.get("batch")),
         breaker=_breaker_of(document.get("breaker")),
         priority=Priority(document["priority"]),
         max_attempts=document["max_attempts"],
@@ -111,6 +115,8 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         retention=Retention(completed=completed, cancelled=cancelled, dead_letter=dead_letter),
         webhook=_webhook_of(document.get("webhook")),
         audit_creation=document.get("audit_creation", True),
+        check_payload=document.get("check_payload", True),
+        schema=document.get("schema"),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
     )
@@ -122,6 +128,10 @@ def _webhook_document(webhook: Webhook) -> list[object]:
 
 def _webhook_of(document: tuple[str | None, list[str]] | None) -> Webhook | None:
     return None if document is None else Webhook(url=document[0], events=tuple(RunEvent(each) for each in document[1]))
+
+
+def _batch_of(document: list[float] | None) -> Batch | None:
+    return None if document is None else Batch(size=int(document[0]), wait=timedelta(seconds=document[1]))
 
 
 def _breaker_document(breaker: CircuitBreaker) -> list[float]:

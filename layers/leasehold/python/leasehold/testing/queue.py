@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.client.groups import Groups
 from leasehold.client.operator import Operator
@@ -20,7 +20,9 @@ from leasehold.domain.webhook_delivery import delivery_type
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import KnownIdentity
 from leasehold.kernel.poll import Poller
+from leasehold.runtime.loading import describe
 from leasehold.runtime.worker import Worker
+from leasehold.schemas.publish import with_schemas
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing.clock import FakeClock, SeededChance
@@ -28,7 +30,7 @@ from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
@@ -109,7 +111,16 @@ class LeaseholdTest:
         self._publish()
 
     def _publish(self) -> None:
-        self.operator.publish(Registry(types={**self._types, DELIVERY: delivery_type()}))
+        registry = Registry(types={**self._types, DELIVERY: delivery_type()})
+        asked = {name: "test" for name in self._handlers if name in self._types}
+        # As a deployment does, so that payloads that do not fit are refused here too.
+        self.operator.publish(with_schemas(registry, asked, self._describe, self.parts) if asked else registry)
+
+    def _describe(self, job_type: JobType) -> dict[str, Any] | None:
+        try:
+            return describe(self._handlers[job_type.name])
+        except NotImplementedError:
+            return None  # one without a model of its own, which only a test has
 
     def jobs(self, job_type: str | None = None) -> list[Job]:
         """All jobs, ended ones included, by the time they were scheduled for."""
@@ -178,6 +189,10 @@ class LeaseholdTest:
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """The dispatcher port: run the hand-over here and now."""
         self._drained.counts[self.run(handover)] += 1
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        """The same for a batch."""
+        self._drained.counts.update(self._worker.run_batch(handovers).values())
 
     def run(self, handover: Handover) -> Execution:
         return self._worker.run(handover)

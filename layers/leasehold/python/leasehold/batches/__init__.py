@@ -1,0 +1,1 @@
+"""Batches: several jobs of a type in one invocation."""

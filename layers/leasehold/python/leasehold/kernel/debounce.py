@@ -1,0 +1,72 @@
+"""Debounce: a burst of calls makes one job, which runs with the last payload once the burst is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leasehold.domain.due import Due, position_at
+from leasehold.domain.lifecycle import DEBOUNCE, JobStatus, Write
+from leasehold.engine.deeds import contended, tries
+from leasehold.engine.draft import needs_wake
+from leasehold.engine.enqueue import Enqueued, OnDuplicate, job_of_holder, write
+from leasehold.engine.lay_out import lay_out
+from leasehold.store.jobs import TransitionRefused
+
+if TYPE_CHECKING:
+    from leasehold.domain.job import Job
+    from leasehold.engine.draft import Draft
+    from leasehold.engine.parts import Parts
+    from leasehold.store.audits import Deed
+
+
+def enqueue_debounced(drafted: Draft, parts: Parts, *, deed: Deed | None) -> Enqueued:
+    """Join the job that waits for its burst to end, or make it.
+
+    A job that has started is not changed any more: the call begins another burst, whose job takes the key over.
+    """
+    assert drafted.record is not None
+    alone = replace(drafted, debounce=None)
+    for _ in tries(parts):
+        # A look costs less than an insert that is refused, and nearly every call of a burst finds the job.
+        holder = parts.store.dedups.get(drafted.record.ref)
+        existing = job_of_holder(holder, parts) if holder else None
+        if existing is not None and _waits_for_its_burst(existing):
+            if _join(existing, drafted, parts):
+                return Enqueued(job_id=existing.job_id, created=False)
+            continue
+        started = existing.job_id if existing else None
+        made = write(alone, parts, on_duplicate=OnDuplicate.RETURN_EXISTING, successor_of=started, deed=deed)
+        if made.created:
+            return made
+        # Somebody else's call made the burst's job meanwhile: the next look finds it, and joins it.
+    raise contended(f"dedup key {drafted.record.ref.key!r}")
+
+
+def _waits_for_its_burst(job: Job) -> bool:
+    """Not one that was tried before: what it was told then may be half done."""
+    return job.status is JobStatus.PENDING and job.last_attempt_at is None
+
+
+def _join(job: Job, drafted: Draft, parts: Parts) -> bool:
+    """False if the job was claimed, or another call joined it, since it was read."""
+    assert drafted.debounce is not None
+    now = parts.clock.now()
+    at = now + drafted.debounce.quiet
+    if drafted.debounce.max_wait is not None:
+        at = max(now, min(at, job.created_at + drafted.debounce.max_wait))
+    layout = lay_out(replace(job, stored_payload=drafted.job.stored_payload), parts)
+    if layout.item is not None:
+        parts.store.payloads.put(layout.item)
+    due = Due(at, position_at(now), job.job_id)
+    values: dict[str, object] = {"payload": layout.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
+    if needs_wake(at, now):
+        values["wake"] = True
+    seen = {"due_key": job.due, "due_lane": job.due_lane}
+    try:
+        parts.store.jobs.advance(Write(job_id=job.job_id, transition=DEBOUNCE, seen=seen, values=values))
+    except TransitionRefused as refused:
+        # What stands there may be our own, by a try whose response was lost.
+        current = refused.current
+        return current is not None and (current.due, current.stored_payload) == (due, layout.job.stored_payload)
+    return True

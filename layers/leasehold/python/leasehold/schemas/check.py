@@ -1,0 +1,99 @@
+"""Refuse a payload that does not fit its type's model, before there is a job; and keep what handlers said about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.domain.errors import InvalidPayloadError, StoreError
+from leasehold.domain.lean import dataclass
+from leasehold.domain.payload import decode
+from leasehold.schemas.fit import misfits
+from leasehold.store import keys
+from leasehold.store.table import Put
+
+if TYPE_CHECKING:
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.parts import Parts
+    from leasehold.schemas.shape import Shape
+    from leasehold.store.table import Table
+
+# Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
+MAX_SCHEMA_BYTES = 100_000
+# By digest, which says all of it: what was read once is never read again.
+_SHAPES: dict[str, Shape] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayloadSchema:
+    """What a handler said about its payloads.
+
+    digest: names the shape; the registry says which one holds.
+    code: what was asked: code, layers and environment of the function.
+    document: the model's JSON schema, for people: forms and examples. None if it has none.
+    """
+
+    digest: str
+    shape: Shape
+    code: str
+    document: dict[str, Any] | None = None
+
+
+def digest_of(shape: Shape) -> str:
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None:
+    """InvalidPayloadError with the path and the reason. It reads once per process and schema, and writes nothing."""
+    shape = _shape(job_type, services)
+    found = misfits(decode(payload_text), shape) if shape else []
+    if not found:
+        return
+    first, others = found[0], found[1:]
+    also = f" (and so: {'; '.join(f'{each.path} {each.reason}' for each in others)})" if others else ""
+    raise InvalidPayloadError(
+        first.path,
+        first.value,
+        f"{first.reason}{also}",
+        f"Correct it, or set check_payload = false in the job.toml of {job_type.name}.",
+    )
+
+
+def _shape(job_type: JobType, services: Parts) -> Shape | None:
+    """None where there is none, or where a deployment replaces it right now: then the handler decides."""
+    if job_type.schema is None:
+        return None
+    if job_type.schema not in _SHAPES:
+        try:
+            read = read_schema(job_type.name, services.store.table)
+        except StoreError:
+            return None
+        if read is None or read.digest != job_type.schema:
+            return None
+        _SHAPES[job_type.schema] = read.shape
+    return _SHAPES[job_type.schema]
+
+
+def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
+    record = table.get(keys.schema(job_type))
+    if record is None:
+        return None
+    document = record.get("document")
+    return PayloadSchema(
+        digest=cast("str", record["digest"]),
+        shape=json.loads(cast("str", record["shape"])),
+        code=cast("str", record["code"]),
+        document=json.loads(cast("str", document)) if document else None,
+    )
+
+
+def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:
+    """False if it is too large to be kept."""
+    shape, document = json.dumps(schema.shape), json.dumps(schema.document)
+    if len(shape) > MAX_SCHEMA_BYTES:
+        return False
+    optional: dict[str, Any] = {"document": document} if schema.document and len(document) <= MAX_SCHEMA_BYTES else {}
+    record = {"digest": schema.digest, "shape": shape, "code": schema.code, **optional}
+    table.write(Put(key=keys.schema(job_type), record=record, conditions=()))
+    return True

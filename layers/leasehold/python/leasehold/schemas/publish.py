@@ -1,0 +1,92 @@
+"""At a deployment: keep what each handler says about its payloads, and refuse to publish one that cannot start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import DeploymentError
+from leasehold.domain.instants import LATEST
+from leasehold.engine.telemetry import Event
+from leasehold.schemas.check import PayloadSchema, digest_of, read_schema, write_schema
+from leasehold.schemas.fit import misfits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from leasehold.domain.control import Registry
+    from leasehold.domain.job import Job
+    from leasehold.domain.job_type import JobType
+    from leasehold.engine.parts import Parts
+    from leasehold.schemas.shape import Shape
+
+    # A handler's answer, or None if it could not be asked, e.g. because all its places are taken.
+    type Ask = Callable[[JobType], Mapping[str, Any] | None]
+
+SAMPLE = 100
+_AT_ONCE = 8
+_LATE = timedelta(hours=1)
+
+
+def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, services: Parts) -> Registry:
+    """The registry, with the schemas that the handlers say hold for their types.
+
+    codes: what is deployed for each type that is to be asked. A handler that was published with the same code before is
+        not refused, whatever it says now: that is a rollback, which must not fail.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    asked = [registry.types[name] for name in codes if name in registry.types]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = dict(zip((each.name for each in asked), pool.map(ask, asked), strict=True))
+    types, broken = dict(registry.types), []
+    for name, answer in answers.items():
+        before = read_schema(name, services.store.table)
+        if answer is None or "error" in answer:
+            error = None if answer is None else str(answer["error"])
+            if error is not None and (before is None or before.code != codes[name]):
+                broken.append(f"{name}: {error}")
+            services.telemetry.event(Event.HANDLER_NOT_DESCRIBED, job_type=name, error=error or "it was not reached")
+            continue
+        schema = PayloadSchema(
+            digest=digest_of(answer["shape"]), shape=answer["shape"], code=codes[name], document=answer.get("schema")
+        )
+        if not broken:
+            is_kept = schema == before or write_schema(name, schema, services.store.table)
+            if is_kept and types[name].check_payload:
+                types[name] = replace(types[name], schema=schema.digest)
+            if before is not None and before.digest != schema.digest:
+                _report(types[name], schema.shape, services)
+    if broken:
+        raise DeploymentError("these handlers cannot start, so nothing was published. " + " | ".join(broken))
+    return replace(registry, types=types)
+
+
+def _report(job_type: JobType, shape: Shape, services: Parts) -> None:
+    """Look whether jobs that wait fit what their handler asks for from now on."""
+    waiting = _waiting(job_type, services)
+    unfit = {
+        job.job_id: f"{found[0].path} {found[0].reason}" for job in waiting if (found := misfits(job.payload, shape))
+    }
+    services.telemetry.event(
+        Event.SCHEMA_CHANGED,
+        job_type=job_type.name,
+        sampled=len(waiting),
+        unfit=len(unfit),
+        examples=dict(list(unfit.items())[:3]),
+    )
+
+
+def _waiting(job_type: JobType, services: Parts) -> list[Job]:
+    """Some that are to run from now on or should have run by now; payloads that stand apart are not read."""
+    since = services.clock.now() - _LATE
+    found: list[Job] = []
+    for partition in services.deployment.registry().partitions(job_type.name):
+        page = services.store.jobs.by_date(partition, since, LATEST, limit=SAMPLE)
+        found += [
+            job
+            for job in page.jobs
+            if job.job_type == job_type.name and job.status.is_waiting and job.payload_name is None
+        ]
+    return found[:SAMPLE]

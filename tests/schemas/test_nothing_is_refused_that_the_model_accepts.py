@@ -1,0 +1,166 @@
+"""Whatever a model accepts fits its shape: for models and payloads that nobody thought of."""
+
+from __future__ import annotations
+
+import enum
+import json
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    create_model,
+)
+
+from leasehold.client.payloads import encode_value
+from leasehold.domain.errors import InvalidPayloadError
+from leasehold.domain.payload import decode
+from leasehold.schemas.fit import misfits
+from leasehold.schemas.shape import shape_of
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Lenient(enum.Enum):
+    A = "a"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Lenient:
+        return cls.A
+
+
+class Node(BaseModel):
+    name: str
+    children: list[Node] = []
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    number: int = Field(alias="n", ge=0)
+
+
+class Spaced(BaseModel):
+    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+    code: Annotated[str, Field(max_length=3, pattern="^[a-z]+$")]
+
+
+SIMPLE = st.sampled_from(
+    [
+        *(int, float, bool, str, None, date, datetime, timedelta, Decimal, UUID, Colour, Level, Lenient, Any),
+        *(Node, Strict, Spaced, Literal["a", "b"], Literal[1, True], Literal[None]),
+        Annotated[int, Field(ge=0, lt=10)],
+        Annotated[float, Field(gt=0.5)],
+        Annotated[str, Field(min_length=1, max_length=3)],
+        Annotated[str, Field(pattern=r"^[a-c]+$")],
+        Annotated[str, Field(pattern=r"[[:alpha:]]")],
+        Annotated[str, StringConstraints(to_lower=True, max_length=2)],
+        Annotated[int, BeforeValidator(lambda value: 0)],
+        Annotated[list[int], Field(min_length=1, max_length=2)],
+        Annotated[set[int], Field(min_length=1, max_length=2)],
+    ]
+)
+TYPES: st.SearchStrategy[Any] = st.recursive(
+    SIMPLE,
+    lambda inner: st.one_of(
+        inner.map(lambda each: list[each]),  # type: ignore[valid-type]
+        inner.map(lambda each: set[str] if each is Any else list[each] | None),  # type: ignore[valid-type]
+        inner.map(lambda each: dict[str, each]),  # type: ignore[valid-type]
+        inner.map(lambda each: tuple[each, int]),  # type: ignore[valid-type]
+        inner.map(lambda each: tuple[each, ...]),  # type: ignore[valid-type]
+        st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1] if None not in pair else pair[0]),
+    ),
+    max_leaves=3,
+)
+FIELDS: st.SearchStrategy[Any] = st.tuples(
+    TYPES,
+    st.sampled_from(
+        [Field(), Field(default=None), Field(alias="other"), Field(validation_alias=AliasChoices("x", "other"))]
+    ),
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 12)
+    | st.floats(-2, 12)
+    | st.sampled_from(["", " a ", "a", "b", "ab", "abcd", "red", "5", " 5 ", "1_0", "5.0", "inf", "true", "2026-11-18"])
+    | st.sampled_from(["P1D", "0b1d6c1e-9a3e-4b57-8a3b-0f1f5a2f7d11", "1e3", "٣"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "name", "children", "n", "number", "code"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(fields=st.lists(FIELDS, min_size=1, max_size=3), data=st.data())
+def test_what_the_model_accepts_fits(fields: list[Any], data: st.DataObject) -> None:
+    names = ["a", "b", "c"][: len(fields)]
+    model = create_model("Payload", **dict(zip(names, fields, strict=True)))
+    shape = json.loads(json.dumps(shape_of(model)))
+    payload = data.draw(st.dictionaries(st.sampled_from([*names, "other", "x"]), VALUES, max_size=4))
+    try:
+        stored = decode(encode_value(payload))
+        model.model_validate(stored)
+    except (ValidationError, InvalidPayloadError):
+        return
+
+    assert misfits(stored, shape) == []
+
+
+class Invoice(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    subject: str = Field(min_length=2)
+    lines: list[Node] = []
+    colour: Colour | None = None
+    amount: Annotated[float, Field(gt=0)] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("payload", "path", "reason"),
+    [
+        ([], "payload", "is no object"),
+        ({}, "payload.subject", "is missing"),
+        ({"subject": 5}, "payload.subject", "is no text"),
+        ({"subject": "a"}, "payload.subject", "has 1 characters; 2 are the least"),
+        ({"subject": "ab", "amount": 0}, "payload.amount", "is not more than 0"),
+        ({"subject": "ab", "amount": "much"}, "payload.amount", "is no number"),
+        ({"subject": "ab", "colour": "green"}, "payload.colour", "is none of 'red', 'blue'"),
+        ({"subject": "ab", "lines": {}}, "payload.lines", "is no list"),
+        ({"subject": "ab", "lines": [{"name": "x", "children": [{}]}]}, "payload.lines[0].children[0].name", "missing"),
+        ({"subject": "ab", "subjct": "ab"}, "payload.subjct", "is not known to the model"),
+    ],
+)
+def test_what_cannot_fit_is_named_with_its_path(payload: Any, path: str, reason: str) -> None:
+    shape = json.loads(json.dumps(shape_of(Invoice)))
+
+    (found,) = misfits(payload, shape)
+
+    assert (found.path, reason in found.reason) == (path, True)
+
+
+def test_the_shape_is_the_same_at_every_deployment() -> None:
+    assert shape_of(Node) == shape_of(Node)
+    assert "0x" not in json.dumps(shape_of(Node))
