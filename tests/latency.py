@@ -1,13 +1,36 @@
-"""The latency profile: how long AWS takes for what we ask of it. Every figure about speed in virtual time uses it.
+"""The latency and CPU profile: how long AWS takes for what we ask of it, and how much of a core a function has.
 
-The figures are round and on the slow side of what is commonly measured within one region, so that a bound that holds
-here holds there. Change one here, and run what measures with it (`make limits`) again.
+Every figure about speed uses it. The figures are round and on the slow side of what is commonly measured within one
+region, so that a bound that holds here holds there. Change one here, and run what measures with it (`make limits`,
+`make bench`) again.
+
+In virtual time the table of tests/limits/table.py takes these times; a real client sleeps them once it was `slowed`.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
+from typing import Any
+
+# Lambda gives a function with this much memory one whole core, and less memory a part of it in proportion.
+ONE_CORE_MB = 1769
+_QUOTAS = Path("/sys/fs/cgroup/cpu")
+_PERIOD_MICROS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cpu:
+    """The model of CPU, in seconds of a full core. Measured here: `make bench`, `cpu_per_handover`.
+
+    call: botocore's part of a request: serialise, sign, send, parse: 0.7 to 0.9 ms, whatever is asked.
+    statement: what each statement of a batch adds to that: building, serialising and parsing it.
+    """
+
+    call: float = 0.0008
+    statement: float = 0.00008
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +43,7 @@ class Latencies:
     invoke: an asynchronous invoke is accepted when Lambda has queued it: 15 to 30 ms.
     stream: from a write until its record starts a function; the event source mapping looks about four times a second.
     index_lag: from a write until a global secondary index shows it; mostly some 10 ms, seldom some 100.
+    cpu: what calls cost the one who makes them; None where only waiting counts.
     """
 
     call: float = 0.005
@@ -28,13 +52,67 @@ class Latencies:
     invoke: float = 0.020
     stream: float = 0.250
     index_lag: float = 0.050
+    cpu: Cpu | None = None
 
     def batches(self, statements: int) -> float:
         """So many statements, a page after the other."""
         return self.batch * ceil(statements / STATEMENTS_PER_PAGE)
+
+    def of_operation(self, operation: str) -> float:
+        """How long a real client is to wait for this operation of DynamoDB or Lambda."""
+        named = {
+            "BatchExecuteStatement": self.batch,
+            "TransactWriteItems": self.transaction,
+            "Invoke": self.invoke,
+        }
+        return named.get(operation, self.call)
 
 
 STATEMENTS_PER_PAGE = 25
 AWS = Latencies()
 # What limits are measured with: an index on a bad day, since each wake of a waiting lane is read from one.
 SLOW_INDEX = Latencies(index_lag=0.250)
+# What throughput is measured with: waiting is hidden by doing it side by side, CPU is not.
+AWS_WITH_CPU = Latencies(cpu=Cpu())
+
+
+def cpu_share(memory_mb: int) -> float:
+    """How much of one core a function has.
+
+    >>> [round(cpu_share(memory), 3) for memory in (128, 256, 512, 1769)]
+    [0.072, 0.145, 0.289, 1.0]
+    """
+    return min(memory_mb / ONE_CORE_MB, 1.0)
+
+
+def slowed(client: Any, latencies: Latencies = AWS) -> Any:
+    """Let each call of a real boto3 client take as long as it takes on AWS, at the least."""
+
+    def wait(request: Any, event_name: str, **_: Any) -> None:
+        time.sleep(latencies.of_operation(event_name.rpartition(".")[2]))
+
+    client.meta.events.register("before-send", wait)
+    return client
+
+
+def quota(pid: int, memory_mb: int) -> Path | None:
+    """Give a process a function's share of a core by a cgroup; None where this machine does not let us."""
+    for root, limit in ((Path("/sys/fs/cgroup"), "cpu.max"), (_QUOTAS, "cpu.cfs_quota_us")):
+        group = root / f"leasehold-{pid}"
+        micros = int(cpu_share(memory_mb) * _PERIOD_MICROS)
+        try:
+            group.mkdir(exist_ok=True)
+            (group / limit).write_text(f"{micros} {_PERIOD_MICROS}" if limit == "cpu.max" else str(micros))
+            (group / "cgroup.procs").write_text(str(pid))
+        except OSError:
+            _remove(group)
+            continue
+        return group
+    return None
+
+
+def _remove(group: Path) -> None:
+    try:
+        group.rmdir()
+    except OSError:
+        return

@@ -50,11 +50,11 @@ def asleep(stack: LocalStack) -> Iterator[None]:
 def send_the_resident_away(stack: LocalStack) -> None:
     """One that waits for what is near, such as the next look at a line, would claim what the test makes."""
     clock, switchboard = stack.queue.parts.clock, stack.queue.parts.store.switchboard
-    while switchboard.residency()[0] not in {None, "the test"}:
-        switchboard.take_residency("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
+    while switchboard.waiter_lease()[0] not in {None, "the test"}:
+        switchboard.acquire_waiter_lease("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
         # It looks at least every 5 s whether it is still the one.
         clock.sleep(timedelta(seconds=6))
-    switchboard.leave_residency("the test")
+    switchboard.release_waiter_lease("the test")
 
 
 def sample_of(stack: LocalStack, name: str) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_the_wake_hands_over_the_job_that_it_shows(local_stack: LocalStack):
 
 
 def test_a_resident_that_nobody_reserved_a_place_for_leaves_at_once(local_stack: LocalStack):
-    assert invoke(local_stack, "poller", "events/poller_resident.json")["failed"] == 0
+    assert invoke(local_stack, "poller", "events/poller_waiting.json")["failed"] == 0
 
 
 def test_the_hand_over_runs_its_job(local_stack: LocalStack):

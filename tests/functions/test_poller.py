@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold import NewJob
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.lifecycle import JobStatus
 from leasehold.functions.poller import lambda_handler
@@ -71,15 +72,19 @@ def test_nothing_is_claimed_when_the_invocation_is_nearly_over(queue: Queue, aws
     assert queue.get(job_id).status is JobStatus.PENDING
 
 
-def test_after_sigterm_the_hand_over_is_finished_and_no_other_begun(queue: Queue, aws_lambda: FakeLambda) -> None:
-    for user in ("u1", "u2"):
-        queue.enqueue("daily_summary", {"user_id": user})
+def test_after_sigterm_what_is_under_way_is_finished_and_the_rest_left_or_put_back(
+    queue: Queue, aws_lambda: FakeLambda
+) -> None:
+    queue.enqueue_many([NewJob(job="daily_summary", payload={"user_id": f"u{number}"}) for number in range(100)])
     before = signal.getsignal(signal.SIGTERM)
     aws_lambda.on_invoke = lambda: os.kill(os.getpid(), signal.SIGTERM)
 
-    report = lambda_handler(TICK, FakeContext())
+    report: dict[str, Any] = lambda_handler(TICK, FakeContext())
 
-    assert (report["dispatched"], report["stopped_by"]) == (1, "asked to stop")
+    assert report["stopped_by"] == "asked to stop"
+    assert report["claimed"] < 100
+    assert report["dispatched"] + report["released"] == report["claimed"]
+    assert report["dispatched"] == len(aws_lambda.invoked)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -146,7 +151,7 @@ def test_a_wake_for_a_job_that_is_due_soon_starts_one_resident_and_does_not_wait
     lambda_handler(wake, FakeContext())
     lambda_handler(wake, FakeContext())
 
-    assert [(function, event["source"]) for function, event in aws_lambda.invoked] == [(POLLER, "leasehold.resident")]
+    assert [(function, event["source"]) for function, event in aws_lambda.invoked] == [(POLLER, "leasehold.waiting")]
 
 
 def wake_for(job: Job) -> dict[str, Any]:

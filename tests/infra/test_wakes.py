@@ -10,8 +10,8 @@ import pytest
 from infra.environments import ENVIRONMENTS
 from leasehold.aws.letter_stream import is_sweep
 from leasehold.aws.polling import Wake
-from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.telemetry import TICK
+from leasehold.kernel.waiting import WaitingSettings
 from tests.infra.cloudformation import Resolver
 from tests.infra.synthesised import synthesised
 
@@ -115,6 +115,6 @@ def test_the_poller_outlives_a_resident(stage: str) -> None:
         if each["Properties"]["FunctionName"] == f"leasehold-{stage}-poller"
     )
 
-    assert poller["Timeout"] > ResidenceSettings().stay.total_seconds() + 30
+    assert poller["Timeout"] > WaitingSettings().stay.total_seconds() + 30
     # A new account has a limit of 10 in all: a reserve is for those who ask for one.
     assert "ReservedConcurrentExecutions" not in poller

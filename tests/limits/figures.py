@@ -37,6 +37,10 @@ class Figures:
 
     starts: list[Start] = field(default_factory=list)
     ended: list[float] = field(default_factory=list)
+    # When each hand-over was accepted.
+    dispatched: list[float] = field(default_factory=list)
+    # How many were handed over and had not begun, at the most.
+    most_unstarted: int = 0
     moves: int = 0
     claims: int = 0
     writes: Counter[str] = field(default_factory=Counter)

@@ -12,12 +12,15 @@ from leasehold.client.operator import Operator
 from leasehold.client.queue import Queue
 from leasehold.domain.instants import instant
 from leasehold.engine.parts import Parts
-from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.pool import threads_for
+from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.runtime.worker import Worker
 from leasehold.store.store import Store
+from tests.latency import ONE_CORE_MB, cpu_share
 from tests.limits.table import LatentTable
 from tests.simulation.kernel import SECOND, in_task
+from tests.simulation.pool import VirtualPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from leasehold.runtime.handler import BaseJobHandler
     from tests.limits.table import SharedTable
     from tests.simulation.kernel import Kernel, Task
+
+# As deployed; programs have a core of their own.
+_MEMORY = {"poller": 512, "handler": 256, "sdk": ONE_CORE_MB}
 
 
 @dataclass(eq=False)
@@ -41,12 +47,24 @@ class Process:
     tasks: dict[Task, None] = field(default_factory=dict)
     dies_after_end: bool = False
     parts: Parts = field(init=False)
+    calls: int = 0
+    _busy_until: float = 0.0
 
     def __post_init__(self) -> None:
         self._chance = Random(self.name)
         self.parts = Parts(
-            store=Store(LatentTable(self.shared, self)), clock=self, chance=self, waker=self.shared.waker
+            store=Store(LatentTable(self.shared, self)),
+            clock=self,
+            chance=self,
+            waker=self.shared.waker,
+            pool=VirtualPool(self.kernel, self, threads_for(_MEMORY[self.role]).size),
         )
+
+    def compute(self, seconds: float) -> None:
+        """So much of a full core: its threads wait for each other, and the whole for its share of the core."""
+        begins_at = max(self.kernel.seconds, self._busy_until)
+        self._busy_until = begins_at + seconds / cpu_share(_MEMORY[self.role])
+        self.kernel.sleep(self._busy_until - self.kernel.seconds)
 
     @property
     def is_in_task(self) -> bool:
@@ -62,14 +80,14 @@ class Process:
 
     def poll(self, dispatcher: Dispatcher) -> None:
         """As a program does it that has a poller of its own."""
-        Poller(self.parts, dispatcher, worker_id=self.name).poll()
+        Poller(self.parts, dispatcher, worker_id=self.name, pool=self.parts.pool).poll()
 
     def answer(
         self,
         wake: Wake,
         dispatcher: Dispatcher,
         *,
-        start_resident: Callable[[bytes], None],
+        start_another: Callable[[bytes], None],
         time_left: timedelta,
     ) -> None:
         """As the deployed function does it."""
@@ -78,8 +96,8 @@ class Process:
             dispatcher,
             worker_id=self.name,
             time_left=time_left,
-            start_resident=start_resident,
-            residence=ResidenceSettings(reread_every=REREAD_BESIDE_WAKES),
+            start_another=start_another,
+            waiting=WaitingSettings(reread_every=REREAD_BESIDE_WAKES),
         )
         polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
         polling.answer(wake)

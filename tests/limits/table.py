@@ -128,14 +128,14 @@ class LatentTable:
         return record
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        with self._taking(self._latencies.batches(len(puts))):
+        with self._taking(self._latencies.batches(len(puts)), statements=len(puts)):
             self._note(puts)
             answers = self._shared.stored.insert_many(puts)
             self._made([each for each, answer in zip(puts, answers, strict=True) if answer is None])
         return answers
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
-        with self._taking(self._latencies.batches(len(updates))):
+        with self._taking(self._latencies.batches(len(updates)), statements=len(updates)):
             self._note(updates)
             answers = self._shared.stored.update_many(updates)
             self._made([each for each, answer in zip(updates, answers, strict=True) if answer is None])
@@ -149,12 +149,15 @@ class LatentTable:
         self._die_if_asked(changes)
 
     @contextmanager
-    def _taking(self, seconds: float) -> Iterator[None]:
+    def _taking(self, seconds: float, statements: int = 0) -> Iterator[None]:
         """Half of the time passes on the way there, the other half on the way back."""
         if not self._process.is_in_task:
             yield
             return
-        kernel = self._shared.kernel
+        kernel, cpu = self._shared.kernel, self._latencies.cpu
+        self._process.calls += 1
+        if cpu is not None:
+            self._process.compute(cpu.call + statements * cpu.statement)
         if self._process.role == "poller":
             self._shared.figures.busy[int(kernel.seconds // 60)] += seconds
         kernel.sleep(seconds / 2)

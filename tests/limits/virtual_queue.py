@@ -7,6 +7,7 @@ same. It reaches the library as a user does: by queue, operator, poller, worker,
 from __future__ import annotations
 
 import json
+from collections import deque
 from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -59,12 +60,20 @@ class VirtualQueue:
         latencies: Latencies = AWS,
         concurrency: int | None = None,
         resources: dict[str, int] | None = None,
+        shards: int = 1,
+        can_run: int | None = None,
     ) -> None:
+        """can_run: how many handlers Lambda runs at once; the others wait in its queue. None for any number."""
         self.kernel = Kernel(Random("virtual queue"))
         self.figures = Figures()
         self._latencies = latencies
         self._shared = SharedTable(self.kernel, latencies, self.figures)
         self._numbers = 0
+        self._can_run = can_run
+        self._running = 0
+        # What Lambda has accepted and not begun; and what of it waits for a place.
+        self._accepted: deque[Handover] = deque()
+        self._late: deque[Handover] = deque()
         self._idle: dict[str, list[Process]] = {}
         self._stream = _Stream(self)
         self._shared.on_change = self._stream.note
@@ -72,7 +81,9 @@ class VirtualQueue:
         self._setup = self._open("setup", "sdk")
         deployed = {each.name: each for each in types}
         self._handlers = dict.fromkeys(deployed, _handler_for(self))
-        self._setup.operator.publish(Registry(types=deployed, concurrency=concurrency, resources=resources or {}))
+        self._setup.operator.publish(
+            Registry(types=deployed, concurrency=concurrency, resources=resources or {}, shards=shards)
+        )
         self._pass_by_first_look()
 
     @property
@@ -87,11 +98,21 @@ class VirtualQueue:
         """Set up: one poll that takes no time. What it hands over starts when time begins to pass."""
         self._open("first-poller", "poller").poll(self)
 
+    def let_settle(self) -> None:
+        """What was set up until now happened long ago: the stream has told of it, and nothing more comes of that."""
+        self._stream.forget()
+
     def begin(self, *, programs: int = 0) -> None:
         """From now on the queue is looked after; by so many programs, too, that poll all the time."""
         self._tick()
         for number in range(programs):
             self._spawn(self._open(f"program-{number}", "poller"), self._poll_for_ever, delay=0.01 * (number + 1))
+
+    def poll_once(self, on_end: Callable[[Process], object]) -> None:
+        """One poll of a container that is warm: it has read what is deployed."""
+        process = self._open("poller", "poller")
+        process.parts.deployment.registry()
+        self._spawn(process, lambda p: p.poll(self), on_end=lambda: on_end(process))
 
     def run(self, seconds: float, *, until: Callable[[], bool] = lambda: False) -> None:
         self.kernel.run(until, deadline=self.kernel.seconds + seconds)
@@ -105,14 +126,33 @@ class VirtualQueue:
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """The dispatcher port: accepted at once, begun a little later."""
-        process = self._take("handler")
-        self._spawn(process, lambda p: p.run(handover, self._handlers), delay=self._invoke(), pooled=True)
+        delay = self._invoke()
+        self.figures.dispatched.append(self.kernel.seconds)
+        self.kernel.later(delay, lambda: self._begin(handover))
+        self._accepted.append(handover)
+        self.figures.most_unstarted = max(self.figures.most_unstarted, len(self._accepted))
+
+    def _begin(self, handover: Handover) -> None:
+        """As soon as Lambda has room for it."""
+        if self._can_run is not None and self._running >= self._can_run:
+            self._late.append(handover)
+            return
+        self._running += 1
+        self._accepted.remove(handover)
+        self._spawn(
+            self._take("handler"), lambda p: p.run(handover, self._handlers), on_end=self._end_of_handler, pooled=True
+        )
+
+    def _end_of_handler(self) -> None:
+        self._running -= 1
+        if self._late:
+            self._begin(self._late.popleft())
 
     def start_poller(self, wake: Wake, on_end: Callable[[], object] | None = None) -> None:
         time_left = timedelta(seconds=_POLLERS_TIME)
         task = self._spawn(
             self._take("poller"),
-            lambda p: p.answer(wake, self, start_resident=self._start_resident, time_left=time_left),
+            lambda p: p.answer(wake, self, start_another=self._start_another, time_left=time_left),
             on_end=on_end,
             pooled=True,
         )
@@ -132,13 +172,15 @@ class VirtualQueue:
         wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(scopes)})
         self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 
-    def _start_resident(self, payload: bytes) -> None:
+    def _start_another(self, payload: bytes) -> None:
         wake = Wake.parse(json.loads(payload))
         self.kernel.later(self._invoke(), lambda: self.start_poller(wake))
 
     def _invoke(self) -> float:
         """Wait until Lambda has accepted an event; how long it takes from there."""
         if self._setup.is_in_task:
+            if self._latencies.cpu is not None:
+                cast("Process", current_process()).compute(self._latencies.cpu.call)
             self.kernel.sleep(self._latencies.invoke)
         return self._latencies.invoke
 
@@ -193,17 +235,22 @@ class _Stream:
         self._queue = queue
         self._records: list[tuple[float, Any]] = []
         self._is_busy = False
+        self._settled = 0
+
+    def forget(self) -> None:
+        self._settled += 1
 
     def note(self, record: Record) -> None:
         if record.get("wake") is not True:
             return
         event = {"eventSource": "aws:dynamodb", "eventName": "MODIFY", "dynamodb": {"NewImage": to_item(record)}}
-        made_at = self._queue.kernel.seconds
-        self._queue.kernel.later(self._queue.latencies.stream, lambda: self._arrive(made_at, event))
+        made_at, settled = self._queue.kernel.seconds, self._settled
+        self._queue.kernel.later(self._queue.latencies.stream, lambda: self._arrive(made_at, settled, event))
 
-    def _arrive(self, made_at: float, event: Any) -> None:
-        self._records.append((made_at, event))
-        self._go_on()
+    def _arrive(self, made_at: float, settled: int, event: Any) -> None:
+        if settled == self._settled:
+            self._records.append((made_at, event))
+            self._go_on()
 
     def _go_on(self) -> None:
         oldest = self._queue.kernel.seconds - _OLDEST_RECORD

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.letter_stream import batch_answer, new_letters
 from leasehold.aws.polling import Polling, Wake
-from leasehold.domain.errors import LeaseholdError
+from leasehold.domain.errors import DispatchError, LeaseholdError
 from leasehold.domain.handover import handovers_in
+from leasehold.domain.wakes import HELPER_SOURCE
 from leasehold.engine.report_letters import report_letters
-from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.trigger import trigger
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.waiting import WaitingSettings
 from leasehold.runtime.worker import Worker
 from tests.simulation.handlers import heartbeat
 from tests.simulation.invokes import POLLER, dispatcher_in
 
 if TYPE_CHECKING:
+    from leasehold.aws.dispatcher import LambdaDispatcher
+    from leasehold.kernel.poll import Part
     from tests.simulation.invocation import Invocation
     from tests.simulation.process import Process
     from tests.simulation.world import World
 
 POLLERS_TIME = 40.0
-_RESIDENCE = ResidenceSettings(stay=timedelta(seconds=20), look_every=timedelta(seconds=8))
+_RESIDENCE = WaitingSettings(stay=timedelta(seconds=20), look_every=timedelta(seconds=8))
 
 
 class Functions:
@@ -62,16 +66,17 @@ class Functions:
                 worker_id=invocation.worker_id,
                 settings=settings,
                 pool=process.parts.pool,
+                call_helper=lambda part: _call(dispatcher, part),
             )
-            poller.poll(hints=wake.hints)
+            poller.poll(hints=wake.hints, part=wake.part)
             return
         polling = Polling(
             process.parts,
             dispatcher,
             worker_id=invocation.worker_id,
             time_left=timedelta(seconds=POLLERS_TIME),
-            start_resident=lambda payload: dispatcher.invoke(POLLER, payload),
-            residence=_RESIDENCE,
+            start_another=lambda payload: dispatcher.invoke(POLLER, payload),
+            waiting=_RESIDENCE,
         )
         # Signals are the test process's own.
         polling._should_stop.on_sigterm = lambda: lambda: None  # type: ignore[method-assign]
@@ -114,3 +119,9 @@ class Functions:
         untaken = report_letters([letter.job_id for letter in letters], process.parts)
         if batch_answer(letters, untaken)["batchItemFailures"]:
             self.start("reporter", event, 5.0)
+
+
+def _call(dispatcher: LambdaDispatcher, part: Part) -> None:
+    event = {"source": HELPER_SOURCE, "part": part.number, "of": part.of}
+    with suppress(DispatchError):
+        dispatcher.invoke(POLLER, json.dumps(event).encode())

@@ -82,6 +82,10 @@ class Plan:
         return self.skew <= TOLERATED_SKEW and not self.outlives
 
 
+def _shards(dice: float) -> int:
+    return 1 if dice < 0.8 else 2 if dice < 0.9 else 4
+
+
 def draw_plan(
     chance: Random,
     *,
@@ -108,7 +112,7 @@ def draw_plan(
         producers=chance.choice((1, 1, 2)),
         operators=2 if is_about_the_dead else chance.choice((0, 1, 1, 2)),
         jobs=chance.choice((1, 2, 3, 4)),
-        shards=1 if chance.random() < 0.9 else 2,
+        shards=_shards(chance.random()),
         concurrency=chance.choice((None, None, None, 2)),
         page=chance.choice((25, 25, 2)),
         modes=("permanent",)

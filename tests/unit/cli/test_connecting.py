@@ -58,6 +58,18 @@ def test_a_deployed_queue_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch):
         Connection(queue_name="staging").tables()
 
 
+def test_region_and_local_aws_are_named_by_variables_too_and_options_win(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    monkeypatch.setenv("LEASEHOLD_LOCAL", "1")
+    shell.ok("jobs")
+    shell.ok("jobs", "--no-local", "--queue", "prod", "--region", "eu-central-1")
+
+    assert shell.connections == [
+        Connection(region="eu-north-1", is_local=True),
+        Connection(queue_name="prod", region="eu-central-1"),
+    ]
+
+
 @pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(queue_name="")])
 def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
     with pytest.raises(InvalidOptionError, match="Pass --queue dev"):

@@ -12,8 +12,9 @@ from leasehold.aws.polling import Polling, Wake
 from leasehold.domain.job_type import JobType
 from leasehold.engine import measure
 from leasehold.engine.parts import Parts
-from leasehold.engine.reside import ResidenceSettings
 from leasehold.engine.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
+from leasehold.kernel.poll import PollSettings
+from leasehold.kernel.waiting import WaitingSettings
 from leasehold.store.memory import MemoryTable
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock, Recorder, SeededChance
@@ -95,9 +96,11 @@ def test_a_tick_with_more_due_than_it_has_time_for_still_keeps_payloads_and_then
         backlog,
         worker_id="poller",
         time_left=TIME_LEFT,
-        start_resident=lambda _: None,
-        residence=ResidenceSettings(),
+        start_another=lambda _: None,
+        waiting=WaitingSettings(),
     )
+
+    tick._poller.settings = PollSettings()  # nobody starts these, and all of them are to be handed over
 
     report = tick.answer(Wake.parse({"source": "leasehold.tick"}))
 
@@ -118,8 +121,8 @@ def test_payloads_are_kept_before_anything_is_measured(monkeypatch: pytest.Monke
         backlog,
         worker_id="poller",
         time_left=TIME_LEFT,
-        start_resident=lambda _: None,
-        residence=ResidenceSettings(),
+        start_another=lambda _: None,
+        waiting=WaitingSettings(),
     )
 
     with pytest.raises(RuntimeError, match="figures"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.domain.direct_run import DirectAnswer, DirectRun
     from leasehold.domain.job_type import JobType
     from leasehold.engine.ports import Waker
-    from leasehold.engine.reside import ResidenceSettings
+    from leasehold.kernel.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -49,11 +49,11 @@ class Container:
     settings: Settings
 
     @property
-    def residence(self) -> ResidenceSettings:
+    def waiting(self) -> WaitingSettings:
         """How a poller waits; handlers do not."""
-        from leasehold.engine.reside import REREAD_BESIDE_WAKES, ResidenceSettings
+        from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 
-        return ResidenceSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
+        return WaitingSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
 
 def open_container(service: str) -> Container:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.wake import hints_of, is_stream_event
+from leasehold.domain import wakes
+from leasehold.domain.due import service_lanes
+from leasehold.domain.errors import DispatchError
 from leasehold.domain.lean import dataclass
-from leasehold.domain.wakes import FREED_SOURCE, RESIDENT_SOURCE
-from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.engine.stopping import Stopping
-from leasehold.engine.telemetry import RESIDENT, STREAM, TICK, WAKE_UPS
-from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
-from leasehold.store.jobs import FreedScope
+from leasehold.engine.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
+from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
+from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
+from leasehold.store.jobs import DueJob, FreedScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
     from leasehold.engine.parts import Parts
     from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.report import PollReport
-    from leasehold.store.jobs import DueJob, DueScope
+    from leasehold.store.jobs import DueScope
 
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
 _A_WAKE = timedelta(seconds=2)
+_A_WAKE_IS_SHORT = "a wake is short"
 # A freed seat wakes a poller within this time; only if none comes, it is looked at by whoever sees it.
 _ON_THE_WAY = timedelta(seconds=1)
 # Time kept back for the hand-over that is under way, for the measurements and for the logs.
@@ -41,22 +45,27 @@ class Wake:
 
     channel: str
     hints: Sequence[DueJob | DueScope | FreedScope] = ()
-    # The place that a stream's wake reserved for this resident.
+    # The waiter lease that a stream's wake reserved for this poller.
     holder: str | None = None
+    # Of how many that share a backlog it is which.
+    part: Part = ALONE
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> Wake:
         if is_stream_event(event):
             return cls(channel=STREAM, hints=hints_of(event))
-        if event.get("source") == FREED_SOURCE:
-            return cls(channel=STREAM, hints=[FreedScope(str(scope)) for scope in event["scopes"]])
-        if event.get("source") == RESIDENT_SOURCE:
-            return cls(channel=RESIDENT, holder=str(event["holder"]))
+        match event.get("source"):
+            case wakes.FREED_SOURCE:
+                return cls(channel=STREAM, hints=[FreedScope(str(scope)) for scope in event["scopes"]])
+            case wakes.WAITING_SOURCE:
+                return cls(channel=WAITING, holder=str(event["holder"]))
+            case wakes.HELPER_SOURCE:
+                return cls(channel=HELPER, part=Part(int(event["part"]), int(event["of"])))
         return cls(channel=TICK)
 
 
 class Polling:
-    """One invocation. `start_resident` invokes this same function anew, with the event it is given."""
+    """One invocation. `start_another` invokes this same function anew, with the event it is given."""
 
     def __init__(
         self,
@@ -65,17 +74,24 @@ class Polling:
         *,
         worker_id: str,
         time_left: timedelta,
-        start_resident: Callable[[bytes], None],
-        residence: ResidenceSettings,
+        start_another: Callable[[bytes], None],
+        waiting: WaitingSettings,
         poll_limit: int | None = None,
         policy: ConcurrencyPolicy | None = None,
     ) -> None:
         self._parts = parts
         self._worker_id = worker_id
-        self._start_resident = start_resident
-        settings = PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY)
-        self._poller = Poller(parts, dispatcher, worker_id=worker_id, settings=settings, policy=policy, pool=parts.pool)
-        self._resident = Resident(parts, self._poller, worker_id=worker_id, settings=residence)
+        self._start_another = start_another
+        self._poller = Poller(
+            parts,
+            dispatcher,
+            worker_id=worker_id,
+            settings=PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
+            policy=policy,
+            pool=parts.pool,
+            call_helper=self._call_helper,
+        )
+        self._waiting = WaitingPoller(parts, self._poller, worker_id=worker_id, settings=waiting)
         self._deadline = parts.clock.now() + time_left
         self._should_stop = Stopping(parts.clock, deadline=self._deadline, reserve=_RESERVE)
 
@@ -84,32 +100,43 @@ class Polling:
         try:
             self._parts.telemetry.measure(WAKE_UPS, 1, channel=wake.channel)
             if wake.channel == STREAM:
-                report = self._poller.poll(hints=wake.hints, should_stop=self._wake_is_over())
-                self._have_one_wait(wake, report)
-            else:
-                report = self._poller.poll(should_stop=self._poll_is_over(wake))
-                if wake.channel == TICK:
-                    from leasehold.engine.measure import measure
+                return self._answer_stream(wake)
+            report = self._poller.poll(part=wake.part, should_stop=self._poll_is_over(wake))
+            if wake.channel == TICK:
+                from leasehold.engine.measure import measure
 
-                    # First what must not be late: payloads that expire are lost, a figure comes again in a minute.
-                    self._keep_payloads()
-                    measure(self._parts)
-                self._resident.stay(holder=wake.holder, should_stop=self._should_stop)
+                # First what must not be late: payloads that expire are lost, a figure comes again in a minute.
+                self._keep_payloads()
+                measure(self._parts)
+            if wake.channel != HELPER:
+                self._waiting.stay(holder=wake.holder, should_stop=self._should_stop)
         finally:
             restore()
         return report
 
-    def _have_one_wait(self, wake: Wake, report: PollReport) -> None:
-        """A wake holds up its shard while it runs: another invocation waits in its place for what is near."""
+    def _answer_stream(self, wake: Wake) -> PollReport:
+        """Look where the hints say, and where features wait; whatever names no lane may be about any of them."""
         shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
-        if not shown and report.soonest_at is None:
-            return  # a seat was freed, which brings nothing near
-        holder = self._resident.reserve(shown, report.soonest_at)
+        named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
+        lanes = {*named, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
+        report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
+        if report.stopped_by == _A_WAKE_IS_SHORT:
+            report.note_due(self._parts.clock.now())
+        if not shown and wake.hints and report.soonest_at is None:
+            return report  # a seat was freed, which brings nothing near
+        # It holds up its shard while it runs: another invocation waits in its place.
+        holder = self._waiting.reserve(shown, report.soonest_at, lanes)
         if holder is not None:
-            self._start_resident(json.dumps({"source": RESIDENT_SOURCE, "holder": holder}).encode())
+            self._start_another(json.dumps({"source": wakes.WAITING_SOURCE, "holder": holder}).encode())
+        return report
+
+    def _call_helper(self, part: Part) -> None:
+        with suppress(DispatchError):  # one that does not come costs time, and nothing else
+            event = {"source": wakes.HELPER_SOURCE, "part": part.number, "of": part.of}
+            self._start_another(json.dumps(event).encode())
 
     def _wake_is_over(self) -> Callable[[], str | None]:
-        return self._over_at(self._parts.clock.now() + _A_WAKE, "a wake is short")
+        return self._over_at(self._parts.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
 
     def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
         """A tick's poll, however much is due, leaves time for what only ticks do."""

@@ -80,6 +80,7 @@ def handler_statements(
     code = code_of_type(job_type, queue)
     return [
         _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
+        *([_work_in_batches(code, jobs)] if job_type.batch is not None else []),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
@@ -300,6 +301,11 @@ def _read_control(jobs: dynamodb.ITable) -> iam.PolicyStatement:
 def partitions_of(code: int) -> list[str]:
     """Where the jobs of a type live, on all shards."""
     return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
+
+
+def _work_in_batches(code: int, jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """One request reads the jobs of a batch, one starts and one ends them."""
+    return _on_keys("WorkInBatches", jobs, ["BatchGetItem", "PartiQLUpdate"], partitions_of(code))
 
 
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:

@@ -32,7 +32,13 @@ def _connection_options(
         ),
     ] = None,
     local: Annotated[
-        bool, typer.Option("--local", rich_help_panel=_PANEL, help="The local AWS that runs on this machine.")
+        bool,
+        typer.Option(
+            "--local/--no-local",
+            envvar="LEASEHOLD_LOCAL",
+            rich_help_panel=_PANEL,
+            help="The local AWS that runs on this machine.",
+        ),
     ] = False,
     root: Annotated[
         Path, typer.Option(rich_help_panel=_PANEL, help="The project's folder, for --local.", show_default=False)
@@ -53,7 +59,11 @@ def _connection_options(
         str | None, typer.Option(rich_help_panel=_PANEL, help="The AWS profile; by default as the AWS CLI finds it.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option(rich_help_panel=_PANEL, help="The AWS region; by default as the AWS CLI finds it.")
+        str | None,
+        # boto3 itself reads AWS_DEFAULT_REGION only.
+        typer.Option(
+            envvar="AWS_REGION", rich_help_panel=_PANEL, help="The AWS region; by default as the AWS CLI finds it."
+        ),
     ] = None,
     endpoint_url: Annotated[
         str | None, typer.Option(rich_help_panel=_PANEL, help="Another endpoint than AWS's own.")

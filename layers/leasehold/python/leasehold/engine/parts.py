@@ -13,6 +13,7 @@ from leasehold.engine.ports import KnownIdentity, NoCaller, NoMirror, NoReporter
 from leasehold.engine.telemetry import Silence
 from leasehold.engine.template_cache import TemplateCache
 from leasehold.kernel.pool import InTurn
+from leasehold.kernel.window import Window
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,6 +43,8 @@ class Parts:
     known_features: Features | None = None
     deployment: Deployment = field(init=False)
     templates: TemplateCache = field(init=False)
+    # What this container has handed over and nobody was seen to start.
+    window: Window = field(init=False, default_factory=Window)
     # When the payloads that stand apart are looked after again, as far as this process knows.
     next_payload_round: datetime | None = field(init=False, default=None)
 

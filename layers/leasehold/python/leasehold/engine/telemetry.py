@@ -10,8 +10,8 @@ from leasehold.domain.lean import dataclass
 NAMESPACE = "Leasehold"
 
 # What may wake a poller.
-TICK, STREAM, RESIDENT = "tick", "stream", "resident"
-CHANNELS = (TICK, STREAM, RESIDENT)
+TICK, STREAM, WAITING, HELPER = "tick", "stream", "waiting", "helper"
+CHANNELS = (TICK, STREAM, WAITING, HELPER)
 
 
 class Event(StrEnum):

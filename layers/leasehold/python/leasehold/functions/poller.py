@@ -25,8 +25,8 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
         dispatcher,
         worker_id=f"poller-{worker_id(context)}",
         time_left=remaining(context),
-        start_resident=lambda payload: dispatcher.invoke(context.function_name, payload),
-        residence=container.residence,
+        start_another=lambda payload: dispatcher.invoke(context.function_name, payload),
+        waiting=container.waiting,
         poll_limit=container.settings.poll_limit,
         policy=_policy(),
     )

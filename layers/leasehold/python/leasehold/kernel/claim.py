@@ -170,7 +170,7 @@ class Claims:
         answer was lost is recognised, too.
         """
         jobs, types = self._parts.store.jobs, self._parts.deployment.registry().types
-        plain = [entry for entry in entries if self._is_plain(entry, switches)]
+        plain = [entry for entry in entries if entry.job_type not in self._not_plain and self.is_plain(entry, switches)]
         if jobs.refused_batches is not None or len(plain) < _FEWEST_AT_ONCE:
             return
         self._handovers.wait(at_most=_UNDER_WAY)
@@ -200,9 +200,9 @@ class Claims:
         for handover in self._handovers.put_back(undecided, f"not handed over: {self.report.stopped_by}"):
             self._note_claimed(handover)
 
-    def _is_plain(self, entry: DueJob, switches: Switches) -> bool:
-        is_waiting = entry.status.is_waiting and entry.job_type not in self._not_plain
-        return is_waiting and not self._gate.concerns(entry, switches)
+    def is_plain(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether nothing but its own condition decides about its claim."""
+        return entry.status.is_waiting and not self._gate.concerns(entry, switches)
 
     def _log_refused_batches(self, reason: str | None) -> None:
         if reason is not None:

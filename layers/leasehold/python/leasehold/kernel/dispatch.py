@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.admission import Admitted
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.report import PollReport
+    from leasehold.kernel.window import Window
     from leasehold.store.jobs import DueEntry
+
+_THROTTLES = ("TooManyRequests", "Throttl", "EC2Throttled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,11 @@ class _Delivery:
 class HandOvers:
     """What one poll hands over."""
 
-    def __init__(self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport) -> None:
+    def __init__(
+        self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport, window: Window | None
+    ) -> None:
         self._parts = parts
+        self._window = window
         self._dispatcher = dispatcher
         self._batches = dispatcher if isinstance(dispatcher, BatchDispatcher) else None
         self._pool = pool
@@ -92,6 +98,9 @@ class HandOvers:
             self._begin(self._gathered.pop(claimed.handover.job_type))
 
     def _begin(self, claimed: Sequence[Claimed]) -> None:
+        for each in claimed:
+            if self._window is not None and each.admitted is None:
+                self._window.note_handed_over(each.handover, self._parts.clock.now())
         self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
@@ -144,6 +153,9 @@ class HandOvers:
             raise unreachable
 
     def _count(self, claimed: Claimed, delivery: _Delivery) -> None:
+        if self._window is not None and delivery.error is not None:
+            is_throttled = any(word in str(delivery.error) for word in _THROTTLES)
+            self._window.note_refused(claimed.handover, throttled=is_throttled)
         if delivery.error is None:
             self._report.dispatched += 1
         elif delivery.is_back:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from leasehold.domain.due import Due, lanes_by_priority, service_lanes
 from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
@@ -51,29 +51,48 @@ _READ_AGAIN_AFTER = timedelta(milliseconds=500)
 _STALE_AFTER = timedelta(milliseconds=200)
 # From here on it pays to be alone: the lock costs two writes, and saves a call for every further job.
 _BACKLOG = 8
+# Where there is no room for more hand-overs: how soon to look again, and how far to read for jobs of other types.
+_LOOK_FOR_ROOM_AFTER = timedelta(milliseconds=500)
+_PAGES_IN_VAIN = 20
 # Plain jobs claimed by one request: so many leases a poller leaves to be reaped that dies before it handed them over.
 _AT_ONCE = 25
 # So many pollers share the shards of a backlog.
-MOST_POLLERS = 8
+MOST_POLLERS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollSettings:
     """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
 
+    is_bounded: whether it waits for what it handed over to start before it hands over more: see window.py.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
     poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
+    is_bounded: bool = False
     leaves_to_wakes: timedelta = timedelta(0)
+
+
+class Part(NamedTuple):
+    """Which of the pollers that share a backlog: where it begins, and how many shards it keeps to itself."""
+
+    number: int
+    of: int
+
+    def share_of(self, shards: int) -> int:
+        return -(-shards // self.of)
+
+
+ALONE = Part(0, 1)
 
 
 class Poller:
     """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition.
 
     pool: what runs side by side; None for a dispatcher that is to be called in turn.
-    call_helpers: starts pollers at these shards, where a backlog is more than one poller's work. They may never come.
+    call_helper: starts another poller for a part of the shards, where a backlog is more than one's work. It may never
+        come: parts say where to begin, and a free shard is anyone's.
     """
 
     def __init__(
@@ -85,7 +104,7 @@ class Poller:
         settings: PollSettings | None = None,
         policy: ConcurrencyPolicy | None = None,
         pool: Pool | None = None,
-        call_helpers: Callable[[Sequence[int]], None] | None = None,
+        call_helper: Callable[[Part], None] | None = None,
     ) -> None:
         self.parts = parts
         self.dispatcher = dispatcher
@@ -93,25 +112,25 @@ class Poller:
         self.settings = settings or PollSettings()
         self.policy = policy
         self.pool = pool or InTurn()
-        self.call_helpers = call_helpers
+        self.call_helper = call_helper
 
     def poll(
         self,
         *,
         hints: Sequence[DueJob | DueScope | FreedScope] = (),
         lanes: Collection[str] | None = None,
-        first_shard: int = 0,
+        part: Part = ALONE,
         should_stop: Callable[[], str | None] = lambda: None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
         A stop never interrupts a hand-over: it is noticed between two entries. `hints` are jobs that a stream has
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
-        to visit, if not all; `first_shard` is where to begin, so that several pollers begin at different ones.
+        to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
             self.parts.telemetry.measure(HEARTBEAT, 1)
-        run = _Run(self, should_stop, lanes, first_shard)
+        run = _Run(self, should_stop, lanes, part)
         run.to_the_end(hints)
         self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self.parts.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
@@ -127,6 +146,8 @@ class _Lane:
     is_contended: bool = False
     read_at: datetime | None = None
     pages: int = 0
+    # Pages that showed only jobs that there is no room for.
+    in_vain: int = 0
 
 
 class _Run:
@@ -137,7 +158,7 @@ class _Run:
         poller: Poller,
         should_stop: Callable[[], str | None],
         lanes: Collection[str] | None,
-        first_shard: int,
+        part: Part,
     ) -> None:
         self.report = PollReport()
         self._parts = poller.parts
@@ -146,11 +167,12 @@ class _Run:
         self._pool = poller.pool
         self._should_stop = should_stop
         self._lanes = lanes
-        self._first_shard = first_shard
-        self._call_helpers = poller.call_helpers
+        self._part = part
+        self._call_helper = poller.call_helper
         self._locks = ShardLocks(poller.parts, poller.worker_id)
         self._gate = Gatekeeper(poller.parts, poller.policy)
-        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report)
+        self._window = poller.parts.window if poller.settings.is_bounded else None
+        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report, self._window)
         self._claims = Claims(
             poller.parts,
             self._handovers,
@@ -169,6 +191,8 @@ class _Run:
     def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
             return
+        if self._part.of > 1:
+            self._locks.most = self._part.share_of(self._shards)
         try:
             self._take(hints)
             if hints and all(isinstance(hint, FreedScope) for hint in hints) and not self._has_guests:
@@ -202,7 +226,7 @@ class _Run:
         due = self._ready(due)
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
-            entries = list(shown)
+            entries = self._with_room(list(shown), switches)
             # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
             is_locked = self._is_backlog(entries) and self._locks.take(shard)
             self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
@@ -238,18 +262,23 @@ class _Run:
     def _levels(self, names: Collection[str] | None) -> list[list[_Lane]]:
         """The lanes by priority, in each of them the poll's own first shard first."""
         levels = []
+        first_shard = self._part.number * self._shards // self._part.of
         for level in self._all_levels():
             lanes = [
                 _Lane(name, shard, is_exhausted=name in self._left_to_others)
                 for shard, name in enumerate(level)
                 if names is None or name in names
             ]
-            first = next((at for at, lane in enumerate(lanes) if lane.shard >= self._first_shard), 0)
+            first = next((at for at, lane in enumerate(lanes) if lane.shard >= first_shard), 0)
             levels.append([*lanes[first:], *lanes[:first]])
         return levels
 
+    @property
+    def _shards(self) -> int:
+        return self._parts.deployment.registry().shards
+
     def _all_levels(self) -> list[list[str]]:
-        return list(lanes_by_priority(self._parts.deployment.registry().shards))
+        return list(lanes_by_priority(self._shards))
 
     def _done_elsewhere(self) -> int:
         """What was done that may have made something due in any lane."""
@@ -259,7 +288,7 @@ class _Run:
     def _worth_a_look(self, lanes: Sequence[_Lane]) -> list[str]:
         """Lanes that showed something, those where features wait, and all that were not read for a while."""
         now = self._parts.clock.now()
-        also = set(service_lanes(self._parts.deployment.registry().shards)) if self.report.looked else set()
+        also = set(service_lanes(self._shards)) if self.report.looked else set()
         is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._visits is not None
         if is_long and self._lanes is None:
             read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
@@ -270,6 +299,8 @@ class _Run:
         """While some lane takes long, what falls due in the others does not wait for its end."""
         now = self._parts.clock.now()
         for lane in lanes:
+            if self._part.of > 1 and not self._locks.has(lane.shard):
+                continue  # whoever shares looks after its own shards
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
                 lane.cursor, lane.is_exhausted = None, lane.name in self._left_to_others
 
@@ -311,8 +342,14 @@ class _Run:
         if not fresh or self._is_halted():
             return bool(page.entries)
         switches = self._parts.deployment.switches()
+        fresh = self._with_room(fresh, switches)
+        if not fresh:
+            lane.in_vain += 1
+            lane.is_exhausted = lane.is_exhausted or lane.in_vain >= _PAGES_IN_VAIN
+            return True
         if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
+        self._share_out(lane.shard, page)
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
         entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
@@ -326,6 +363,19 @@ class _Run:
             self._handovers.send_gathered()
         self._after_page()
         return True
+
+    def _with_room[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
+        """Without jobs that would only wait elsewhere; they stay due, and the waiting poller comes back for them."""
+        if self._window is None:
+            return entries
+        plain = [entry for entry in entries if isinstance(entry, DueJob) and self._claims.is_plain(entry, switches)]
+        admitted, is_full = self._window.admit(plain, self._parts)
+        if not is_full:
+            return entries
+        self.report.held_back += len(plain) - len(admitted)
+        self.report.note_due(self._parts.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
+        return [entry for entry in entries if entry.due_key not in left]
 
     def _ready[Entry: DueEntry](self, entries: Sequence[Entry]) -> list[Entry]:
         return ready(entries, self._parts.deployment.registry(), self.report, self._parts.clock.now())
@@ -342,21 +392,26 @@ class _Run:
     def _may_go_on_alone(self, lane: _Lane) -> bool:
         """Whether the shard's lock is ours; else its lane is left to whoever has it."""
         if self._locks.take(lane.shard):
-            self._share_out(lane.shard)
             return True
         lane.is_exhausted = True
         self._left_to_others.add(lane.name)
         return False
 
-    def _share_out(self, shard: int) -> None:
-        """Where a second shard has a backlog, call others; from then on keep no more locks than one's part."""
-        self._backlogs.add(shard)
-        if self._call_helpers is None or len(self._backlogs) < 2 or self._locks.most is not None:
+    def _share_out(self, shard: int, page: DuePage) -> None:
+        """Where several shards have a backlog, call others; whoever shares keeps no more locks than its part.
+
+        Jobs are spread over the shards: one that has more than a page is not the only one.
+        """
+        if self._is_backlog(page.entries):
+            self._backlogs.add(shard)
+        is_large = page.cursor is not None and len(page.entries) >= self._settings.poll_limit
+        pollers = min(self._shards, MOST_POLLERS)
+        if self._call_helper is None or self._part.of > 1 or pollers < 2 or not (is_large or len(self._backlogs) > 1):
             return
-        shards = self._parts.deployment.registry().shards
-        pollers = min(shards, MOST_POLLERS)
-        self._locks.most = -(-shards // pollers)
-        self._call_helpers([(self._first_shard + part * shards // pollers) % shards for part in range(1, pollers)])
+        self._part = Part(0, pollers)
+        self._locks.most = self._part.share_of(self._shards)
+        for _ in ahead(self._pool, self._call_helper, [Part(number, pollers) for number in range(1, pollers)]):
+            pass
 
     def _work_off(
         self,

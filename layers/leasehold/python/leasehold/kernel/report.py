@@ -33,6 +33,8 @@ class PollReport:
     looked: int = 0
     lost_races: int = 0
     failed: int = 0
+    # Jobs that stay due because too many others were handed over and have not started yet.
+    held_back: int = 0
     stopped_by: str = NOTHING_DUE
     # When this poll itself has seen to it that something falls due, the soonest.
     soonest_at: datetime | None = None

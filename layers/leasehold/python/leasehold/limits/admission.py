@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.domain.due import Due, queue_of
+from leasehold.domain.instants import EPOCH
 from leasehold.domain.limits import DeployedLimits, OnFull, type_scope
 from leasehold.engine.ports import make_stamp
 from leasehold.engine.probe import Probes, give_up, note_of
@@ -39,7 +40,13 @@ if TYPE_CHECKING:
 # The net below every nudge: how soon, and how late at most, a scope is looked at that nobody made due before.
 FIRST_LOOK_AFTER = timedelta(minutes=1)
 LAST_LOOK_AFTER = timedelta(minutes=10)
+_GRID = timedelta(seconds=20)
 _TRIES = 3
+
+
+def together(at: datetime) -> datetime:
+    """Looks that nobody asked for come at the same moments, so that one poll serves many of them."""
+    return at + (_GRID - (at - EPOCH) % _GRID)
 
 
 class Admission:
@@ -52,7 +59,7 @@ class Admission:
         self.probes = Probes(parts)
         # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
         self._in_line: dict[tuple[str, Lane], datetime] = {}
-        self._held: dict[tuple[str, Lane], None] = {}
+        self._held: dict[tuple[str, Lane], datetime] = {}
         self._filled: dict[str, tuple[Limit, ...]] = {}
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
@@ -118,11 +125,14 @@ class Admission:
     def after_page(self) -> None:
         """Nobody may have missed what was held on this page.
 
-        A lane that was remembered to stand in line may have been found empty, and left it. A seat that was freed after
-        its scope was seen as full, and before the first was held, woke nobody.
+        A lane that was remembered to stand in line may have been found empty, and left it; so may one that joined its
+        line long before its job was held, by a process that stood still. A seat that was freed after its scope was
+        seen as full, and before the first was held, woke nobody.
         """
         while self._held:
-            (scope, lane), _ = self._held.popitem()
+            (scope, lane), seen_at = self._held.popitem()
+            if timedelta(0) <= self._parts.clock.now() - seen_at < TRUSTED_FOR:
+                continue
             entry = self._parts.store.lines.entry(scope, lane)
             if entry is None or entry.empty_since is not None:
                 self.forget_line(scope, lane)
@@ -200,23 +210,26 @@ class Admission:
         is_remembered = (scope, lane) in self._in_line
         if not self.stand_in_line(scope, lane, look_at):
             return Undecided()
-        if is_remembered:
-            self._held[scope, lane] = None
+        # Nothing that is remembered is recent enough to rely on it after the page.
+        seen_at = EPOCH if is_remembered else self._in_line[scope, lane]
+        self._held[scope, lane] = min(seen_at, self._held.get((scope, lane), seen_at))
         return Waits(lane.name, scope, why)
 
     def expect_look(self, name: str, look_at: datetime | None = None) -> bool:
         lines, now = self._parts.store.lines, self._parts.clock.now()
         scope = lines.scope(name)
-        at = now + self._first_look(now, look_at)
+        at = self._first_look(now, look_at)
         if scope.is_waited_for and scope.due_key is not None and Due.parse(scope.due_key).at <= now + LAST_LOOK_AFTER:
             return True
         return lines.expect(scope, at, now, stamp=self.stamp(), shards=self.shards)
 
-    def _first_look(self, now: datetime, look_at: datetime | None) -> timedelta:
+    def _first_look(self, now: datetime, look_at: datetime | None) -> datetime:
         """The longer a seat may be held, the less a look would find: a tenth of it, but 1 to 10 minutes, spread."""
         left = FIRST_LOOK_AFTER if look_at is None else max(look_at - now, timedelta(0))
         wait = min(max(left / 10, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
-        return min(left, wait if wait == FIRST_LOOK_AFTER else wait * (1 - self._parts.chance.share() / 2))
+        if wait == FIRST_LOOK_AFTER:
+            return now + min(left, wait)
+        return min(now + left, together(now + wait * (1 - self._parts.chance.share() / 2)))
 
 
 class Admitted:

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.domain.due import Due, Priority, type_of_queue
 from leasehold.domain.group import is_group_scope
-from leasehold.domain.instants import EPOCH
 from leasehold.domain.lean import dataclass
 from leasehold.domain.limits import type_of_scope, type_scope, weight_of
 from leasehold.domain.position import creation_of
 from leasehold.engine.trust import trusted_jobs
 from leasehold.kernel.claim import Outcome
-from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER
+from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, together
 from leasehold.limits.stops import stop_of
 from leasehold.store.jobs import DueScope
-from leasehold.store.lines import EMPTY_FOR, Lane, Scope, first_of, is_asked_for
+from leasehold.store.lines import EMPTY_FOR, Lane, Scope, Turn, first_of, is_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +51,6 @@ _A_LOOK = timedelta(milliseconds=80)
 _TRIES = 3
 # A lane that looks empty is looked at again when every index has caught up, and leaves its line after EMPTY_FOR.
 _LOOK_SHORTLY_AFTER = timedelta(seconds=2)
-# Looks that nobody asked for come together, so that one poll serves many of them.
-_GRID = timedelta(seconds=20)
 # A rate that has room again within this time is waited for where the lane stands.
 _SHORTLY = timedelta(seconds=5)
 _RENEWED_BEFORE = timedelta(seconds=20)
@@ -91,8 +88,9 @@ class _Visit:
     # What was read of the lanes and not served yet, and where the next page of each begins.
     read: dict[Lane, deque[DueJob]] = field(default_factory=dict)
     cursors: dict[Lane, Record | None] = field(default_factory=dict)
-    # The lane that was served last.
+    # The lane that was served last, and what was taken from it without a seat that would remember it.
     place: Lane | None = None
+    taken: dict[Lane, str] = field(default_factory=dict)
     # When the first of those that stay in line may go on.
     room_at: datetime | None = None
     is_over: bool = False
@@ -254,7 +252,9 @@ class Visits:
     def close(self) -> None:
         """Leave what is not over to the next poll, which finds it due."""
         for visit in self._open:
-            self._put_off(visit, self._parts.clock.now(), place=visit.place)
+            now, place = self._parts.clock.now(), visit.place
+            turn = None if place is None else Turn(place, now, visit.taken.get(place, ""))
+            self._put_off(visit, now, place=turn)
         self._open.clear()
 
     def _serve(self, visit: _Visit, switches: Switches) -> None:
@@ -333,6 +333,7 @@ class Visits:
                 break
             self._claims.offer(job, switches)
             self._gone[job.due_key] = self._parts.clock.now()
+            visit.taken[entry.lane] = job.due_key
         self._claims.end_page()
         if not jobs:
             self._note_empty(entry)
@@ -342,10 +343,10 @@ class Visits:
         return _Left.MORE if len(jobs) == count else _Left.EMPTY
 
     def _keep_in_line(self, entry: LineEntry) -> None:
-        """It had been found empty, and is not."""
+        """It had been found empty, and is not. Who freed a seat while nobody seemed to wait has started no poller."""
         if entry.empty_since is not None:
             self._admission.forget_line(entry.scope, entry.lane)
-            self._admission.stand_in_line(entry.scope, entry.lane, None)
+            self._admission.stand_in_line(entry.scope, entry.lane, self._parts.clock.now())
 
     def _wait(self, visit: _Visit, entry: LineEntry, full: Limit, limits: Sequence[Limit]) -> _Left:
         """Where the lane waits for a scope that is full: here, if it is looked at here when that has room again."""
@@ -431,7 +432,7 @@ class Visits:
         visit.rounds = deque()
         for priority in sorted(Priority, reverse=not is_turn_of_the_lowest):
             # Whose turn it was, the seats remember; where there are none, the visit that could not be finished does.
-            had_turns = [turn.lane for turn in scope.turns] or ([visit.scope.place] if visit.scope.place else [])
+            had_turns = [turn.lane for turn in scope.turns] or ([visit.scope.place.lane] if visit.scope.place else [])
             last = next((lane for lane in had_turns if lane.priority is priority), None)
             if is_whole:
                 ring = [entry for entry in entries if entry.lane.priority is priority]
@@ -499,14 +500,15 @@ class Visits:
             if taken is None or page.entries:
                 visit.cursors[lane] = page.cursor
             else:
-                visit.scope = replace(visit.scope, turns=())
+                visit.scope = replace(visit.scope, turns=(), place=None)
             read.extend(trusted_jobs(page.entries, self._parts))
 
     def _just_taken(self, scope: Scope, lane: Lane) -> str | None:
         """The last job of a lane that was given a seat: the index may still show it, and all before it."""
         now = self._parts.clock.now()
-        recent = (turn.due_key for turn in scope.turns if turn.lane == lane and now - turn.at < _STALE_FOR)
-        return max(recent, default=None)
+        turns = [*scope.turns, *([scope.place] if scope.place else [])]
+        recent = (turn.due_key for turn in turns if turn.lane == lane and now - turn.at < _STALE_FOR)
+        return max(recent, default="") or None
 
     def _forget_old(self) -> None:
         now = self._parts.clock.now()
@@ -549,16 +551,17 @@ class Visits:
             return
         if scope.empty_since is None:
             self._put_off(visit, now + (_LOOK_SHORTLY_AFTER if left else EMPTY_FOR), is_empty=True)
-            # A lane that joined since the line was read believes that it is waited for: so it must be.
+            # A lane that joined since the line was read believes that it is waited for: so it must be. And at once:
+            # whoever freed a seat while nobody seemed to wait has started no poller.
             joined = self._parts.store.lines.entries(scope.name, limit=_LINE_READ)
             if any(entry.empty_since is None for entry in joined):
-                self._admission.expect_look(scope.name)
+                self._admission.expect_look(scope.name, now)
         elif left or now - scope.empty_since < EMPTY_FOR:
             self._put_off(visit, now + EMPTY_FOR)
         else:
             self._parts.store.lines.forget(scope)
 
-    def _put_off(self, visit: _Visit, at: datetime, *, is_empty: bool = False, place: Lane | None = None) -> bool:
+    def _put_off(self, visit: _Visit, at: datetime, *, is_empty: bool = False, place: Turn | None = None) -> bool:
         """Look again then, unless somebody has touched the scope since."""
         stamp, shards = self._admission.stamp(), self._admission.shards
         scope = self._parts.store.lines.look_at(
@@ -585,7 +588,7 @@ class Visits:
         waited = due.at - creation_of(due.position)
         wait = min(max(2 * waited, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
         wait *= 1 - self._parts.chance.share() / 8
-        return now + wait + (_GRID - (now + wait - EPOCH) % _GRID)
+        return together(now + wait)
 
 
 def _unread(priority: Priority, last: Lane | None) -> deque[tuple[str, str]]:

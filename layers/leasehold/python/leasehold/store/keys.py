@@ -81,8 +81,8 @@ def shard_lock(shard: int) -> Key:
     return Key(JOBS, (WATCH, str(shard)))
 
 
-def residency() -> Key:
-    return Key(JOBS, (WATCH, "resident"))
+def waiter_lease() -> Key:
+    return Key(JOBS, (WATCH, "waiting"))
 
 
 def payload_round() -> Key:

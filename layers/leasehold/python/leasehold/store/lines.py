@@ -147,8 +147,8 @@ class Scope:
     look: str | None = None
     empty_since: datetime | None = None
     seats: Mapping[int, Seat] = field(default_factory=dict)
-    # The lane that a visit came to which could not be finished.
-    place: Lane | None = None
+    # The lane that a visit came to which could not be finished, and the job that it took last.
+    place: Turn | None = None
     # Who was given a seat, the last first, as far as the seats remember.
     turns: Sequence[Turn] = ()
 
@@ -273,12 +273,12 @@ class Lines:
         stamp: str,
         shards: int,
         is_empty: bool = False,
-        place: Lane | None = None,
+        place: Turn | None = None,
     ) -> Scope | None:
         """Look at another time than was thought, and go on from a `place`; None if somebody touched it meanwhile."""
         sets = due_at(scope.name, at, now, stamp, shards)
         if place is not None:
-            sets["place"] = place.sort
+            sets |= {"place": place.lane.sort, "place_at": to_text(place.at), "place_due": place.due_key}
         if is_empty:
             sets["empty_since"] = to_text(now)
         due_key = cast("str", sets["due_key"])
@@ -422,7 +422,7 @@ def _scope_of(
         due_key=cast("str | None", record.get("due_key")),
         looks=cast("int", record.get("looks", 0)),
         look=cast("str | None", record.get("look")),
-        place=Lane.parse(cast("str", record["place"])) if "place" in record else None,
+        place=_place_of(record) if "place" in record else None,
         empty_since=None if empty_since is None else from_text(empty_since),
         seats=seats or {},
         turns=turns,
@@ -444,6 +444,11 @@ def _seat_of(scope: str, number: int, record: Record) -> Seat:
 def _turn_of(record: Record) -> Turn:
     lane, at = cast("str", record["lane"]), cast("str", record["taken_at"])
     return Turn(Lane.parse(lane), from_text(at), cast("str", record["job_due"]))
+
+
+def _place_of(record: Record) -> Turn:
+    lane, at = cast("str", record["place"]), cast("str", record["place_at"])
+    return Turn(Lane.parse(lane), from_text(at), cast("str", record["place_due"]))
 
 
 def _entry_of(scope: str, record: Record) -> LineEntry:

@@ -101,23 +101,23 @@ class Switchboard:
     def give_up_shard_lock(self, shard: int, holder: str) -> None:
         self._try(Delete(key=keys.shard_lock(shard), conditions=(Equals("holder", holder),)))
 
-    def take_residency(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
+    def acquire_waiter_lease(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
         # Its own holder means that an earlier try succeeded, and only its response was lost.
         vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         change = Update(
-            key=keys.residency(),
+            key=keys.waiter_lease(),
             conditions=() if from_anyone else (vacant,),
             sets={"holder": holder, "until": to_text(until)},
         )
         return self._try(change)
 
-    def is_resident(self, holder: str) -> bool:
-        return self.residency()[0] == holder
+    def has_waiter_lease(self, holder: str) -> bool:
+        return self.waiter_lease()[0] == holder
 
-    def residency(self) -> tuple[str | None, datetime | None]:
+    def waiter_lease(self) -> tuple[str | None, datetime | None]:
         """Who waits, and when something falls due that it may not know of."""
-        record = self._table.get(keys.residency()) or {}
+        record = self._table.get(keys.waiter_lease()) or {}
         due_at = cast("str | None", record.get("due_at"))
         return cast("str | None", record.get("holder")), None if due_at is None else from_text(due_at)
 
@@ -125,10 +125,10 @@ class Switchboard:
         """Let whoever waits know of something that falls due, unless it knows of something sooner."""
         later = AnyOf((Missing("due_at"), After("due_at", to_text(at))))
         conditions = (Exists("holder"), later)
-        return self._try(Update(key=keys.residency(), conditions=conditions, sets={"due_at": to_text(at)}))
+        return self._try(Update(key=keys.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
 
-    def leave_residency(self, holder: str) -> None:
-        self._try(Delete(key=keys.residency(), conditions=(Equals("holder", holder),)))
+    def release_waiter_lease(self, holder: str) -> None:
+        self._try(Delete(key=keys.waiter_lease(), conditions=(Equals("holder", holder),)))
 
     def _try(self, change: Put | Update | Delete) -> bool:
         try:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.domain.job_type import JobType
-from leasehold.engine.reside import ResidenceSettings, Resident
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def arrivals(world: LeaseholdTest) -> Arrivals:
 
 
 def resident(
-    world: LeaseholdTest, arrivals: Arrivals, name: str = "tick", settings: ResidenceSettings | None = None
-) -> Resident:
+    world: LeaseholdTest, arrivals: Arrivals, name: str = "tick", settings: WaitingSettings | None = None
+) -> WaitingPoller:
     poller = Poller(world.parts, arrivals, worker_id=name)
-    return Resident(world.parts, poller, worker_id=name, settings=settings)
+    return WaitingPoller(world.parts, poller, worker_id=name, settings=settings)
 
 
 def test_a_job_due_in_half_a_minute_starts_within_a_second_of_its_time(world, arrivals):
@@ -87,7 +87,7 @@ def test_a_wake_for_a_job_of_tomorrow_reserves_nothing(world, arrivals):
 def test_a_place_that_was_reserved_and_never_taken_is_free_again_later(world, arrivals):
     world.queue.enqueue("reminder", run_in=timedelta(seconds=20))
     assert resident(world, arrivals, "crashed").reserve() is not None
-    world.clock.advance(ResidenceSettings().stay)
+    world.clock.advance(WaitingSettings().stay)
     assert resident(world, arrivals, "wake").reserve() is not None
 
 
@@ -124,28 +124,28 @@ def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
         if not took_over and world.clock.now().second >= 20:
             until = world.clock.now() + timedelta(seconds=75)
             took_over.append(
-                world.parts.store.switchboard.take_residency("new", world.clock.now(), until, from_anyone=True)
+                world.parts.store.switchboard.acquire_waiter_lease("new", world.clock.now(), until, from_anyone=True)
             )
 
     assert old.stay(should_stop=take_over) == 0
     assert world.clock.now().second < 30
-    assert world.parts.store.switchboard.is_resident("new")
+    assert world.parts.store.switchboard.has_waiter_lease("new")
     assert not arrivals.times
 
 
 def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
     """A wake that found the place taken relies on that look, however late it came."""
     world.queue.enqueue("reminder", run_in=timedelta(seconds=5))
-    settings = ResidenceSettings(stay=timedelta(seconds=20))
+    settings = WaitingSettings(stay=timedelta(seconds=20))
     late: list[str] = []
-    leave = world.parts.store.switchboard.leave_residency
+    leave = world.parts.store.switchboard.release_waiter_lease
 
     def enqueue_then_leave(holder: str) -> None:
         if not late:
             late.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=3)).job_id)
         leave(holder)
 
-    world.parts.store.switchboard.leave_residency = enqueue_then_leave
+    world.parts.store.switchboard.release_waiter_lease = enqueue_then_leave
     resident(world, arrivals, settings=settings).stay()
     assert late[0] in arrivals.times
 
@@ -153,7 +153,7 @@ def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
 def test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop(world, arrivals, monkeypatch):
     world.queue.enqueue("reminder")
     monkeypatch.setattr("leasehold.kernel.claim.Claims.claim", _fail)
-    polls = resident(world, arrivals, settings=ResidenceSettings(stay=timedelta(seconds=10))).stay()
+    polls = resident(world, arrivals, settings=WaitingSettings(stay=timedelta(seconds=10))).stay()
     assert 1 <= polls <= 10
 
 
@@ -166,7 +166,7 @@ def test_a_resident_leaves_when_the_system_is_halted(world, arrivals):
 
 
 def test_below_a_minute_the_tick_stays_and_polls_at_the_interval(world, arrivals):
-    settings = ResidenceSettings(stay=timedelta(seconds=60), poll_interval=timedelta(seconds=10))
+    settings = WaitingSettings(stay=timedelta(seconds=60), poll_interval=timedelta(seconds=10))
     assert 6 <= resident(world, arrivals, settings=settings).stay() <= 8
 
 

@@ -1,0 +1,126 @@
+"""The window: how many jobs may be handed over and not have started yet, of each type and of all.
+
+Lambda takes any number of asynchronous invokes and starts what it has room for; the others wait in its queue while
+their leases run out. So a poller looks whether what it handed over has started before it hands over more. Nothing is
+written for that: it remembers its own hand-overs, and reads their jobs once a window of them is under way.
+
+A window doubles when as many as it holds have started in time, one after the other; it halves when one was reaped
+unstarted or refused by Lambda. A container keeps it as long as it lives.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.domain.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.domain.handover import Handover
+    from leasehold.domain.ids import JobId
+    from leasehold.domain.job import Job
+    from leasehold.engine.parts import Parts
+    from leasehold.store.jobs import DueJob
+
+_FIRST, _LEAST, _MOST = 16, 4, 1024
+# A cold start takes one or two seconds; what takes longer waits for a place.
+_IN_TIME = timedelta(seconds=3)
+_LOOK_EVERY = timedelta(milliseconds=200)
+_OF_ALL = ""
+
+
+@dataclass(slots=True)
+class _Size:
+    """How many may be under way, and how many have started in time since it last changed."""
+
+    size: int = _FIRST
+    in_time: int = 0
+
+    def note_started(self, *, in_time: bool) -> None:
+        self.in_time = self.in_time + 1 if in_time else 0
+        if self.in_time >= self.size:
+            self.size, self.in_time = min(2 * self.size, _MOST), 0
+
+    def note_lost(self) -> None:
+        self.size, self.in_time = max(self.size // 2, _LEAST), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    handover: Handover
+    at: datetime
+
+
+class Window:
+    def __init__(self) -> None:
+        self._sizes: dict[str, _Size] = {_OF_ALL: _Size()}
+        self._under_way: dict[JobId, _UnderWay] = {}
+        self._looked_at: datetime | None = None
+
+    def admit(self, entries: Sequence[DueJob], parts: Parts) -> tuple[list[DueJob], bool]:
+        """Those of the entries that there is room for, in order; and whether others have to wait."""
+        if len(entries) > self._room_for(entries):
+            self._look(parts)
+        room: dict[str, int] = {}
+        admitted: list[DueJob] = []
+        in_all = self._room(_OF_ALL)
+        for entry in entries:
+            room.setdefault(entry.job_type, self._room(entry.job_type))
+            if room[entry.job_type] > 0 and in_all > 0:
+                room[entry.job_type] -= 1
+                in_all -= 1
+                admitted.append(entry)
+        return admitted, len(admitted) < len(entries)
+
+    def note_handed_over(self, handover: Handover, now: datetime) -> None:
+        self._under_way[handover.job_id] = _UnderWay(handover, now)
+
+    def note_refused(self, handover: Handover, *, throttled: bool) -> None:
+        """It reached no handler: it is not under way."""
+        self._under_way.pop(handover.job_id, None)
+        if throttled:
+            self._lose(handover.job_type)
+
+    def _room_for(self, entries: Sequence[DueJob]) -> int:
+        return min((self._room(name) for name in {_OF_ALL, *(entry.job_type for entry in entries)}), default=0)
+
+    def _room(self, name: str) -> int:
+        taken = sum(name in {_OF_ALL, each.handover.job_type} for each in self._under_way.values())
+        return self._size(name).size - taken
+
+    def _size(self, name: str) -> _Size:
+        return self._sizes.setdefault(name, _Size())
+
+    def _look(self, parts: Parts) -> None:
+        """See which of those under way have started."""
+        now = parts.clock.now()
+        if not self._under_way or (self._looked_at is not None and now - self._looked_at < _LOOK_EVERY):
+            return
+        self._looked_at = now
+        jobs = parts.store.jobs.get_many(list(self._under_way))
+        for job_id, each in list(self._under_way.items()):
+            job = jobs.get(job_id)
+            if job is not None and job.locked_by == each.handover.token:
+                continue  # not yet
+            del self._under_way[job_id]
+            if job is not None and _was_put_back(job):
+                self._lose(each.handover.job_type)
+            else:
+                started_at = job.started_at if job is not None else None
+                self._start(each.handover.job_type, in_time=(started_at or now) - each.at <= _IN_TIME)
+
+    def _start(self, job_type: str, *, in_time: bool) -> None:
+        for name in (job_type, _OF_ALL):
+            self._size(name).note_started(in_time=in_time)
+
+    def _lose(self, job_type: str) -> None:
+        for name in (job_type, _OF_ALL):
+            self._size(name).note_lost()
+
+
+def _was_put_back(job: Job) -> bool:
+    """It waits again, and no run of it has ended since."""
+    return job.status.is_waiting and job.dispatches > 0
