@@ -63,6 +63,9 @@ def subjects() -> dict[str, Role]:
         "poller": deployed[POLLER],
         "dead-letter reporter": deployed[REPORTER],
         "registry publisher": deployed[PUBLISHER],
+        "`grant_read(...)`": granted("grant_read"),
+        # The HTTP API has the same, and keeps idempotency keys and direct runs besides.
+        "`grant_operate(...)`, HTTP API": granted("grant_operate"),
     }
 
 

@@ -45,7 +45,7 @@ _BY_LAMBDA = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 TYPES = ("daily_summary", "backup", "user_sync")
 # What a program that makes jobs in every way is given; each takes types, or none.
 OF_AN_ENQUEUER = ("grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_read_templates")
-_BY_TYPE = {"grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_record_creation"}
+BY_TYPE = {"grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_record_creation"}
 
 
 @cache
@@ -58,7 +58,7 @@ def granted(*grants: str, types: tuple[str, ...] = TYPES) -> Role:
     theirs = Stack(app, "theirs")
     role = iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
     for grant in grants:
-        getattr(queue.queue, grant)(role, *(types if grant in _BY_TYPE else ())).assert_success()
+        getattr(queue.queue, grant)(role, *(types if grant in BY_TYPE else ())).assert_success()
     ours, given = (with_names(dict(Template.from_stack(each).to_json()), "dev") for each in (data, theirs))
     (made,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
     return made

@@ -34,6 +34,7 @@ def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
 
 
 def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_REGION", raising=False)
     monkeypatch.setenv("LEASEHOLD_QUEUE", "dev")
     monkeypatch.setenv("LEASEHOLD_JOBS_TABLE", "my-jobs")
     shell.ok("jobs")

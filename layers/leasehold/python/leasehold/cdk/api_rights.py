@@ -1,4 +1,4 @@
-"""What the HTTP API and the direct runner may do: what their routes and runs need, by partition, and no scan.
+"""What the HTTP API, the direct runner, and programs that read or operate may do, by partition, and no scan.
 
 Audit records are put and read, never changed or deleted: no statement here says otherwise.
 """
@@ -24,7 +24,7 @@ from leasehold.cdk.rights import (
     on_table,
 )
 from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
-from leasehold.store.keys import DIRECT_RUN, GROUP, REQUEST, scope_partition
+from leasehold.store.keys import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,35 @@ REQUEST_PARTITIONS = (f"{REQUEST}#*",)
 DIRECT_RUN_PARTITIONS = (f"{DIRECT_RUN}#*",)
 
 
-def api_statements(
+def read_statements(
     jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool
 ) -> list[iam.PolicyStatement]:
+    """What a program needs to look at everything, payloads and the audit included, and to change nothing."""
+    records = (
+        *ALL_JOB_PARTITIONS,
+        *ALL_PAYLOAD_PARTITIONS,
+        *DEDUP_PARTITIONS,
+        *GROUP_PARTITIONS,
+        *SCHEDULE_PARTITIONS,
+        *TEMPLATE_PARTITIONS,
+        *CONTROL_PARTITIONS,
+        *CIRCUIT_PARTITIONS,
+        *SCOPE_PARTITIONS,
+        *DIRECT_RUN_PARTITIONS,
+        *AUDIT_PARTITIONS,
+        f"{AUDIT_HEADS}#*",
+    )
+    return [
+        on_keys("ReadRecords", jobs, ["GetItem", "BatchGetItem", "Query"], records),
+        on_table("ReadDeadLetters", dead_letters, ["GetItem", "BatchGetItem"]),
+        *_listing(jobs, dead_letters, ended_index=ended_index),
+    ]
+
+
+def operate_statements(
+    jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool
+) -> list[iam.PolicyStatement]:
+    """What a program needs to act as an operator does: each action is one transaction with its audit record."""
     reads = ["GetItem", "BatchGetItem", "Query"]
     return [
         on_keys("ActOnJobs", jobs, [*reads, "PutItem", "UpdateItem"], ALL_JOB_PARTITIONS),
@@ -63,11 +89,26 @@ def api_statements(
         on_keys("WorkOnScopes", jobs, ["GetItem", "Query", "UpdateItem"], SCOPE_PARTITIONS),
         on_keys("RecordDeeds", jobs, ["BatchGetItem", "Query", "PutItem"], AUDIT_PARTITIONS),
         move_heads(jobs),
+        on_table("ResolveLetters", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
+        *_listing(jobs, dead_letters, ended_index=ended_index),
+    ]
+
+
+def api_statements(
+    jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool
+) -> list[iam.PolicyStatement]:
+    """An operator's, and what the API keeps for itself: its callers have the roles that it gives them."""
+    return [
+        *operate_statements(jobs, dead_letters, ended_index=ended_index),
         on_keys("KeepKeys", jobs, ["GetItem", "PutItem", "UpdateItem"], REQUEST_PARTITIONS),
         on_keys("AcceptDirectRuns", jobs, ["GetItem", "PutItem"], DIRECT_RUN_PARTITIONS),
+    ]
+
+
+def _listing(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool) -> list[iam.PolicyStatement]:
+    return [
         on_index("ListLive", jobs, DUE_INDEX.name),
         *([on_index("ListEnded", jobs, ENDED_INDEX.name)] if ended_index else []),
-        on_table("ResolveLetters", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
         on_index("ListLetters", dead_letters, BY_DATE_INDEX.name),
         on_index("ListLettersOfType", dead_letters, BY_TYPE_INDEX.name),
     ]

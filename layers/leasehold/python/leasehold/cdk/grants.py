@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from leasehold.cdk.api_rights import operate_statements, read_statements
 from leasehold.cdk.metrics import MINUTE, own_metric
 from leasehold.cdk.rights import (
     create_group_statements,
@@ -50,6 +51,7 @@ class JobQueueBase(Construct):
     _types: Mapping[str, JobType]
     _functions: Mapping[str, lambda_.IFunction]
     _isolates_types: bool
+    _has_ended_index: bool
     metrics_per_type: bool
 
     @property
@@ -112,6 +114,19 @@ class JobQueueBase(Construct):
             )
         function = self._functions[job_type]
         return self._grant(grantee, run_now_statements(self._types[job_type], code, self.jobs_table, function))
+
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program of yours look at everything, payloads and the audit included, and change nothing."""
+        statements = read_statements(self.jobs_table, self.dead_letters_table, ended_index=self._has_ended_index)
+        return self._grant(grantee, statements)
+
+    def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a program of yours act as an operator: cancel, retry, redrive, pause, halt, and all that the API does.
+
+        What it does through Leasehold leaves an audit record. That it goes through Leasehold is up to the program.
+        """
+        statements = operate_statements(self.jobs_table, self.dead_letters_table, ended_index=self._has_ended_index)
+        return self._grant(grantee, statements)
 
     def grant_discover(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let a program of yours find the queue by its name: `Queue.connect("<queue_name>")`, `leasehold --queue`."""

@@ -174,7 +174,7 @@ class JobQueue(JobQueueBase):
         self.encryption_key = encryption_key or self.store.encryption_key
         folders = _folders(entry, job_types)
         self._types = {folder.name: folder.job_type for folder in folders}
-        self._isolates_types = isolate_types
+        self._isolates_types, self._has_ended_index = isolate_types, self.store.ended_index
         self.metrics_per_type = metrics_per_type
         chosen_runtime = runtime or lambda_.Runtime.PYTHON_3_13
         chosen_architecture = architecture or (_of_this_machine() if is_local else lambda_.Architecture.ARM_64)
@@ -235,6 +235,7 @@ class JobQueue(JobQueueBase):
         job_types: Sequence[str] | Mapping[str, int],
         encryption_key: kms.IKey | None = None,
         isolate_types: bool = True,
+        ended_index: bool = True,
         metrics_per_type: bool = False,
         functions: Mapping[str, lambda_.IFunction] | None = None,
     ) -> JobQueueBase:
@@ -242,7 +243,7 @@ class JobQueue(JobQueueBase):
 
         job_types: their names; as a mapping, with their codes, where a job.toml sets `code`.
         encryption_key: that its tables are under. Default: none of this account.
-        isolate_types, metrics_per_type: as the queue has them. Default: on, and off.
+        isolate_types, ended_index, metrics_per_type: as the queue has them. Default: as its own defaults.
         functions: of the job types that `grant_run_now` is called for. Default: none.
         """
         imported = JobQueueBase(scope, construct_id)
@@ -252,7 +253,7 @@ class JobQueue(JobQueueBase):
         imported.encryption_key = encryption_key
         imported._types = {name: JobType(name=name, code=code) for name, code in codes.items()}
         imported._functions = functions or {}
-        imported._isolates_types = isolate_types
+        imported._isolates_types, imported._has_ended_index = isolate_types, ended_index
         imported.metrics_per_type = metrics_per_type
         return imported
 
