@@ -1,45 +1,43 @@
-"""The CDK app: the stacks of one stage. It calls nothing, so it can be synthesised without an account.
+"""The reference app: the stacks of one environment, with the example job types. It calls nothing while it synthesises.
 
-cdk deploy --all -c stage=prod
-cdk synth -c stage=prod -c gates=true
+cdk deploy --all -c environment_name=prod
+cdk synth -c environment_name=prod -c gates=true
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aws_cdk import App
 
-from infra.data_stack import DataStack
+from infra.environments import environment_named
 from infra.gates import add_gates
-from infra.paths import ROOT
-from infra.queue_stack import QueueStack
-from infra.stages import stage_named
-from leasehold.settings.job_folder import EXERCISES, PROBE, load_job_folders
+from infra.stacks import DataStack, QueueStack
+from leasehold.settings.job_folder import EXERCISES, load_job_folders
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from infra.stages import Stage
+    from infra.environments import Environment
     from leasehold.settings.job_toml import JobFolder
+
+ROOT = Path(__file__).parent
 
 
 def build(app: App, *, root: Path = ROOT) -> App:
     """Add the stacks; `root` is the project whose `functions/jobs/` are deployed."""
-    stage = stage_named(app.node.try_get_context("stage") or "dev")
-    data = DataStack(app, f"leasehold-{stage.name}-data", stage=stage)
-    folders = job_folders(stage, root)
-    QueueStack(app, f"leasehold-{stage.name}-queue", stage=stage, data=data, folders=folders, root=root)
+    environment = environment_named(app.node.try_get_context("environment_name") or "dev")
+    data = DataStack(app, f"leasehold-{environment.name}-data", environment=environment)
+    folders = job_folders(environment, root)
+    QueueStack(app, f"leasehold-{environment.name}-queue", environment=environment, data=data, folders=folders)
     if app.node.try_get_context("gates"):
         add_gates(app)
     return app
 
 
-def job_folders(stage: Stage, root: Path = ROOT) -> tuple[JobFolder, ...]:
-    """The job types that a stage deploys."""
-    exercises = load_job_folders(root, EXERCISES) if stage.with_exercises else ()
-    probe = load_job_folders(root, PROBE) if stage.with_probe else ()
-    return (*load_job_folders(root), *exercises, *probe)
+def job_folders(environment: Environment, root: Path = ROOT) -> tuple[JobFolder, ...]:
+    """The job types that an environment deploys."""
+    exercises = load_job_folders(root, EXERCISES) if environment.with_exercises else ()
+    return (*load_job_folders(root), *exercises)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parent / "cli.md"
 # Every operators' command has these; the page explains them once.
 _SHARED = {
-    *("--help", "--json", "--stage", "--local", "--root", "--jobs-table", "--dead-letters-table"),
+    *("--help", "--json", "--queue", "--local", "--root", "--jobs-table", "--dead-letters-table"),
     *("--profile", "--region", "--endpoint-url"),
 }
 
@@ -51,7 +51,7 @@ def leaves(command: Any, path: str = "leasehold") -> Iterator[tuple[str, Any]]:
 
 
 def _section(path: str, command: Any) -> str:
-    is_operators = any("--stage" in each.opts for each in command.params)
+    is_operators = any("--queue" in each.opts for each in command.params)
     left_out = _SHARED if is_operators else {"--help"}
     own = [each for each in command.params if not left_out & set(each.opts)]
     arguments = [each for each in own if each.param_type_name == "argument"]

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.client.operator import Operator
-from leasehold.local.aws.connection import open_queue
-from leasehold.local.aws.inspection import client, log_lines
+from leasehold.local.aws.connection import open_queue, queue_address
+from leasehold.local.aws.inspection import client, deployed_function, log_lines
 from leasehold.local.aws.instance import LocalAws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from leasehold.aws.discovery import QueueAddress
     from leasehold.client.queue import Queue
     from leasehold.domain.job import Job
     from leasehold.local.aws.instance import Running
@@ -57,11 +58,19 @@ class LocalStack:
         return open_queue(self.running)
 
     @property
+    def tables(self) -> QueueAddress:
+        return queue_address(self.running)
+
+    @property
     def operator(self) -> Operator:
         return Operator(self.queue.parts)
 
     def client(self, service: str) -> Any:
         return client(self.running, service)
+
+    def real_name(self, function: str) -> str:
+        """What CloudFormation named a function that people know by another name."""
+        return deployed_function(self.running, function).real_name
 
     def deploy(self) -> str:
         """Deploy the project as it is now, with the real command."""
@@ -85,7 +94,7 @@ class LocalStack:
     def without_stream(self) -> Iterator[None]:
         """Nothing wakes the poller but its tick."""
         functions = self.client("lambda")
-        mappings = functions.list_event_source_mappings(FunctionName="leasehold-local-poller")["EventSourceMappings"]
+        mappings = functions.list_event_source_mappings(FunctionName=self.real_name("poller"))["EventSourceMappings"]
         (wake,) = [each["UUID"] for each in mappings]
         functions.update_event_source_mapping(UUID=wake, Enabled=False)
         try:
@@ -104,19 +113,21 @@ class LocalStack:
 
     def _switch_tick(self, state: str) -> None:
         scheduler = self.client("scheduler")
-        schedule = scheduler.get_schedule(Name="leasehold-local-tick")
+        listed = scheduler.list_schedules(GroupName="default")["Schedules"]
+        (name,) = [each["Name"] for each in listed if "Tick" in each["Name"]]
+        schedule = scheduler.get_schedule(Name=name)
         kept = ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")
         scheduler.update_schedule(State=state, **{name: schedule[name] for name in kept})
 
     def kill_function(self, name: str) -> int:
         """SIGKILL every process that runs this function, as a machine that fails would; how many there were."""
-        killed = 0
+        killed, real_name = 0, self.real_name(name)
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 command = (process / "cmdline").read_text()
             except OSError:
                 continue
-            if f"{self.project.root}/" in command and f"ministack-lambda-leasehold-local-{name}-" in command:
+            if f"{self.project.root}/" in command and f"ministack-lambda-{real_name}-" in command:
                 os.kill(int(process.name), signal.SIGKILL)
                 killed += 1
         return killed

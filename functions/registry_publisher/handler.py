@@ -1,32 +1,5 @@
-"""Writes the registry of job types, and their schedules, at every deployment, as a custom resource of the stack."""
+"""The system function `leasehold.functions.registry_publisher`: deployed ones run it from the layer."""
 
-from __future__ import annotations
+from leasehold.functions.registry_publisher import lambda_handler
 
-import json
-from typing import TYPE_CHECKING, Any
-
-from leasehold.aws.container import open_container
-from leasehold.aws.custom_resource import answered
-from leasehold.aws.describing import asking, connect_to_ask
-from leasehold.engine.schedules import deploy
-from leasehold.engine.switch import publish
-from leasehold.schemas.publish import with_schemas
-from leasehold.store.registries import registry_of
-from leasehold.store.schedule_records import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
-    with answered(event, physical_id="leasehold-registry"):
-        # A deleted stack leaves the registry: jobs that wait keep their settings until it is deployed again.
-        if event["RequestType"] != "Delete":
-            registry = registry_of(json.loads(event["ResourceProperties"]["Registry"]))
-            schedules = json.loads(event["ResourceProperties"]["Schedules"])
-            parts = open_container("registry_publisher").parts
-            codes = json.loads(event["ResourceProperties"].get("Codes", "{}"))
-            if codes:
-                registry = with_schemas(registry, codes, asking(connect_to_ask()), parts)
-            publish(registry, parts)
-            deploy([definition_of(name, record) for name, record in schedules.items()], parts)
+__all__ = ["lambda_handler"]

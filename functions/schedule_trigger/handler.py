@@ -1,33 +1,5 @@
-"""Woken by EventBridge at a schedule's slot: make the jobs of the slots that have come."""
+"""The system function `leasehold.functions.schedule_trigger`: deployed ones run it from the layer."""
 
-from __future__ import annotations
+from leasehold.functions.schedule_trigger import lambda_handler
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from leasehold.aws.clients import warm
-from leasehold.aws.container import open_container
-from leasehold.engine.trigger import trigger
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from leasehold.aws.container import Container
-
-
-def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
-    name = str(event["schedule"])
-    container = _container()
-    try:
-        made = trigger(name, container.parts)
-    finally:
-        container.telemetry.flush()
-    return {"schedule": name, "made": made}
-
-
-@cache
-def _container() -> Container:
-    return open_container("schedule_trigger")
-
-
-warm(_container)
+__all__ = ["lambda_handler"]

@@ -1,17 +1,5 @@
-"""The webhook sender: tells receivers how runs ended, one delivery an invocation."""
+"""The system function `leasehold.functions.webhook_sender`: deployed ones run it from the layer."""
 
-from __future__ import annotations
+from leasehold.functions.webhook_sender import lambda_handler
 
-from functools import cache
-
-from leasehold.aws.webhook_settings import keys_of, outbound_of
-from leasehold.runtime.entry import entry
-from leasehold.runtime.webhook_sender import Equipment, webhook_sender
-
-
-@cache
-def equipment() -> Equipment:
-    return Equipment(keys=keys_of(), outbound=outbound_of())
-
-
-lambda_handler = entry(webhook_sender(equipment))
+__all__ = ["lambda_handler"]

@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 
 from leasehold import JobType, Registry
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tests.local_stack import LocalStack
 
 pytestmark = pytest.mark.ministack
+CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
 AWS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -66,7 +68,7 @@ class Deployed:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"LEASEHOLD_STAGE": self.stage, "AWS_ENDPOINT_URL": self.endpoint}
+        return {"LEASEHOLD_QUEUE": self.stage, "AWS_ENDPOINT_URL": self.endpoint}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,10 @@ def deployed(ministack_endpoint: str, make_client: Callable[[str], DynamoDBClien
     names = TableNames(jobs=f"leasehold-{stage}-jobs", dead_letters=f"leasehold-{stage}-dead-letters")
     client = make_client(ministack_endpoint)
     create_tables(client, names)
+    published = {"jobs_table": names.jobs, "dead_letters_table": names.dead_letters}
+    boto3.Session(**CREDENTIALS).client("ssm", endpoint_url=ministack_endpoint).put_parameter(
+        Name=f"/leasehold/{stage}", Value=json.dumps(published), Type="String"
+    )
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)
     Operator(queue.parts).publish(Registry(types={"daily_summary": JobType(name="daily_summary")}))
     return Deployed(ministack_endpoint, stage)
@@ -128,13 +134,13 @@ def test_a_profile_brings_region_and_credentials(deployed: Deployed, tmp_path: P
     assert deployed.leasehold("resume", "daily_summary", "--reason", "x").returncode == 0
 
 
-def test_a_stage_that_is_not_deployed_and_an_aws_that_does_not_answer_are_told_in_a_line(deployed: Deployed):
-    elsewhere = deployed.leasehold("jobs", "--stage", "nowhere")
+def test_a_queue_that_is_not_deployed_and_an_aws_that_does_not_answer_are_told_in_a_line(deployed: Deployed):
+    elsewhere = deployed.leasehold("jobs", "--queue", "nowhere")
     closed = deployed.leasehold("jobs", AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_MAX_ATTEMPTS="1")
 
     for done in (elsewhere, closed):
         assert done.returncode == 5
-        assert done.stderr.startswith(("store_error: ", "store_unavailable: ")), done.stderr
+        assert done.stderr.startswith(("queue_not_found: ", "aws_error: ")), done.stderr
         assert len(done.stderr.splitlines()) == 2
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from aws_cdk import App, Stack
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
 
-from infra.rights import handler_statements
-from infra.stages import Stage
+from leasehold.cdk.context import QueueContext
+from leasehold.cdk.rights import handler_statements
 from leasehold.domain.job_type import Batch, JobType
 
 
@@ -15,9 +16,18 @@ def test_a_type_with_batches_may_read_start_and_end_its_own_jobs_together_and_ot
     key = dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING)
     jobs = dynamodb.Table(stack, "Jobs", partition_key=key)
 
+    queue = QueueContext(
+        queue_name="q",
+        environment_name="dev",
+        jobs=jobs,
+        dead_letters=jobs,
+        key=None,
+        architecture=lambda_.Architecture.ARM_64,
+    )
+
     def rights(batch: Batch | None) -> dict[str, dict[str, object]]:
         job_type = JobType(name="receipt", batch=batch)
-        statements = handler_statements(job_type, Stage(name="dev"), jobs, jobs)
+        statements = handler_statements(job_type, queue, jobs, jobs)
         return {each.sid: each.to_statement_json() for each in statements if each.sid is not None}
 
     batched = rights(Batch(size=10))["WorkInBatches"]

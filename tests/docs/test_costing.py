@@ -14,7 +14,7 @@ from docs.costing.bill import MINUTES, SECONDS, Line, System
 from docs.costing.extras import extras
 from docs.costing.figures import ASSUMED, Assumptions, Measured
 from docs.costing.prices import Price
-from infra.stages import Stage
+from infra.environments import Environment
 from leasehold.engine import telemetry
 from leasehold.engine.measure import measure
 from leasehold.testing.queue import LeaseholdTest
@@ -152,7 +152,7 @@ def test_figures_come_from_the_benchmarks() -> None:
 def test_the_alarms_and_dashboards_that_are_assumed_are_those_of_the_stacks() -> None:
     found = [
         each["Type"]
-        for stack in stacks_of(Stage(name="priced"))
+        for stack in stacks_of(Environment(name="priced"))
         for each in Template.from_stack(stack).to_json()["Resources"].values()
     ]
 

@@ -26,9 +26,7 @@ class Client:
 
     def __init__(self, stack: LocalStack, user: str | None) -> None:
         self._address = urlsplit(stack.running.endpoint).netloc
-        (api,) = [
-            each for each in stack.client("apigatewayv2").get_apis()["Items"] if each["Name"] == "leasehold-local-api"
-        ]
+        (api,) = [each for each in stack.client("apigatewayv2").get_apis()["Items"] if each["Name"] == "local"]
         self._host = f"{api['ApiId']}.execute-api.localhost:{self._address.rpartition(':')[2]}"
         self._credentials: Credentials | None = None
         if user is not None:

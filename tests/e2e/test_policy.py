@@ -27,22 +27,22 @@ def one_of_a_tenant(job_type, concurrency_key, registry):
     own = (Limit(scope=f"own:tenant:{concurrency_key}", seats=1),) if concurrency_key else ()
     return (*deployed, *own)
 '''
-SETTINGS = 'concurrency_policy="tenants:one_of_a_tenant", policy_folder="policies", poll_limit=7,'
+SETTINGS = '"concurrency_policy": "tenants:one_of_a_tenant", "poll_limit": 7,'
 
 
 @pytest.fixture
 def with_policy(local_stack: LocalStack) -> Iterator[LocalStack]:
     root = local_stack.project.root
-    stages, folder = root / "infra" / "stages.py", root / "policies"
-    before = stages.read_text()
+    environments, folder = root / "infra" / "environments.py", root / "policies"
+    before = environments.read_text()
     folder.mkdir()
     (folder / "tenants.py").write_text(POLICY)
-    changed = before.replace("with_exercises=True,", f"with_exercises=True, {SETTINGS}")
+    changed = before.replace('"api": ApiOptions(', f'{SETTINGS} "api": ApiOptions(')
     assert changed != before
-    stages.write_text(changed)
+    environments.write_text(changed)
     local_stack.deploy()
     yield local_stack
-    stages.write_text(before)
+    environments.write_text(before)
     local_stack.deploy()
 
 
@@ -56,5 +56,5 @@ def test_jobs_of_two_types_without_limits_share_the_seat_of_their_tenant(with_po
     assert {job.status for job in jobs} == {JobStatus.COMPLETED}
     runs = sorted((job.runs[0] for job in jobs), key=lambda run: run.started_at)
     assert all(before.ended_at <= after.started_at for before, after in pairwise(runs))
-    environment = with_policy.client("lambda").get_function_configuration(FunctionName="leasehold-local-poller")
+    environment = with_policy.client("lambda").get_function_configuration(FunctionName=with_policy.real_name("poller"))
     assert environment["Environment"]["Variables"]["LEASEHOLD_POLL_LIMIT"] == "7"

@@ -44,7 +44,7 @@ def test_a_job_is_stored_under_its_time_and_its_dedup_record_points_to_it(local_
     made = local_stack.queue.enqueue("daily_summary", {"user_id": "ada"}, run_at=run_at, dedup_key="requirements-000")
 
     jobs = local_stack.client("dynamodb")
-    found = jobs.scan(TableName="leasehold-local-jobs")["Items"]
+    found = jobs.scan(TableName=local_stack.tables.jobs_table)["Items"]
     (item,) = [each for each in found if each.get("job_id", {}).get("S") == made.job_id]
     (record,) = [each for each in found if each.get("job_sk", {}).get("S") == item["SK"]["S"]]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
 from leasehold.store import keys
 from leasehold.store.table import Key
 from tests.local_stack import LOCAL_AWS
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS
+# Stand for the names that CloudFormation has given.
+JOBS_TABLE, DEAD_LETTERS_TABLE = "<the jobs>", "<the dead letters>"
 REFUSED, DONE = "AccessDeniedException", "done"
 # Whoever took over a handler calls DynamoDB as it likes, without any of Leasehold's conditions.
 TAKEN_OVER = """
@@ -46,10 +47,13 @@ class Intruder:
 
     def __init__(self, stack: LocalStack, name: str) -> None:
         self._functions = stack.client("lambda")
+        self._tables = stack.tables
         self._name = name
 
     def tries(self, *calls: tuple[str, dict[str, Any]]) -> list[str]:
-        answer = self._functions.invoke(FunctionName=self._name, Payload=json.dumps(calls).encode())
+        text = json.dumps(calls).replace(JOBS_TABLE, self._tables.jobs_table)
+        text = text.replace(DEAD_LETTERS_TABLE, self._tables.dead_letters_table)
+        answer = self._functions.invoke(FunctionName=self._name, Payload=text.encode())
         said = json.loads(answer["Payload"].read())
         assert "FunctionError" not in answer, said
         return list(said)
@@ -61,7 +65,7 @@ def with_the_role_of(function: str, stack: LocalStack) -> Iterator[Intruder]:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("index.py", TAKEN_OVER)
-    role = functions.get_function_configuration(FunctionName=f"leasehold-local-{function}")["Role"]
+    role = functions.get_function_configuration(FunctionName=stack.real_name(function))["Role"]
     functions.create_function(
         FunctionName=name,
         Runtime="python3.13",

@@ -75,7 +75,7 @@ def test_the_wake_hands_over_the_job_that_it_shows(local_stack: LocalStack):
     (record,) = sample_of(local_stack, "poller_wake")["Records"]
     image = record["dynamodb"]["NewImage"]
     with asleep(local_stack):
-        local_stack.client("dynamodb").put_item(TableName="leasehold-local-jobs", Item=image)
+        local_stack.client("dynamodb").put_item(TableName=local_stack.tables.jobs_table, Item=image)
         answer = invoke(local_stack, "poller", "events/poller_wake.json")
 
     assert (answer["batchItemFailures"], answer["dispatched"] >= 1) == ([], True)
@@ -154,7 +154,7 @@ def test_the_reporter_reports_the_letter_that_the_stream_shows(local_stack: Loca
     records = sample_of(local_stack, "dead_letter_stream")["Records"]
     letters = [each["dynamodb"]["NewImage"] for each in records if each["eventName"] == "INSERT"]
     for letter in letters:
-        local_stack.client("dynamodb").put_item(TableName="leasehold-local-dead-letters", Item=letter)
+        local_stack.client("dynamodb").put_item(TableName=local_stack.tables.dead_letters_table, Item=letter)
 
     assert invoke(local_stack, "dead-letter-reporter", "events/dead_letter_stream.json") == {"batchItemFailures": []}
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from leasehold.cli import exits
-from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
+from leasehold.local.aws.connection import queue_address
 from leasehold.verify.report import PHASES, Outcome
 from leasehold.verify.run import verify
 from leasehold.verify.site import Site
@@ -26,9 +26,9 @@ pytestmark = LOCAL_AWS
 
 @pytest.fixture(scope="module")
 def with_probe(local_stack: LocalStack) -> Iterator[LocalStack]:
-    stages = local_stack.project.root / "infra" / "stages.py"
+    stages = local_stack.project.root / "infra" / "environments.py"
     before = stages.read_text()
-    stages.write_text(before.replace("with_exercises=True,", "with_exercises=True, with_probe=True,"))
+    stages.write_text(before.replace('"api": ApiOptions(', '"probe": True, "api": ApiOptions('))
     assert stages.read_text() != before
     local_stack.deploy()
     yield local_stack
@@ -37,8 +37,10 @@ def with_probe(local_stack: LocalStack) -> Iterator[LocalStack]:
 
 
 def site_of(local_stack: LocalStack, client: Callable[[str], Any] | None = None) -> Site:
-    tables = (JOBS_TABLE, DEAD_LETTERS_TABLE)
-    return Site(local_stack.queue, cache(client or local_stack.client), tables=tables, is_local=True)
+    address = queue_address(local_stack.running)
+    tables = (address.jobs_table, address.dead_letters_table)
+    shared = cache(client or local_stack.client)
+    return Site(local_stack.queue, shared, name=address.queue_name, tables=tables, is_local=True)
 
 
 def test_it_asks_first_runs_whole_and_leaves_a_redacted_report(with_probe: LocalStack) -> None:
@@ -65,12 +67,14 @@ def test_it_asks_first_runs_whole_and_leaves_a_redacted_report(with_probe: Local
     assert "after 2 attempts" in hops["a dead letter"]
     assert any("TTL removes them" in each for each in report["leftovers"])
     # Nothing of the account, of the deployment's name or of a job is in what may be shown.
-    assert not any(word in written for word in ("000000000000", "leasehold-local-", with_probe.running.access_key))
+    assert not any(
+        word in written
+        for word in ("000000000000", queue_address(with_probe.running).jobs_table, with_probe.running.access_key)
+    )
 
 
 def test_a_right_that_is_missing_is_named(with_probe: LocalStack) -> None:
-    iam, role = with_probe.client("iam"), "leasehold-local-poller"
-    site = site_of(with_probe)
+    iam, site = with_probe.client("iam"), site_of(with_probe)
     role = site.poller.role
     (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
     document = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
@@ -83,7 +87,7 @@ def test_a_right_that_is_missing_is_named(with_probe: LocalStack) -> None:
 
     (wrong,) = report.wrong
     assert wrong.name == f"rights of {site.poller.name}"
-    assert "it may not dynamodb:DeleteItem on table/leasehold-local-jobs watch" in wrong.detail
+    assert f"dynamodb:DeleteItem on table/{site.jobs_table} watch" in wrong.detail
 
 
 def test_a_metric_that_nothing_writes_is_named_with_its_alarm(with_probe: LocalStack) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.webhook_receiver import Receiver
 
 pytestmark = LOCAL_AWS
-SENDER = "leasehold-local-webhook-sender"
+SENDER = "webhook-sender"
 KEY = new_key()
 
 
@@ -39,17 +39,21 @@ KEY = new_key()
 def receiver(local_stack: LocalStack, tmp_path: Any) -> Iterator[Receiver]:
     """It listens on this machine, which only the local stage's sender can be made to call, and only by a test."""
     functions = local_stack.client("lambda")
-    told = functions.get_function_configuration(FunctionName=SENDER)["Environment"]["Variables"]
+    told = functions.get_function_configuration(FunctionName=local_stack.real_name(SENDER))["Environment"]["Variables"]
     with receiving(tmp_path, host="localhost") as opened:
         trusting = {**told, variables.WEBHOOK_LOOPBACK_AUTHORITY: str(opened.authority)}
-        functions.update_function_configuration(FunctionName=SENDER, Environment={"Variables": trusting})
+        functions.update_function_configuration(
+            FunctionName=local_stack.real_name(SENDER), Environment={"Variables": trusting}
+        )
         local_stack.client("ssm").put_parameter(
             Name="/leasehold/local/webhook-keys", Value=KEY, Type="SecureString", Overwrite=True
         )
         try:
             yield opened
         finally:
-            functions.update_function_configuration(FunctionName=SENDER, Environment={"Variables": told})
+            functions.update_function_configuration(
+                FunctionName=local_stack.real_name(SENDER), Environment={"Variables": told}
+            )
 
 
 def test_a_receiver_is_told_of_a_failed_and_of_a_completed_run(local_stack: LocalStack, receiver: Receiver):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.poller import handler as poller
-from infra.paths import ROOT
+from app import ROOT
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.engine.ports import KnownIdentity
+from leasehold.functions import poller
 from leasehold.settings import variables
 from leasehold.store.dynamodb.creation import create_tables
 from leasehold.store.dynamodb.table import TableNames

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.api import handler as api
-from functions.direct_runner import handler as runner
 from leasehold.aws import api_settings
 from leasehold.aws.direct_starter import RUN_ID
 from leasehold.domain.direct_run import DirectAnswer
 from leasehold.domain.errors import InvalidOptionError
+from leasehold.functions import api
+from leasehold.functions import direct_runner as runner
 from leasehold.settings import variables
 from leasehold.settings.api_access import Access
 from tests.functions.conftest import FakeContext, FakeLambda

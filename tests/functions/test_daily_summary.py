@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.poller.handler import lambda_handler as poll
 from leasehold import trace_context
 from leasehold.domain.errors import InvalidInputError, InvalidJobPayloadError
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.functions.poller import lambda_handler as poll
 from leasehold.runtime.entry import lambda_handler
 from tests.functions.conftest import FakeContext
 

@@ -12,8 +12,8 @@ import boto3
 import pytest
 from pydantic import BaseModel
 
-from functions.dead_letter_reporter import handler
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Worker
+from leasehold.functions import dead_letter_reporter as handler
 from leasehold.kernel.poll import Poller
 from leasehold.settings import variables
 from leasehold.store import keys
@@ -80,7 +80,7 @@ def deployed(queue: RealQueue, dynoxide_endpoint: str, monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", dynoxide_endpoint)
     monkeypatch.setenv(variables.JOBS_TABLE, queue.names.jobs)
     monkeypatch.setenv(variables.DEAD_LETTERS_TABLE, queue.names.dead_letters)
-    monkeypatch.setenv(variables.STAGE, "test")
+    monkeypatch.setenv(variables.ENVIRONMENT_NAME, "test")
     new_container()
     yield
     new_container()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from functions.registry_publisher import handler
 from leasehold import JobType, Registry, job
 from leasehold.domain.errors import DeploymentError, InvalidPayloadError
+from leasehold.functions import registry_publisher as handler
 from leasehold.runtime.loading import describe
 from leasehold.store.registries import registry_record
 from tests.functions.conftest import FakeContext

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.paths import ROOT
+from app import ROOT
 from leasehold.domain.direct_run import DirectRun
 from leasehold.domain.errors import InvalidInputError
 from leasehold.runtime.entry import lambda_handler

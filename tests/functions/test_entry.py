@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.poller.handler import lambda_handler as poll
+from leasehold.functions.poller import lambda_handler as poll
 from leasehold.runtime import entry
 from leasehold.settings import variables
 from tests.functions.conftest import FakeContext

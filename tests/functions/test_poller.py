@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.poller.handler import lambda_handler
 from leasehold import NewJob
 from leasehold.domain.errors import InvalidOptionError
 from leasehold.domain.lifecycle import JobStatus
+from leasehold.functions.poller import lambda_handler
 from leasehold.settings import variables
 from tests.functions.conftest import FUNCTION, POLLER, FakeContext
 
@@ -185,7 +185,7 @@ def test_a_function_without_its_environment_says_which_variable_is_missing(
 
 def test_importing_the_poller_neither_reads_the_environment_nor_imports_pydantic() -> None:
     program = (
-        "import os, sys; before = dict(os.environ); import functions.poller.handler;"
+        "import os, sys; before = dict(os.environ); import leasehold.functions.poller;"
         "print([name for name in ('pydantic', 'typer', 'rich', 'boto3') if name in sys.modules])"
     )
     answer = subprocess.run(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.registry_publisher import handler
 from leasehold import JobType, Registry
 from leasehold.domain.errors import ScheduleExistsError
+from leasehold.functions import registry_publisher as handler
 from leasehold.store.registries import registry_record
 from tests.functions.conftest import FakeContext
 

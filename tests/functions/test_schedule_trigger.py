@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from functions.schedule_trigger import handler
 from leasehold.domain.ids import scheduled_for_of
+from leasehold.functions import schedule_trigger as handler
 from leasehold.settings.schedule_names import wake_event
 from leasehold.testing import FakeClock
 from tests.functions.conftest import FakeContext

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
+
+from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from tests.infra.synthesised import Synthesised
@@ -24,8 +27,50 @@ _ARNS = {
     "AWS::S3::Bucket": ("s3", "", "BucketName"),
     "AWS::SNS::Topic": ("sns", "", "TopicName"),
     "AWS::SQS::Queue": ("sqs", "", "QueueName"),
+    "AWS::Scheduler::ScheduleGroup": ("scheduler", "schedule-group/", "Name"),
     "AWS::IAM::Role": ("iam", "role/", "RoleName"),
 }
+
+
+# What CloudFormation would name a resource is not known before it does: here people's words stand for it, by the path
+# of the construct.
+_WORDS = {
+    "AWS::DynamoDB::Table": ("TableName", {"/Jobs/Table/": "jobs", "/DeadLetters/Table/": "dead-letters"}),
+    "AWS::SQS::Queue": (
+        "QueueName",
+        {
+            "/Poller/Wake/": "undelivered-wakes",
+            "/Reporter/Follow/": "undelivered-reports",
+            "/LifecycleEvents/Follow/": "undelivered-events",
+        },
+    ),
+    "AWS::SNS::Topic": ("TopicName", {"/Alerts/": "alerts"}),
+    "AWS::Scheduler::ScheduleGroup": ("Name", {"/Schedules/": "schedules"}),
+    "AWS::Lambda::LayerVersion": ("LayerName", {"/Code/": "code", "/Dependencies/": "dependencies"}),
+    "AWS::Scheduler::Schedule": (
+        "Name",
+        {"/Tick/": "tick", "/Sweep/": "dead-letter-sweep", "/Daily/": "daily-audit-root"},
+    ),
+}
+
+
+def with_names(template: dict[str, Any], environment: str) -> dict[str, Any]:
+    """The template as if every resource that tests speak of were named `leasehold-<environment>-<what it is>`."""
+    named = copy.deepcopy(template)
+    for resource in named["Resources"].values():
+        path, properties = resource.get("Metadata", {}).get("aws:cdk:path", ""), resource.setdefault("Properties", {})
+        kind = resource["Type"]
+        if kind == "AWS::Lambda::Function" and variables.FUNCTION in properties.get("Environment", {})["Variables"]:
+            told = properties["Environment"]["Variables"]
+            properties["FunctionName"] = f"leasehold-{environment}-{told[variables.FUNCTION]}"
+        elif kind == "AWS::CloudWatch::Alarm":
+            properties["AlarmName"] = f"leasehold-{environment}-{path.split('/Alarms/')[1].split('/')[0]}"
+        elif kind in _WORDS:
+            name, words = _WORDS[kind]
+            found = [word for part, word in words.items() if part in path]
+            if found:
+                properties[name] = f"leasehold-{environment}-{found[0]}"
+    return named
 
 
 class Resolver:

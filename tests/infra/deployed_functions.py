@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
 
-from functions.dead_letter_reporter import handler as reporter
-from functions.poller import handler as poller
-from functions.registry_publisher import handler as publisher
-from functions.schedule_trigger import handler as trigger
-from functions.webhook_sender import handler as sender
-from infra.paths import ROOT
+from app import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
 from leasehold.aws import container, custom_resource, dispatcher
 from leasehold.aws.waker import LambdaWaker
 from leasehold.engine.parts import Parts
 from leasehold.engine.ports import NoMirror
+from leasehold.functions import dead_letter_reporter as reporter
+from leasehold.functions import poller
+from leasehold.functions import registry_publisher as publisher
+from leasehold.functions import schedule_trigger as trigger
+from leasehold.functions import webhook_sender as sender
 from leasehold.settings import variables
 from leasehold.settings.job_folder import load_job_folders, registry_of, schedules_of
 from leasehold.store.dynamodb.creation import create_tables
@@ -31,7 +31,7 @@ from leasehold.store.registries import registry_record
 from leasehold.store.schedule_records import definition_record
 from leasehold.store.store import Store
 from leasehold.testing import FakeClock
-from tests.infra.cloudformation import ACCOUNT, REGION
+from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
 from tests.infra.iam import Call
 from tests.infra.recorded_calls import RecordedCalls
 from tests.infra.synthesised import synthesised
@@ -148,8 +148,9 @@ class Waker:
     def __init__(self, calls: RecordedCalls) -> None:
         self._calls = calls
         functions = [each["Properties"] for each in synthesised(STAGE).of_type("AWS::Lambda::Function").values()]
+        resolver = Resolver(synthesised(STAGE))
         self._pollers = {
-            each["FunctionName"]: each["Environment"]["Variables"][variables.POLLER_FUNCTION]
+            each["FunctionName"]: resolver.resolve(each["Environment"]["Variables"][variables.POLLER_FUNCTION])
             for each in functions
             if variables.POLLER_FUNCTION in each.get("Environment", {}).get("Variables", {})
         }
@@ -180,7 +181,7 @@ class DeployedFunctions:
         return Parts(store=Store(DynamoTable(client, self.names)), clock=self.clock)
 
     def _deploy(self, client: DynamoDBClient, patch: pytest.MonkeyPatch) -> None:
-        patch.setenv(variables.STAGE, STAGE)
+        patch.setenv(variables.ENVIRONMENT_NAME, STAGE)
         patch.setenv(variables.JOBS_TABLE, self.names.jobs)
         patch.setenv(variables.DEAD_LETTERS_TABLE, self.names.dead_letters)
         patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.infra.iam import Role
 
 FOLDER = Path(__file__).parent / "policies"
-STAGES = ("dev", "prod")
+ENVIRONMENTS = ("dev", "prod")
 
 
 def snapshot_of(stage: str) -> dict[str, str]:
@@ -31,7 +31,7 @@ def committed(stage: str) -> dict[str, str]:
 
 def write() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for stage in STAGES:
+    for stage in ENVIRONMENTS:
         (FOLDER / stage).mkdir(parents=True)
         for name, text in snapshot_of(stage).items():
             (FOLDER / name).write_text(text)

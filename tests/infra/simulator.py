@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.paths import ROOT
+from app import ROOT
 from tests.infra.cloudformation import ACCOUNT
 
 if TYPE_CHECKING:

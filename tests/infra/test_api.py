@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aws_cdk.assertions import Template
 
-from infra.api import ACCESS_LOG
-from infra.api_settings import ApiSettings
-from infra.paths import ROOT
-from infra.stages import STAGES, Stage
+from app import ROOT
+from infra.environments import ENVIRONMENTS, Environment
+from leasehold.cdk import ApiOptions
+from leasehold.cdk.api import ACCESS_LOG
 from leasehold.settings import variables
 from leasehold.settings.api_access import Access, Jwt
 from leasehold.settings.job_folder import load_job_folder
@@ -20,6 +19,7 @@ from tests.infra.api_scenes import API, GUARDED, LIMITED, PLAIN, RUNNER, Scenes
 from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.iam import Call, Role, roles_of
 from tests.infra.synthesised import Synthesised, stacks_of
+from tests.infra.synthesised import templates_of as made_of
 from tests.infra.test_rights import unused
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ TABLE = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/leasehold-dev-jobs"
 FUNCTIONS = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:leasehold-dev-"
 
 
-def templates_of(api: ApiSettings | None, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    data, queue = stacks_of(Stage(name="dev", api=api, **settings), FOLDERS)
-    return dict(Template.from_stack(data).to_json()), dict(Template.from_stack(queue).to_json())
+def templates_of(api: ApiOptions | None, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    data, queue = made_of(Environment(name="dev", props={"api": api, **settings}), FOLDERS)
+    return dict(data.to_json()), dict(queue.to_json())
 
 
 @pytest.fixture(scope="module")
 def signed() -> tuple[dict[str, Any], dict[str, Any]]:
-    return templates_of(ApiSettings(access=SIGNED, rate_limit=7, burst_limit=9))
+    return templates_of(ApiOptions(access=SIGNED, rate_limit=7, burst_limit=9))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_there_is_no_api_unless_a_stage_asks_for_it() -> None:
     _, queue = templates_of(None)
 
     assert not [each for each in queue["Resources"].values() if each["Type"].startswith("AWS::ApiGateway")]
-    assert [stage.name for stage in STAGES if stage.api is not None] == ["local"]
+    assert [stage.name for stage in ENVIRONMENTS if "api" in stage.props] == ["local"]
 
 
 def test_every_request_is_signed_unless_the_stage_says_otherwise(
@@ -87,7 +87,7 @@ def test_every_request_is_signed_unless_the_stage_says_otherwise(
 
 
 def test_tokens_are_checked_by_the_gateway_where_the_stage_says_so() -> None:
-    _, queue = templates_of(ApiSettings(access=BY_TOKEN))
+    _, queue = templates_of(ApiOptions(access=BY_TOKEN))
 
     authorizer = only(queue, "AWS::ApiGatewayV2::Authorizer")
     assert {each["AuthorizationType"] for each in routes_of(queue)} == {authorizer["AuthorizerType"]} == {"JWT"}
@@ -147,7 +147,7 @@ def test_the_function_answers_within_the_gateways_patience_and_the_runner_takes_
 )
 def test_a_setting_that_cannot_work_says_so(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        Stage(name="dev", api=ApiSettings(**settings))
+        stacks_of(Environment(name="dev", props={"api": ApiOptions(**settings)}), [])
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,23 @@ import pytest
 from aws_cdk import App
 from aws_cdk.assertions import Match, Template
 
-from infra.data_stack import DataStack
-from infra.stages import STAGES, Stage
+from infra.environments import ENVIRONMENTS, Environment
+from infra.stacks import DataStack
 from leasehold.store.definition import DEAD_LETTERS, ENDED_INDEX, JOBS
 from leasehold.store.dynamodb.creation import creation_request
+from tests.infra.cloudformation import with_names
 
 if TYPE_CHECKING:
     from leasehold.store.definition import TableDefinition
 
 TABLE = "AWS::DynamoDB::Table"
-DEV, PROD = (next(stage for stage in STAGES if stage.name == name) for name in ("dev", "prod"))
+DEV, PROD = (next(stage for stage in ENVIRONMENTS if stage.name == name) for name in ("dev", "prod"))
 
 
 @cache
-def template_of(stage: Stage) -> Template:
-    return Template.from_stack(DataStack(App(), "data", stage=stage))
+def template_of(stage: Environment) -> Template:
+    stack = DataStack(App(context={"aws:cdk:enable-path-metadata": True}), "data", environment=stage)
+    return Template.from_json(with_names(dict(Template.from_stack(stack).to_json()), stage.name))
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +60,8 @@ def test_a_deployed_table_equals_the_one_that_the_library_creates_itself(
     assert deployed["TimeToLiveSpecification"] == {"AttributeName": definition.ttl, "Enabled": True}
 
 
-@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
-def test_every_table_can_be_restored_and_is_followed_by_a_stream(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", ENVIRONMENTS, ids=lambda stage: stage.name)
+def test_every_table_can_be_restored_and_is_followed_by_a_stream(stage: Environment) -> None:
     template = template_of(stage)
 
     template.resource_count_is(TABLE, 2)
@@ -67,7 +69,7 @@ def test_every_table_can_be_restored_and_is_followed_by_a_stream(stage: Stage) -
         TABLE,
         {
             "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-            "StreamSpecification": {"StreamViewType": "NEW_IMAGE"},
+            "StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"},
         },
     )
 
@@ -85,7 +87,7 @@ def test_development_leaves_nothing_behind(dev: Template) -> None:
 
 
 def test_a_stage_without_the_ended_index_has_only_the_due_index() -> None:
-    template = template_of(Stage(name="lean", keeps_data=False, ended_index=False))
+    template = template_of(Environment(name="lean", keeps_data=False, props={"ended_index": False}))
 
     indexes = table_named(template, "leasehold-lean-jobs")["Properties"]["GlobalSecondaryIndexes"]
     assert [index["IndexName"] for index in indexes] == [

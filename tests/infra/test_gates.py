@@ -11,13 +11,13 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_sqs as sqs
 
-from infra import acknowledgements
-from infra.acknowledgements import Finding
+from infra.environments import ENVIRONMENTS
 from infra.gates import add_gates
-from infra.stages import STAGES
+from leasehold.cdk import acknowledgements
+from leasehold.cdk.acknowledgements import Finding
 from tests.infra.synthesised import synthesised
 
-STAGE_NAMES = [stage.name for stage in STAGES]
+STAGE_NAMES = [stage.name for stage in ENVIRONMENTS]
 
 
 def findings(stage: str, kind: str) -> list[str]:

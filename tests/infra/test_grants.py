@@ -11,9 +11,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
 from app import job_folders
-from infra.data_stack import DataStack
-from infra.queue_stack import QueueStack
-from infra.stages import STAGES, stage_named
+from infra.environments import ENVIRONMENTS, environment_named
+from infra.stacks import DataStack, QueueStack
+from leasehold.cdk import JobQueueBase
 from tests.infra.iam import roles_of
 from tests.infra.rights_table import COLUMNS, cells
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, synthesised
@@ -22,7 +22,7 @@ from tests.infra.test_rights import BY_TYPE, granted
 if TYPE_CHECKING:
     from tests.infra.iam import Role
 
-ALL_GRANTS = tuple(name for name in vars(QueueStack) if name.startswith("grant_"))
+ALL_GRANTS = tuple(name for name in vars(JobQueueBase) if name.startswith("grant_"))
 # That one names a function, and has tests of its own: test_run_now_rights.py.
 GRANTS = tuple(each for each in ALL_GRANTS if each != "grant_run_now")
 UPDATE, DELETE = "update", "delete"
@@ -30,18 +30,18 @@ UPDATE, DELETE = "update", "delete"
 
 def test_all_grants_fit_onto_one_role_and_no_id_of_a_statement_is_there_twice() -> None:
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
-    stage = stage_named("dev")
-    data = DataStack(app, "data", stage=stage)
-    queue = QueueStack(app, "queue", stage=stage, data=data, folders=job_folders(stage))
+    stage = environment_named("dev")
+    data = DataStack(app, "data", environment=stage)
+    queue = QueueStack(app, "queue", environment=stage, data=data, folders=job_folders(stage))
     theirs = Stack(app, "theirs")
     role = iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
     for name in (*ALL_GRANTS, *ALL_GRANTS):  # twice: a program may be given what it has
         named = ("backup",) if name in BY_TYPE or name == "grant_run_now" else ()
-        getattr(queue, name)(role, *named).assert_success()
+        getattr(queue.queue, name)(role, *named).assert_success()
 
     policies = Template.from_stack(theirs).find_resources("AWS::IAM::Policy").values()
 
-    assert len(ALL_GRANTS) == 10
+    assert len(ALL_GRANTS) == 11
     for policy in policies:
         statements = policy["Properties"]["PolicyDocument"]["Statement"]
         assert len(statements) > len(ALL_GRANTS)
@@ -63,7 +63,7 @@ def test_an_operator_changes_no_record_of_the_audit() -> None:
 
 
 def _roles() -> list[tuple[str, Role]]:
-    deployed = [(stage.name, role) for stage in STAGES for role in roles_of(synthesised(stage.name)).values()]
+    deployed = [(stage.name, role) for stage in ENVIRONMENTS for role in roles_of(synthesised(stage.name)).values()]
     return [*deployed, ("grants", granted(*GRANTS))]
 
 

@@ -7,13 +7,14 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aws_cdk import App
+from aws_cdk import App, Stack
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk.assertions import Match, Template
 
-from app import build
-from infra.bundling import UvBundling
+from app import ROOT, build
 from infra.gates import add_gates
-from infra.paths import ROOT
+from leasehold.cdk import JobQueue
+from leasehold.cdk.layers import handler_code
 from leasehold.domain.errors import InvalidJobFolderError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
 
@@ -49,7 +50,7 @@ def project(root: Path, **job_tomls: str) -> Path:
 
 
 def app_for(outdir: Path) -> App:
-    return App(context={**CONTEXT, **WITHOUT_BUNDLING, "stage": "dev"}, outdir=str(outdir))
+    return App(context={**CONTEXT, **WITHOUT_BUNDLING, "environment_name": "dev"}, outdir=str(outdir))
 
 
 def synthesise(root: Path, outdir: Path) -> dict[str, Any]:
@@ -96,11 +97,10 @@ def test_its_function_is_what_the_folder_says(template: Template) -> None:
     template.has_resource_properties(
         "AWS::Lambda::Function",
         {
-            "FunctionName": "leasehold-dev-job-report",
             "Timeout": 100,  # and 10 s to start and to write its end
             "MemorySize": 1024,
             "ReservedConcurrentExecutions": 3,
-            "Environment": {"Variables": Match.object_like({"BUCKET": "reports"})},
+            "Environment": {"Variables": Match.object_like({"BUCKET": "reports", "LEASEHOLD_FUNCTION": "job-report"})},
         },
     )
     template.has_resource_properties(
@@ -111,15 +111,17 @@ def test_its_function_is_what_the_folder_says(template: Template) -> None:
             "MaximumRetryAttempts": 0,
         },
     )
-    template.has_resource_properties(
-        "AWS::Logs::LogGroup", {"LogGroupName": "/leasehold/dev/job-report", "RetentionInDays": 7}
-    )
+    assert retention_of(template, "Jobreport") == 7
 
 
 def test_a_type_that_says_nothing_of_its_logs_keeps_them_as_long_as_the_stage_does(template: Template) -> None:
-    template.has_resource_properties(
-        "AWS::Logs::LogGroup", {"LogGroupName": "/leasehold/dev/job-user_sync", "RetentionInDays": 30}
-    )
+    assert retention_of(template, "Jobusersync") == 30
+
+
+def retention_of(template: Template, function: str) -> int:
+    groups = template.find_resources("AWS::Logs::LogGroup")
+    (found,) = (each["Properties"]["RetentionInDays"] for name, each in groups.items() if function in name)
+    return int(found)
 
 
 def test_its_role_may_do_what_the_folder_asks_for(template: Template) -> None:
@@ -181,32 +183,51 @@ def test_a_bad_job_toml_fails_synth_with_file_key_value_and_fix(tmp_path: Path) 
     assert "memory" in told.replace("memmory", "")
 
 
-def test_a_name_too_long_for_lambda_fails_synth(tmp_path: Path) -> None:
-    root = project(tmp_path / "project", **{"r" * 60: "concurrency = 1"})
-
-    with pytest.raises(ValueError, match="Shorten the name of the job type's folder"):
-        build(app_for(tmp_path / "out"), root=root)
-
-
 def test_extra_requirements_are_installed_beside_the_whole_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Subfolders too; nothing is installed that is not listed with its hash."""
+    """Subfolders too; nothing is installed that is not listed with its hash; and nothing is installed twice."""
     ran: list[tuple[list[str], str]] = []
-    monkeypatch.setattr("infra.bundling.subprocess.run", lambda command, *, input, **_: ran.append((command, input)))
-    root = project(tmp_path / "project")
-    folder = root / "functions" / "jobs" / "user_sync"
+    monkeypatch.setattr(
+        "leasehold.cdk.layers.subprocess.run", lambda command, *, input, **_: ran.append((command, input))
+    )
+    monkeypatch.setenv("LEASEHOLD_CACHE", str(tmp_path / "cache"))
+    requirement = f"httpx==0.28.1 --hash=sha256:{'0' * 64}"
+    root = project(tmp_path / "project", report=f'requirements = ["{requirement}"]')
+    folder = root / "functions" / "jobs" / "report"
     (folder / "letters").mkdir()
     (folder / "letters" / "welcome.txt").write_text("Welcome!")
 
-    def make(requirements: str) -> UvBundling:
-        return UvBundling(folder, architecture="arm64", requirements=requirements, into="", copies=True)
+    def synthesise_it(outdir: Path) -> lambda_.Code:
+        stack = Stack(App(outdir=str(outdir)), "stack")
+        return handler_code(
+            stack,
+            folder,
+            (requirement,),
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            architecture=lambda_.Architecture.ARM_64,
+        )
 
-    make("httpx==0.28.1 --hash=sha256:0\n").try_bundle(str(tmp_path / "made"))
+    synthesise_it(tmp_path / "first")
+    synthesise_it(tmp_path / "second")
 
-    copied = sorted(str(path.relative_to(tmp_path / "made")) for path in (tmp_path / "made").rglob("*.*"))
-    assert copied == ["handler.py", "letters/welcome.txt"]
+    (made,) = (tmp_path / "cache" / "packages").iterdir()
+    assert sorted(str(path.relative_to(made)) for path in made.rglob("*.*")) == ["handler.py", "letters/welcome.txt"]
     ((command, requirements),) = ran
-    assert requirements == "httpx==0.28.1 --hash=sha256:0\n"
+    assert requirements == f"{requirement}\n"
     assert command[command.index("--python-platform") + 1] == "aarch64-manylinux2014"
+    assert command[command.index("--python-version") + 1] == "3.13"
     assert {"--require-hashes", "--no-deps"} <= set(command)
+
+
+def test_a_template_in_a_test_builds_nothing_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users write them: `Template.from_stack`, without a folder for the output and without the CDK's context."""
+    monkeypatch.setenv("LEASEHOLD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CDK_OUTDIR", raising=False)
+    monkeypatch.setattr("leasehold.cdk.layers.subprocess.run", lambda *_, **__: pytest.fail("something was built"))
+    looked_at = JobQueue(Stack(App(), "stack"), "Jobs", entry=project(tmp_path / "project") / "functions" / "jobs")
+    template = dict(Template.from_stack(Stack.of(looked_at)).to_json())
+
+    assert not (tmp_path / "cache").exists()
+    layers = [each for each in template["Resources"].values() if each["Type"] == "AWS::Lambda::LayerVersion"]
+    assert len(layers) == 2

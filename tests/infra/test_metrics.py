@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.dashboard import OUTCOMES
-from infra.stages import STAGES, stage_named
+from infra.environments import ENVIRONMENTS, environment_named
+from leasehold.cdk.dashboard import OUTCOMES
 from leasehold.engine.telemetry import METRICS
 from leasehold.store.definition import DUE_INDEX, ENDED_INDEX
 from tests.infra.cloudformation import Resolver
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.dynoxide
 
-STAGE_NAMES = [stage.name for stage in STAGES]
+STAGE_NAMES = [stage.name for stage in ENVIRONMENTS]
 NAMESPACE = "Leasehold/dev"
 
 
@@ -94,7 +94,7 @@ def test_every_job_type_that_is_read_is_deployed_and_the_other_way_round(stage: 
     alarms, dashboard = read_by(stage)
     prefix = f"leasehold-{stage}-job-"
     deployed = {name.removeprefix(prefix) for name in functions_of(stage) if name.startswith(prefix)}
-    for read in (alarms, dashboard) if stage_named(stage).metrics_per_type else ():
+    for read in (alarms, dashboard) if environment_named(stage).props.get("metrics_per_type") else ():
         types = {value for each in read for name, value in each.dimensions if name == "job_type"}
         assert types == deployed
 

@@ -12,11 +12,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
 from app import job_folders
-from infra.data_stack import DataStack
-from infra.queue_stack import QueueStack
-from infra.stages import stage_named
+from infra.environments import environment_named
+from infra.stacks import DataStack, QueueStack
 from leasehold.domain.ids import JobPartition, make_job_id, type_code
-from tests.infra.cloudformation import ACCOUNT, REGION
+from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.deployed_functions import (
     ENQUEUER,
     PLAIN_ENQUEUER,
@@ -53,14 +52,14 @@ BY_TYPE = {"grant_enqueue", "grant_deduplicate", "grant_create_groups", "grant_r
 def granted(*grants: str, types: tuple[str, ...] = TYPES) -> Role:
     """A role of the user's own after e.g. `grant_enqueue`."""
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
-    stage = stage_named("dev")
-    data = DataStack(app, "data", stage=stage)
-    queue = QueueStack(app, "queue", stage=stage, data=data, folders=job_folders(stage))
+    stage = environment_named("dev")
+    data = DataStack(app, "data", environment=stage)
+    queue = QueueStack(app, "queue", environment=stage, data=data, folders=job_folders(stage))
     theirs = Stack(app, "theirs")
     role = iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
     for grant in grants:
-        getattr(queue, grant)(role, *(types if grant in BY_TYPE else ())).assert_success()
-    ours, given = (dict(Template.from_stack(each).to_json()) for each in (data, theirs))
+        getattr(queue.queue, grant)(role, *(types if grant in BY_TYPE else ())).assert_success()
+    ours, given = (with_names(dict(Template.from_stack(each).to_json()), "dev") for each in (data, theirs))
     (made,) = roles_of(Synthesised(data=ours, queue=given, report={})).values()
     return made
 
@@ -227,7 +226,7 @@ def test_all_grants_fit_onto_one_role_and_none_is_given_without_its_types() -> N
     assert {statement.sid for statement in role.statements} == {""}
 
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
-    data = DataStack(app, "data", stage=stage_named("dev"))
-    queue = QueueStack(app, "queue", stage=stage_named("dev"), data=data, folders=[])
+    data = DataStack(app, "data", environment=environment_named("dev"))
+    queue = QueueStack(app, "queue", environment=environment_named("dev"), data=data, folders=[])
     with pytest.raises(ValueError, match="grant_enqueue: it is given by job type, and none is named"):
-        queue.grant_enqueue(iam.Role(queue, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))
+        queue.queue.grant_enqueue(iam.Role(queue, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")))

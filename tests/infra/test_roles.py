@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from app import job_folders
-from infra.stages import STAGES, stage_named
+from infra.environments import ENVIRONMENTS, environment_named
 from tests.infra import policy_snapshot
 from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
 from tests.infra.iam import Role, Statement, roles_of
 from tests.infra.synthesised import synthesised
 
-STAGE_NAMES = [stage.name for stage in STAGES]
+STAGE_NAMES = [stage.name for stage in ENVIRONMENTS]
 
 # The only wildcards in a role's resources, and why AWS allows nothing narrower.
 WILDCARDS = {
@@ -100,7 +100,7 @@ def test_every_function_has_a_role_of_its_own(stage: str) -> None:
     functions = synthesised(stage).of_type("AWS::Lambda::Function").values()
     roles = [json.dumps(each["Properties"]["Role"]) for each in functions]
 
-    assert len(functions) > len(job_folders(stage_named(stage)))
+    assert len(functions) > len(job_folders(environment_named(stage)))
     assert len(set(roles)) == len(functions)
 
 
@@ -127,7 +127,7 @@ def test_the_poller_may_invoke_every_handler_and_itself_and_nothing_else(stage: 
 
     invoked = [*handlers, f"leasehold-{stage}-webhook-sender", poller.name]
     expected = [f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}" for name in invoked]
-    assert len(handlers) == len(job_folders(stage_named(stage)))
+    assert len(handlers) == len(job_folders(environment_named(stage)))
     assert sorted(hand_over.resources) == sorted(expected)
 
 
@@ -156,7 +156,7 @@ def is_service(statement: dict[str, Any]) -> bool:
     return isinstance(statement["Principal"], dict) and "Service" in statement["Principal"]
 
 
-@pytest.mark.parametrize("stage", policy_snapshot.STAGES)
+@pytest.mark.parametrize("stage", policy_snapshot.ENVIRONMENTS)
 def test_the_policies_are_the_ones_that_were_reviewed(stage: str) -> None:
     made = policy_snapshot.snapshot_of(stage)
     seen = policy_snapshot.committed(stage)

@@ -13,16 +13,15 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from infra.data_stack import DataStack
-from infra.paths import ROOT
-from infra.queue_stack import QueueStack
-from infra.stages import stage_named
+from app import ROOT
+from infra.environments import environment_named
+from infra.stacks import DataStack, QueueStack
 from leasehold import Queue
 from leasehold.domain.direct_run import DirectAnswer
 from leasehold.domain.errors import DirectRunTimeoutError
 from leasehold.kernel.poll import Poller
 from leasehold.settings.job_folder import load_job_folder
-from tests.infra.cloudformation import ACCOUNT, REGION
+from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.iam import Call, Role, roles_of
 from tests.infra.recorded_calls import RecordedCalls
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, Synthesised
@@ -49,12 +48,15 @@ FOLDERS = [load_job_folder(ROOT, name) for name in (LIMITED, UNLIMITED)]
 @cache
 def granted(job_type: str) -> Role:
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
-    stage = stage_named("dev")
-    data = DataStack(app, "data", stage=stage)
-    queue = QueueStack(app, "queue", stage=stage, data=data, folders=FOLDERS)
+    stage = environment_named("dev")
+    data = DataStack(app, "data", environment=stage)
+    queue = QueueStack(app, "queue", environment=stage, data=data, folders=FOLDERS)
     theirs = Stack(app, "theirs")
-    queue.grant_run_now(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), job_type)
-    ours, handlers, given = (dict(Template.from_stack(each).to_json()) for each in (data, queue, theirs))
+    queue.queue.grant_run_now(
+        iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), job_type
+    )
+    templates = (dict(Template.from_stack(each).to_json()) for each in (data, queue, theirs))
+    ours, handlers, given = (with_names(each, "dev") for each in templates)
     both = {part: {**ours.get(part, {}), **handlers.get(part, {})} for part in ("Resources", "Outputs")}
     return roles_of(Synthesised(data=both, queue=given, report={}))[next(iter(given["Resources"]))]
 
@@ -123,8 +125,10 @@ def test_only_the_handler_of_that_type_may_be_called_and_only_its_seats_be_taken
 
 def test_a_type_that_is_not_there_is_refused_with_those_that_are() -> None:
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
-    stage = stage_named("dev")
-    queue = QueueStack(app, "queue", stage=stage, data=DataStack(app, "data", stage=stage), folders=FOLDERS)
+    stage = environment_named("dev")
+    queue = QueueStack(app, "queue", environment=stage, data=DataStack(app, "data", environment=stage), folders=FOLDERS)
 
     with pytest.raises(ValueError, match=r"no job type 'bakcup'. Deployed are: backup, daily_summary"):
-        queue.grant_run_now(iam.Role(queue, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), "bakcup")
+        queue.queue.grant_run_now(
+            iam.Role(queue, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), "bakcup"
+        )

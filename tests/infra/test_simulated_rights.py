@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from infra.paths import ROOT
+from app import ROOT
 from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
 from tests.infra.rights_table import OWN, cells, table
 from tests.infra.simulator import allowed

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_ssm as ssm
 from aws_cdk.assertions import Template
 
-from infra.paths import ROOT
-from infra.policy_layer import check_policy
-from infra.stages import Stage, stage_named
-from tests.infra.synthesised import stacks_of
+from infra.environments import Environment, environment_named
+from leasehold.cdk import AlarmOptions, AuditRootOptions, JobQueue, WebhookOptions
+from leasehold.cdk.layers import check_policy
+from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, templates_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+KEYS: Any = "not looked at"
 MAPPING = "AWS::Lambda::EventSourceMapping"
 
 
-def templates_of(stage: Stage) -> tuple[Template, Template]:
-    data, queue = stacks_of(stage)
-    return Template.from_stack(data), Template.from_stack(queue)
-
-
 def poller_of(queue: Template) -> dict[str, Any]:
-    (found,) = queue.find_resources(
-        "AWS::Lambda::Function", {"Properties": {"Handler": "handler.lambda_handler", "Timeout": 120}}
-    ).values()
+    (found,) = queue.find_resources("AWS::Lambda::Function", {"Properties": {"Timeout": 120}}).values()
     return dict(found["Properties"])
 
 
 @pytest.fixture(scope="module")
 def quiet() -> tuple[Template, Template]:
-    return templates_of(Stage(name="quiet", wake_by_stream=False))
+    return templates_of(Environment(name="quiet", props={"wake_by_stream": False}))
 
 
 def test_nothing_follows_the_job_table_and_nobody_may(quiet: tuple[Template, Template]) -> None:
@@ -52,7 +49,7 @@ def test_the_tick_is_still_there(quiet: tuple[Template, Template]) -> None:
 
 def test_the_switch_can_be_deployed_in_either_direction(quiet: tuple[Template, Template]) -> None:
     """An export that went while the other stack still reads it would block the deployment."""
-    loud, _ = templates_of(Stage(name="quiet", wake_by_stream=True))
+    loud, _ = templates_of(Environment(name="quiet", props={"wake_by_stream": True}))
 
     assert exports(quiet[0]) == exports(loud)
 
@@ -65,28 +62,28 @@ def exports(template: Template) -> set[str]:
 def rare() -> Template:
     """Settings that do not meet each other, in one stage: every synth takes a second."""
     return templates_of(
-        Stage(
+        Environment(
             name="rare",
-            poll_interval=timedelta(seconds=10),
-            poll_limit=10,
-            poller_concurrency=None,
-            permissions_boundary="developers-boundary",
-            sentry_dsn_parameter="/leasehold/rare/sentry-dsn",
-            alarm_email="ops@example.com",
-            ended_index=False,
-            lifecycle_events=True,
-            concurrency=50,
-            resources={"gpu": 2},
-            shards=4,
-            log_level="WARNING",
-            metrics_per_type=True,
-            dashboard=True,
+            sentry_dsn="/leasehold/rare/sentry-dsn",
+            props={
+                "poll_interval": timedelta(seconds=10),
+                "alarms": AlarmOptions(email="ops@example.com"),
+                "ended_index": False,
+                "lifecycle_events": True,
+                "concurrency": 50,
+                "resources": {"gpu": 2},
+                "shards": 4,
+                "poll_limit": 10,
+                "log_level": "WARNING",
+                "metrics_per_type": True,
+                "dashboard": True,
+            },
         )
     )[1]
 
 
 def test_a_bus_of_its_own_is_told_what_happens_to_jobs_and_nothing_else(rare: Template) -> None:
-    rare.has_resource_properties("AWS::Events::EventBus", {"Name": "leasehold-rare-events"})
+    rare.resource_count_is("AWS::Events::EventBus", 1)
     (mapping,) = [
         each["Properties"]
         for each in rare.find_resources("AWS::Lambda::EventSourceMapping").values()
@@ -120,11 +117,10 @@ def test_the_poller_is_told_how_much_it_reads_at_once(rare: Template, quiet: tup
 @pytest.fixture(scope="module")
 def policed(tmp_path_factory: pytest.TempPathFactory) -> Template:
     root = tmp_path_factory.mktemp("policed")
-    shutil.copytree(ROOT / "functions" / "jobs" / "daily_summary", root / "functions" / "jobs" / "daily_summary")
     (root / "rules").mkdir()
     (root / "rules" / "tenants.py").write_text("def limits_of(job_type, concurrency_key, registry):\n    return ()\n")
-    stage = Stage(name="policed", concurrency_policy="tenants:limits_of", policy_folder="rules")
-    return Template.from_stack(stacks_of(stage, root=root)[1])
+    props = {"concurrency_policy": "tenants:limits_of", "policy_folder": root / "rules"}
+    return templates_of(Environment(name="policed", props=props))[1]
 
 
 def test_the_poller_alone_is_told_its_policy_and_has_its_code(policed: Template) -> None:
@@ -162,8 +158,11 @@ def test_a_poller_without_a_reserve_has_none(rare: Template) -> None:
     assert "ReservedConcurrentExecutions" not in poller_of(rare)
 
 
-def test_every_role_has_the_boundary(rare: Template) -> None:
-    roles = rare.find_resources("AWS::IAM::Role")
+def test_every_role_has_the_boundary() -> None:
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "stack")
+    boundary = iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "developers-boundary")
+    JobQueue(stack, "Jobs", permissions_boundary=boundary)
+    roles = Template.from_stack(stack).find_resources("AWS::IAM::Role")
 
     assert roles
     for role in roles.values():
@@ -205,36 +204,41 @@ def test_the_cost_estimate_counts_the_indexes_that_there_are(rare: Template) -> 
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"name": "Prod"}, r"name = 'Prod': it is part of every resource's name\. Use 1 to 16 of a-z and 0-9\."),
-        ({"name": "a-b"}, "name = 'a-b'"),
+        ({"queue_name": "1st"}, r"queue_name = '1st': it names the deployment .* a letter first\."),
+        ({"queue_name": "q" * 49}, "queue_name = 'qqq"),
+        ({"environment_name": "Prod"}, "environment_name = 'Prod': Use 1 to 32"),
         ({"shards": 0}, r"shards = 0: a job's id holds 1 to 256\."),
         ({"shards": 4097}, "shards = 4097"),
         ({"poll_limit": 0}, r"poll_limit = 0: a poll reads 1 to 1000 entries at once\."),
         ({"poll_interval": timedelta(minutes=1)}, r"poll_interval = 0:01:00: .* Use 1 to 59 seconds, or None\."),
         ({"poll_interval": timedelta(0)}, "poll_interval = 0:00:00"),
         ({"poller_concurrency": 1}, r"poller_concurrency = 1: .* Use 4\."),
-        ({"log_retention_days": 10}, r"log_retention_days = 10: CloudWatch takes one of \(1, 3, 5"),
-        ({"webhook_keys_secret": "a", "webhook_keys_parameter": "b"}, r"the keys have one place\. Remove one\b"),
-        ({"webhook_ports": (443, 0)}, r"webhook_ports = \(443, 0\): ports are 1 to 65535\."),
-        ({"webhook_concurrency": 0}, r"webhook_concurrency = 0: nothing would be sent\."),
-        ({"webhook_concurrency_per_host": 0}, r"webhook_concurrency_per_host = 0: a limit has 1 to"),
-        ({"sentry_dsn_secret": "a", "sentry_dsn_parameter": "b"}, r"the DSN has one place\. Remove one of them\."),
+        ({"log_level": "LOUD"}, r"log_level = 'LOUD': Use one of DEBUG, INFO, WARNING, ERROR\."),
+        ({"runtime": lambda_.Runtime.PYTHON_3_9}, r"runtime = python3\.9: .* python3\.12 and python3\.13"),
+        ({"security_groups": ["sg"]}, r"they are of a VPC, and none is given\. Set vpc too\."),
+        ({"webhooks": WebhookOptions(keys=KEYS, ports=(443, 0))}, r"ports = \(443, 0\): ports are 1 to 65535\."),
+        ({"webhooks": WebhookOptions(keys=KEYS, concurrency=0)}, r"concurrency = 0: nothing would be sent\."),
+        ({"webhooks": WebhookOptions(keys=KEYS, concurrency_per_host=0)}, r"per_host = 0: a limit has 1 to"),
+        ({"audit_roots": AuditRootOptions(lock="maybe")}, r"lock = 'maybe': Use None, 'governance' or"),
+        ({"audit_roots": AuditRootOptions(lock_days=0)}, r"lock_days = 0: a lock holds for a day or more"),
     ],
-    ids=str,
+    ids=lambda each: each if isinstance(each, str) else "+".join(each),
 )
 def test_a_setting_that_cannot_work_says_what_to_do(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        Stage(**{"name": "dev", **settings})
+        JobQueue(Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "stack"), "Jobs", **settings)
 
 
 @pytest.mark.parametrize(("per_host", "may"), [(None, False), (5, True)])
 def test_the_sender_frees_the_seats_of_hosts_where_these_are_counted(per_host: int | None, may: bool) -> None:
-    stage = Stage(name="dev", webhook_keys_parameter="/keys", webhook_concurrency_per_host=per_host)
-    queue = json.dumps(templates_of(stage)[1].to_json())
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "stack")
+    keys = ssm.StringParameter.from_secure_string_parameter_attributes(stack, "Keys", parameter_name="/keys")
+    JobQueue(stack, "Jobs", webhooks=WebhookOptions(keys=keys, concurrency_per_host=per_host))
+    queue = json.dumps(Template.from_stack(stack).to_json())
 
     assert ("seat#key:webhook_delivery:*" in queue) is may
 
 
 def test_a_stage_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(ValueError, match=r"no stage 'staging'\. Use one of dev, prod, local, or add it"):
-        stage_named("staging")
+    with pytest.raises(ValueError, match=r"no environment 'staging'\. Use one of dev, prod, local, or add it"):
+        environment_named("staging")

@@ -8,31 +8,31 @@ from typing import Any
 import pytest
 
 from app import job_folders
-from infra.stages import STAGES, Stage
+from infra.environments import ENVIRONMENTS, Environment
 from leasehold.settings.job_folder import registry_of
 from leasehold.store import registries
 from tests.infra.cloudformation import ACCOUNT, Resolver
 from tests.infra.synthesised import synthesised
 
-everywhere = pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+everywhere = pytest.mark.parametrize("stage", ENVIRONMENTS, ids=lambda stage: stage.name)
 
 
-def job_types(stage: Stage) -> list[str]:
+def job_types(stage: Environment) -> list[str]:
     return [folder.name for folder in job_folders(stage)]
 
 
-def alarms(stage: Stage) -> dict[str, dict[str, Any]]:
+def alarms(stage: Environment) -> dict[str, dict[str, Any]]:
     made = synthesised(stage.name)
     found = [Resolver(made).resolve(each["Properties"]) for each in made.of_type("AWS::CloudWatch::Alarm").values()]
     return {each["AlarmName"].removeprefix(f"leasehold-{stage.name}-"): each for each in found}
 
 
 @everywhere
-def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Stage) -> None:
+def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Environment) -> None:
     per_type = {f"{what}-{name}" for what in ("Errors", "Throttles") for name in job_types(stage)}
     of_jobs = {f"{what}-{name}" for what in ("Late", "LeasesLost") for name in job_types(stage)}
     guarded = {f"CircuitOpen-{folder.name}" for folder in job_folders(stage) if folder.job_type.breaker}
-    if not stage.metrics_per_type:
+    if not stage.props.get("metrics_per_type"):
         of_jobs, guarded = {"Late", "LeasesLost"}, {"CircuitOpen"}
     of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles"}
     of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
@@ -41,7 +41,7 @@ def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Stage) -> N
 
 
 @everywhere
-def test_one_dead_letter_is_enough_for_an_alarm(stage: Stage) -> None:
+def test_one_dead_letter_is_enough_for_an_alarm(stage: Environment) -> None:
     alarm = alarms(stage)["DeadLetters"]
 
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
@@ -49,7 +49,7 @@ def test_one_dead_letter_is_enough_for_an_alarm(stage: Stage) -> None:
 
 
 @everywhere
-def test_silence_of_the_poller_is_an_alarm_and_silence_of_the_rest_is_not(stage: Stage) -> None:
+def test_silence_of_the_poller_is_an_alarm_and_silence_of_the_rest_is_not(stage: Environment) -> None:
     missing = {name: each["TreatMissingData"] for name, each in alarms(stage).items()}
 
     assert missing.pop("HeartbeatMissing") == "breaching"
@@ -57,7 +57,7 @@ def test_silence_of_the_poller_is_an_alarm_and_silence_of_the_rest_is_not(stage:
 
 
 @everywhere
-def test_every_alarm_says_what_is_wrong_and_tells_the_topic_of_it_and_of_its_end(stage: Stage) -> None:
+def test_every_alarm_says_what_is_wrong_and_tells_the_topic_of_it_and_of_its_end(stage: Environment) -> None:
     for name, alarm in alarms(stage).items():
         (topic,) = alarm["AlarmActions"]
         assert topic.endswith(f":leasehold-{stage.name}-alerts")
@@ -66,7 +66,7 @@ def test_every_alarm_says_what_is_wrong_and_tells_the_topic_of_it_and_of_its_end
 
 
 @everywhere
-def test_alarms_may_publish_to_the_topic(stage: Stage) -> None:
+def test_alarms_may_publish_to_the_topic(stage: Environment) -> None:
     """A topic with a policy of its own has lost the default one: without this, no alarm would reach anybody."""
     made = synthesised(stage.name)
     (policy,) = made.of_type("AWS::SNS::TopicPolicy").values()
@@ -78,13 +78,14 @@ def test_alarms_may_publish_to_the_topic(stage: Stage) -> None:
     assert publish["Condition"] == {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
 
 
-def test_a_stage_that_asks_for_nothing_has_no_dashboard() -> None:
-    assert not Stage(name="plain").dashboard
+def test_a_queue_that_asks_for_nothing_has_no_dashboard() -> None:
     assert synthesised("local").of_type("AWS::CloudWatch::Dashboard") == {}
 
 
-@pytest.mark.parametrize("stage", [each for each in STAGES if each.dashboard], ids=lambda stage: stage.name)
-def test_the_dashboard_has_a_row_for_every_job_type(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    "stage", [each for each in ENVIRONMENTS if each.props.get("dashboard")], ids=lambda stage: stage.name
+)
+def test_the_dashboard_has_a_row_for_every_job_type(stage: Environment) -> None:
     made = synthesised(stage.name)
     (dashboard,) = made.of_type("AWS::CloudWatch::Dashboard").values()
     body = json.loads(Resolver(made).resolve(dashboard["Properties"]["DashboardBody"]))
@@ -96,19 +97,17 @@ def test_the_dashboard_has_a_row_for_every_job_type(stage: Stage) -> None:
 
 
 @everywhere
-def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage: Stage) -> None:
+def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage: Environment) -> None:
     made = synthesised(stage.name)
     ((_, resource),) = made.of_type("Custom::LeaseholdRegistry").items()
     published = registries.registry_of(json.loads(Resolver(made).resolve(resource["Properties"]["Registry"])))
     functions = made.of_type("AWS::Lambda::Function")
-    (roots,) = (name for name in made.of_type("AWS::S3::Bucket") if name.startswith("AuditRoots"))
+    (roots,) = (name for name in made.of_type("AWS::S3::Bucket") if "AuditRoots" in name)
 
     names = {name: f"leasehold-{stage.name}-job-{name}" for name in job_types(stage)}
     assert published == registry_of(
         job_folders(stage),
         names,
-        shards=stage.shards,
-        ended_index=stage.ended_index,
         webhook_sender=f"leasehold-{stage.name}-webhook-sender",
         audit_roots=Resolver(made).resolve({"Ref": roots}),
     )
@@ -126,7 +125,7 @@ def reporter_of(functions: dict[str, Any]) -> str:
 
 
 def test_the_undelivered_are_kept_for_two_weeks_and_encrypted() -> None:
-    for stage in STAGES:
+    for stage in ENVIRONMENTS:
         queues = [each["Properties"] for each in synthesised(stage.name).of_type("AWS::SQS::Queue").values()]
         assert len(queues) == 2
         for queue in queues:
@@ -136,11 +135,13 @@ def test_the_undelivered_are_kept_for_two_weeks_and_encrypted() -> None:
 
 
 @everywhere
-def test_a_type_with_a_circuit_breaker_has_an_alarm_that_lasts_as_long_as_its_circuit_is_open(stage: Stage) -> None:
-    alarm = alarms(stage)["CircuitOpen-user_sync" if stage.metrics_per_type else "CircuitOpen"]
+def test_a_type_with_a_circuit_breaker_has_an_alarm_that_lasts_as_long_as_its_circuit_is_open(
+    stage: Environment,
+) -> None:
+    alarm = alarms(stage)["CircuitOpen-user_sync" if stage.props.get("metrics_per_type") else "CircuitOpen"]
 
     assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"]) == ("circuit_open", "Maximum", 60)
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
     assert alarm.get("Dimensions", []) == (
-        [{"Name": "job_type", "Value": "user_sync"}] if stage.metrics_per_type else []
+        [{"Name": "job_type", "Value": "user_sync"}] if stage.props.get("metrics_per_type") else []
     )

@@ -118,7 +118,7 @@ def test_a_poller_could_make_its_first_call_with_little_more_than_a_bare_client(
         *(f"leasehold.domain.{noun}" for noun in ("group", "recurrence", "schedule", "template", "direct_run")),
         *(f"leasehold.store.{noun}" for noun in ("audits", "groups", "letters", "schedules", "templates")),
     }
-    assert len(of_ours) <= 80
+    assert len(of_ours) <= 82  # with the entry itself, which runs from the layer
 
 
 def test_a_handler_could_make_its_first_call_without_what_only_few_runs_need():

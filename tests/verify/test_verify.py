@@ -41,7 +41,8 @@ def test_the_probe_costs_what_the_cost_table_says_and_removes_what_it_wrote(
             return client
         raise NotShown(f"no {service} here")
 
-    probe(Site(real.queue, only_dynamodb, tables=(real.names.jobs, real.names.dead_letters)), report, "run1")
+    tables = (real.names.jobs, real.names.dead_letters)
+    probe(Site(real.queue, only_dynamodb, name="dev", tables=tables), report, "run1")
 
     assert [(each.name, each.detail) for each in report.wrong] == []
     assert [each.name for each in report.checks if each.outcome is Outcome.NOT_SHOWN] == [
@@ -92,6 +93,7 @@ def test_what_may_be_shown_names_no_account_no_key_no_job_and_no_queue() -> None
         told.append("arn:aws:iam::123456789012:role/x 0190a0b1-0000-7000-8000-00000000000a AKIAIOSFODNN7EXAMPLE")
         told.append("https://hooks.example.com/secret")
 
+    report.names["leasehold-dev-poller"] = "<poller>"
     shown = json.dumps(report.redacted())
 
     assert json.loads(shown)["queue"] == "<queue>"

@@ -64,7 +64,7 @@ def test_a_schedule_is_created_and_then_updated():
     mirror(client).put(SCHEDULE)
 
     assert client.calls == ["update_schedule", "create_schedule", "update_schedule"]
-    told = client.known["leasehold-dev-backup"]
+    told = client.known["backup"]
     assert (told["ScheduleExpression"], told["ScheduleExpressionTimezone"]) == ("cron(0 9 ? * MON *)", "Europe/Berlin")
     assert (told["GroupName"], told["Target"]["Arn"], told["Target"]["RoleArn"]) == (
         "leasehold-dev",
@@ -95,7 +95,7 @@ def test_what_shall_not_wake_is_not_there(schedule):
 
 
 def test_a_refusal_is_an_error_of_ours_that_says_what_was_refused():
-    with pytest.raises(MirrorError, match=r"update_schedule of leasehold-dev-backup.*ThrottlingException"):
+    with pytest.raises(MirrorError, match=r"update_schedule of backup.*ThrottlingException"):
         mirror(FakeScheduler(update_schedule="ThrottlingException")).put(SCHEDULE)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from leasehold.cli.connection import Connection, open_admin
 from leasehold.cli.operating.options import complete_job_type, complete_priority, complete_status
 from leasehold.cli.options import DEFAULT_PORT
-from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
+from leasehold.domain.errors import InvalidOptionError, QueueNotFoundError, ServerUnavailableError
 from leasehold.local.aws import instance
 from tests.unit.test_imports import imported_by
 
@@ -23,41 +26,54 @@ PROJECT = Path(__file__).parents[3]
 
 
 def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
-    options = ["--stage", "prod", "--profile", "ops", "--region", "eu-central-1", "--endpoint-url", "http://x"]
+    options = ["--queue", "prod", "--profile", "ops", "--region", "eu-central-1", "--endpoint-url", "http://x"]
     shell.ok("jobs", *options)
 
     (connection,) = shell.connections
-    assert connection == Connection(stage="prod", profile="ops", region="eu-central-1", endpoint_url="http://x")
-    assert connection.tables() == ("leasehold-prod-jobs", "leasehold-prod-dead-letters")
+    assert connection == Connection(queue_name="prod", profile="ops", region="eu-central-1", endpoint_url="http://x")
 
 
 def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LEASEHOLD_STAGE", "dev")
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.setenv("LEASEHOLD_QUEUE", "dev")
     monkeypatch.setenv("LEASEHOLD_JOBS_TABLE", "my-jobs")
     shell.ok("jobs")
-    shell.ok("jobs", "--stage", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
+    shell.ok("jobs", "--queue", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
 
-    assert [each.tables() for each in shell.connections] == [
-        ("my-jobs", "leasehold-dev-dead-letters"),
-        ("your-jobs", "your-letters"),
+    assert shell.connections == [
+        Connection(queue_name="dev", jobs_table="my-jobs"),
+        Connection(queue_name="prod", jobs_table="your-jobs", dead_letters_table="your-letters"),
     ]
+    assert shell.connections[1].tables() == ("your-jobs", "your-letters")
+
+
+@mock_aws
+def test_a_deployed_queue_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    names = {"jobs_table": "stack-Jobs-1", "dead_letters_table": "stack-DeadLetters-1"}
+    boto3.client("ssm").put_parameter(Name="/leasehold/prod", Value=json.dumps(names), Type="String")
+
+    assert Connection(queue_name="prod").tables() == ("stack-Jobs-1", "stack-DeadLetters-1")
+    assert Connection(queue_name="prod", jobs_table="mine").tables() == ("mine", "stack-DeadLetters-1")
+    with pytest.raises(QueueNotFoundError, match=r"no queue 'staging' .* nothing published /leasehold/staging"):
+        Connection(queue_name="staging").tables()
 
 
 def test_region_and_local_aws_are_named_by_variables_too_and_options_win(shell: Shell, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     monkeypatch.setenv("LEASEHOLD_LOCAL", "1")
     shell.ok("jobs")
-    shell.ok("jobs", "--no-local", "--stage", "prod", "--region", "eu-central-1")
+    shell.ok("jobs", "--no-local", "--queue", "prod", "--region", "eu-central-1")
 
     assert shell.connections == [
         Connection(region="eu-north-1", is_local=True),
-        Connection(stage="prod", region="eu-central-1"),
+        Connection(queue_name="prod", region="eu-central-1"),
     ]
 
 
-@pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(stage="")])
+@pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(queue_name="")])
 def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
-    with pytest.raises(InvalidOptionError, match="Pass --stage dev"):
+    with pytest.raises(InvalidOptionError, match="Pass --queue dev"):
         open_admin(connection)
 
 

@@ -149,7 +149,7 @@ def test_a_reason_of_nothing_or_a_missing_queue_is_no_traceback(shell: Shell, co
     result = shell.run(*command)
 
     assert result.exit_code == 5
-    assert "next: check --stage" in result.stderr
+    assert "next: check --queue" in result.stderr
 
 
 def test_an_empty_reason_is_refused(shell: Shell):

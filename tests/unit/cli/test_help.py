@@ -47,7 +47,7 @@ def test_every_command_says_what_it_does_and_what_its_options_mean(path: str):
 def test_every_operators_command_has_json_the_queue_it_is_about_and_a_reason_if_it_acts(path: str):
     names = {name for parameter in COMMANDS[path].params for name in parameter.opts}
 
-    assert {"--json", "--stage", "--local", "--profile", "--region", "--endpoint-url"} <= names
+    assert {"--json", "--queue", "--local", "--profile", "--region", "--endpoint-url"} <= names
     reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console", "export"}
     assert ("--reason" in names) == (path.rsplit(maxsplit=1)[-1] not in reads)
 

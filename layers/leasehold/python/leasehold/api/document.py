@@ -53,7 +53,7 @@ _SECURITY = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "Where the stage says so: a token of its issuer.",
+        "description": "Where its access says so: a token of its issuer.",
     },
 }
 _PATH_HELP = {

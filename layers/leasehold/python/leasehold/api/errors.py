@@ -37,7 +37,7 @@ class NotAllowedError(RefusedError):
     def __init__(self, actor: str, role: Role | None, needed: Role | None) -> None:
         has = f"has the role {role.label}" if role else "has no role here"
         needs = f"this needs {needed.label}" if needed else "nobody may do this"
-        super().__init__(f"{shown(actor)} {has}, and {needs}. Roles stand in the api settings of the stage.")
+        super().__init__(f"{shown(actor)} {has}, and {needs}. Roles stand in `api` of the JobQueue.")
 
 
 class UnknownRouteError(RefusedError):

@@ -58,7 +58,7 @@ class EventSchedules:
         self._call("delete_schedule", self._key(name), or_if=_UNKNOWN)
 
     def _key(self, name: str) -> dict[str, str]:
-        return {"GroupName": self._group, "Name": event_schedule_name(self._group, name)}
+        return {"GroupName": self._group, "Name": event_schedule_name(name)}
 
     def _call(self, operation: str, request: dict[str, Any], *, or_if: str | None = None) -> bool:
         """False if EventBridge answered `or_if`."""

@@ -19,4 +19,4 @@ def reporter_of(settings: Settings) -> ErrorReporter:
     from leasehold.aws.sentry import SentryReporter
 
     dsn = StoredDsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
-    return SentryReporter(dsn, environment=settings.stage)
+    return SentryReporter(dsn, environment=settings.environment_name)

@@ -22,7 +22,7 @@ _DEFAULT_MEMORY = 512
 class Settings:
     jobs_table: str
     dead_letters_table: str
-    stage: str = "production"
+    environment_name: str = "production"
     metrics_namespace: str = NAMESPACE
     # Each metric of jobs once per type; else once for the queue, which is a fraction of the price.
     metrics_per_type: bool = False
@@ -52,7 +52,7 @@ class Settings:
         return cls(
             jobs_table=_required(variables.JOBS_TABLE, given),
             dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
-            stage=given.get(variables.STAGE) or "production",
+            environment_name=given.get(variables.ENVIRONMENT_NAME) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
             metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
@@ -63,10 +63,21 @@ class Settings:
             sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
             sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
             schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
-            schedule_function=given.get(variables.SCHEDULE_FUNCTION) or None,
+            schedule_function=given.get(variables.SCHEDULE_FUNCTION) or _itself(given),
             schedule_role=given.get(variables.SCHEDULE_ROLE) or None,
             audit_roots_bucket=given.get(variables.AUDIT_ROOTS_BUCKET) or None,
         )
+
+
+def _itself(given: Mapping[str, str]) -> str | None:
+    """The function that this is, where it knows the role by which it is woken: its own name cannot be told to it."""
+    role, name, region = (
+        given.get(each) for each in (variables.SCHEDULE_ROLE, "AWS_LAMBDA_FUNCTION_NAME", "AWS_REGION")
+    )
+    if not role or not name or not region:
+        return None
+    _, partition, _, _, account, _ = role.split(":", 5)
+    return f"arn:{partition}:lambda:{region}:{account}:function:{name}"
 
 
 def bus_from_environment() -> str:

@@ -15,7 +15,7 @@ from leasehold.settings import variables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The only stage that may call its own machine, and only if a test has put its authority there.
+# The only environment that may call its own machine, and only if a test has put its authority there.
 _LOCAL = "local"
 _ALL_PORTS = range(1, 65_536)
 
@@ -33,7 +33,7 @@ def outbound_of(environment: Mapping[str, str] = os.environ) -> Outbound:
     given = environment.get(variables.WEBHOOK_PORTS)
     ports = tuple(int(each) for each in given.split(",")) if given else (443,)
     authority = environment.get(variables.WEBHOOK_LOOPBACK_AUTHORITY)
-    if environment.get(variables.STAGE) != _LOCAL or not authority:
+    if environment.get(variables.ENVIRONMENT_NAME) != _LOCAL or not authority:
         return Outbound(ports=ports)
     # The stacks never set this. On the local AWS, a test does, to be told itself.
     return Outbound(ports=_ALL_PORTS, refusal=_refusal_but_loopback, tls=_trusting(authority))

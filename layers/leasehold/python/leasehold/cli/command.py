@@ -22,12 +22,13 @@ _PANEL = "Which queue"
 
 def _connection_options(
     *,
-    stage: Annotated[
+    queue: Annotated[
         str | None,
         typer.Option(
-            envvar="LEASEHOLD_STAGE",
+            "--queue",
+            envvar="LEASEHOLD_QUEUE",
             rich_help_panel=_PANEL,
-            help="The stage that was deployed, e.g. dev: its tables are leasehold-dev-jobs and -dead-letters.",
+            help="The name of a deployed queue, e.g. dev: AWS is asked where its tables are.",
         ),
     ] = None,
     local: Annotated[
@@ -69,7 +70,7 @@ def _connection_options(
     ] = None,
 ) -> Connection:
     return Connection(
-        stage=stage,
+        queue_name=queue,
         jobs_table=jobs_table,
         dead_letters_table=dead_letters_table,
         profile=profile,

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """stage: names the tables `leasehold-<stage>-jobs` and `leasehold-<stage>-dead-letters`, unless they are given.
+    """queue_name: of a deployed queue, whose tables AWS names, unless they are given.
 
-    is_local: the local AWS that runs for the project at `root`.
+    is_local: the local AWS that runs for the project at `root`; `queue_name` says which of several queues there.
     """
 
-    stage: str | None = None
+    queue_name: str | None = None
     jobs_table: str | None = None
     dead_letters_table: str | None = None
     profile: str | None = None
@@ -32,19 +32,19 @@ class Connection:
 
     def tables(self) -> tuple[str, str]:
         """The names of both tables; InvalidOptionError where they are not known."""
+        from leasehold.aws.discovery import named
         from leasehold.domain.errors import InvalidOptionError
 
-        jobs, letters = self.jobs_table, self.dead_letters_table
-        if self.stage:
-            jobs = jobs or f"leasehold-{self.stage}-jobs"
-            letters = letters or f"leasehold-{self.stage}-dead-letters"
-        if not jobs or not letters:
+        if self.jobs_table and self.dead_letters_table:
+            return self.jobs_table, self.dead_letters_table
+        if not self.queue_name:
             raise InvalidOptionError(
-                {"stage": self.stage, "tables": (jobs, letters)},
+                {"queue": self.queue_name, "tables": (self.jobs_table, self.dead_letters_table)},
                 "it is not said which queue this is about",
-                "Pass --stage dev (or set LEASEHOLD_STAGE), --local, or --jobs-table and --dead-letters-table.",
+                "Pass --queue dev (or set LEASEHOLD_QUEUE), --local, or --jobs-table and --dead-letters-table.",
             )
-        return jobs, letters
+        found = named(self.queue_name, {}, endpoint_url=self.endpoint_url, region_name=self.region)
+        return self.jobs_table or found.jobs_table, self.dead_letters_table or found.dead_letters_table
 
 
 def open_admin(connection: Connection) -> Admin:
@@ -53,9 +53,9 @@ def open_admin(connection: Connection) -> Admin:
     from leasehold.client.queue import Queue
 
     if connection.is_local:
-        return Admin(_local_queue(connection.root).parts)
-    tables = connection.tables()
+        return Admin(_local_queue(connection).parts)
     _set_session(connection)
+    tables = connection.tables()
     # boto3 finds AWS_ENDPOINT_URL and its like by itself.
     queue = Queue.connect(*tables, endpoint_url=connection.endpoint_url, region_name=connection.region)
     return Admin(queue.parts)
@@ -78,20 +78,25 @@ def open_site(connection: Connection) -> Site:
     from leasehold.client.queue import Queue
     from leasehold.verify.site import Site
 
+    options: dict[str, str] = {}
     if connection.is_local:
-        from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
+        from leasehold.local.aws.connection import queue_address
 
-        tables, options = (JOBS_TABLE, DEAD_LETTERS_TABLE), _running(connection.root).client_options
-        queue = _local_queue(connection.root)
+        running = _running(connection.root)
+        address, options = queue_address(running, connection.queue_name), running.client_options
+        name, tables = address.queue_name, (address.jobs_table, address.dead_letters_table)
+        queue = _local_queue(connection)
     else:
-        tables, options = connection.tables(), {}
         _set_session(connection)
+        tables = connection.tables()
+        name = connection.queue_name or tables[0]
         if connection.endpoint_url:
             options = {"endpoint_url": connection.endpoint_url}
         queue = Queue.connect(*tables, endpoint_url=connection.endpoint_url, region_name=connection.region)
     return Site(
         queue,
         cache(lambda service: boto3.client(service, **options)),  # type: ignore[call-overload]
+        name=name,
         tables=tables,
         is_local=connection.is_local or connection.endpoint_url is not None,
     )
@@ -105,10 +110,10 @@ def _set_session(connection: Connection) -> None:
     boto3.setup_default_session(**{name: value for name, value in options.items() if value})
 
 
-def _local_queue(root: Path) -> Any:
+def _local_queue(connection: Connection) -> Any:
     from leasehold.local.aws.connection import open_queue
 
-    return open_queue(_running(root))
+    return open_queue(_running(connection.root), connection.queue_name)
 
 
 def _running(root: Path) -> Running:

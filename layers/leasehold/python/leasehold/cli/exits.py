@@ -35,6 +35,7 @@ def exit_code_of(error: Exception) -> int:
     unavailable = (
         errors.StoreError,
         errors.NotDeployedError,
+        errors.QueueNotFoundError,
         errors.IdentityUnknownError,
         errors.ServerUnavailableError,
         errors.DispatchError,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from leasehold.engine.operate import Cancelled
     from leasehold.engine.ports import Caller
     from leasehold.engine.telemetry import Telemetry
+    from leasehold.store.dynamodb.table import TableNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ class TransactEnqueue:
 class Queue:
     """A queue in one pair of DynamoDB tables.
 
-    >>> queue = Queue.connect("leasehold-jobs", "leasehold-dead-letters")      # doctest: +SKIP
+    >>> queue = Queue.connect("my-app-jobs")                                   # doctest: +SKIP
     >>> queue.enqueue("daily_summary", {"user_id": "u1"}).job_id               # doctest: +SKIP
     '01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d'
     """
@@ -109,8 +110,8 @@ class Queue:
     @classmethod
     def connect(
         cls,
-        jobs_table: str,
-        dead_letters_table: str,
+        queue: str | None = None,
+        dead_letters_table: str | None = None,
         *,
         client: DynamoDBClient | None = None,
         endpoint_url: str | None = None,
@@ -118,8 +119,11 @@ class Queue:
         telemetry: Telemetry | None = None,
         caller: Caller | None = None,
     ) -> Self:
-        """Open a queue on real tables, with boto3's usual ways of finding credentials and region.
+        """Open a deployed queue, with boto3's usual ways of finding credentials and region.
 
+        queue: its name, which needs the right to read one parameter (`JobQueue.grant_discover`). Without one, the
+            queue that this function was granted something of, or handles jobs of.
+        dead_letters_table: with it, `queue` is the name of the table of jobs: tables that you know are opened as is.
         caller: how `run_now` reaches handlers; by default through Lambda, at the same endpoint and in the same region.
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
@@ -128,7 +132,10 @@ class Queue:
         from leasehold.store.dynamodb.connection import connect
         from leasehold.store.dynamodb.table import DynamoTable, TableNames
 
-        names = TableNames(jobs=jobs_table, dead_letters=dead_letters_table)
+        if queue is not None and dead_letters_table is not None:
+            names = TableNames(jobs=queue, dead_letters=dead_letters_table)
+        else:
+            names = _tables_of(queue, endpoint_url=endpoint_url, region_name=region_name)
         opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
         region = region_name or opened.meta.region_name
         parts = Parts(
@@ -446,3 +453,15 @@ def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
     except ValueError:
         names = ", ".join(OnDuplicate)
         raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
+
+
+def _tables_of(name: str | None, *, endpoint_url: str | None, region_name: str | None) -> TableNames:
+    from leasehold.aws import discovery
+    from leasehold.store.dynamodb.table import TableNames
+
+    found = (
+        discovery.from_environment()
+        if name is None
+        else discovery.named(name, endpoint_url=endpoint_url, region_name=region_name)
+    )
+    return TableNames(jobs=found.jobs_table, dead_letters=found.dead_letters_table)

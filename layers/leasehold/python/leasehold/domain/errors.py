@@ -279,6 +279,16 @@ class NotDeployedError(RefusedError):
         )
 
 
+class QueueNotFoundError(RefusedError):
+    code = "queue_not_found"
+
+    def __init__(self, queue_name: str, parameter: str) -> None:
+        super().__init__(
+            f"there is no queue {shown(queue_name)} in this account and region: nothing published {parameter}. "
+            "Deploy it, or check its queue_name, the region and the credentials."
+        )
+
+
 class DuplicateJobError(RefusedError):
     code = "duplicate_job"
 
@@ -387,7 +397,7 @@ class WebhooksOffError(RefusedError):
     def __init__(self, url: str) -> None:
         super().__init__(
             f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "
-            "webhook_keys_secret or webhook_keys_parameter of the stage in infra/stages.py and deploy."
+            "`webhooks` of the JobQueue and deploy."
         )
 
 

@@ -53,7 +53,7 @@ class Access:
     def __post_init__(self) -> None:
         problems = list(self.problems())
         if problems:
-            raise InvalidOptionError(dict(self.roles), problems[0], "Correct the api settings of the stage.")
+            raise InvalidOptionError(dict(self.roles), problems[0], "Correct `api` of the JobQueue.")
 
     def problems(self) -> Iterator[str]:
         known = {role.label for role in Role}

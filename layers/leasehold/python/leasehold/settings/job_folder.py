@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from leasehold.domain.schedule import Schedule
 
 JOBS = PurePosixPath("functions/jobs")
-# Job types that go wrong on purpose: only the local stage deploys them, for the demo and the end-to-end tests.
+# Job types that go wrong on purpose: only the reference app deploys them, to the local AWS, for demo and tests.
 EXERCISES = PurePosixPath("functions/exercises")
-# The job type that `leasehold verify` sends through a deployment.
-PROBE = PurePosixPath("functions/probe")
-SWITCH_ON = "Set webhook_keys_secret or webhook_keys_parameter of the stage, or remove [webhook] from their job.toml."
+SWITCH_ON = "Set `webhooks` of the JobQueue, or remove [webhook] from their job.toml."
 HANDLER = "handler.py"
 SETTINGS = "job.toml"
 
@@ -142,7 +140,7 @@ def _load(root: Path, place: PurePosixPath, problems: list[FolderProblem]) -> Jo
     own: list[FolderProblem] = []
     folder = read_job_toml(path.name, str(place), values, own, file=str(place / SETTINGS))
     problems += own
-    return folder
+    return replace(folder, root=str(root))
 
 
 def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str, object] | None:

@@ -58,16 +58,17 @@ _kept = duration("an ended job is kept for", timedelta(hours=1))
 class JobFolder:
     """A job type and what its function needs besides.
 
-    path: the folder, relative to the project, e.g. functions/jobs/backup.
+    path: the folder, relative to the project at `root`, e.g. functions/jobs/backup.
     environment: variables of the function, besides Leasehold's own.
     permissions: what its role may do besides its own job.
     requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need.
-    log_retention_days: of the function's logs; None takes the stage's.
+    log_retention_days: of the function's logs; None takes the queue's.
     reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
     """
 
     job_type: JobType
     path: str
+    root: str = "."
     memory_mb: int = DEFAULT_MEMORY_MB
     environment: Mapping[str, str] = field(default_factory=dict)
     permissions: tuple[Permission, ...] = ()

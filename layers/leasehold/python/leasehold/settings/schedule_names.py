@@ -9,15 +9,15 @@ SOURCE = "leasehold.schedule"
 MAX_NAME = 64  # by EventBridge
 
 
-def event_schedule_name(group: str, name: str) -> str:
+def event_schedule_name(name: str) -> str:
+    """Unique in the queue's own group.
+
+    >>> event_schedule_name("backup")
+    'backup'
     """
-    >>> event_schedule_name("leasehold-dev", "backup")
-    'leasehold-dev-backup'
-    """
-    full = f"{group}-{name}"
-    if len(full) <= MAX_NAME:
-        return full
-    return f"{full[: MAX_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[: MAX_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def wake_event(name: str) -> str:

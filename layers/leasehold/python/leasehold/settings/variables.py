@@ -1,10 +1,14 @@
-"""Names of the environment variables that deployed functions read; the stacks set them."""
+"""Names of the environment variables that deployed functions read; the constructs set them."""
 
 from __future__ import annotations
 
 API_ACCESS = "LEASEHOLD_API_ACCESS"
 AUDIT_ROOTS_BUCKET = "LEASEHOLD_AUDIT_ROOTS_BUCKET"
+# Which deployment this is, e.g. prod.
+ENVIRONMENT_NAME = "LEASEHOLD_ENVIRONMENT_NAME"
 EVENT_BUS = "LEASEHOLD_EVENT_BUS"
+# What people know a function by, e.g. poller: its real name is CloudFormation's.
+FUNCTION = "LEASEHOLD_FUNCTION"
 JOBS_TABLE = "LEASEHOLD_JOBS_TABLE"
 CONCURRENCY_POLICY = "LEASEHOLD_CONCURRENCY_POLICY"
 DIRECT_RUNNER = "LEASEHOLD_DIRECT_RUNNER"
@@ -15,16 +19,27 @@ METRICS_NAMESPACE = "LEASEHOLD_METRICS_NAMESPACE"
 METRICS_PER_TYPE = "LEASEHOLD_METRICS_PER_TYPE"
 POLLER_FUNCTION = "LEASEHOLD_POLLER_FUNCTION"
 POLL_INTERVAL = "LEASEHOLD_POLL_INTERVAL_SECONDS"
+QUEUE_NAME = "LEASEHOLD_QUEUE_NAME"
 POLL_LIMIT = "LEASEHOLD_POLL_LIMIT"
 SCHEDULE_FUNCTION = "LEASEHOLD_SCHEDULE_FUNCTION_ARN"
 SCHEDULE_GROUP = "LEASEHOLD_SCHEDULE_GROUP"
 SCHEDULE_ROLE = "LEASEHOLD_SCHEDULE_ROLE_ARN"
 SENTRY_DSN_SECRET = "LEASEHOLD_SENTRY_DSN_SECRET"
 SENTRY_DSN_PARAMETER = "LEASEHOLD_SENTRY_DSN_PARAMETER"
-STAGE = "LEASEHOLD_STAGE"
+# A queue that a program was granted something of: its names as JSON, one variable for each queue.
+TABLES_PREFIX = "LEASEHOLD_TABLES_"
 WEBHOOK_KEYS_SECRET = "LEASEHOLD_WEBHOOK_KEYS_SECRET"
 WEBHOOK_KEYS_PARAMETER = "LEASEHOLD_WEBHOOK_KEYS_PARAMETER"
 WEBHOOK_PORTS = "LEASEHOLD_WEBHOOK_PORTS"
 # Set by tests on the local AWS, and by nobody else: the file of an authority whose receivers on this machine may be
 # called.
 WEBHOOK_LOOPBACK_AUTHORITY = "LEASEHOLD_WEBHOOK_LOOPBACK_AUTHORITY"
+
+
+def discovery_parameter(queue_name: str) -> str:
+    """The SSM parameter that says where a queue is.
+
+    >>> discovery_parameter("my-app-jobs")
+    '/leasehold/my-app-jobs'
+    """
+    return f"/leasehold/{queue_name}"

@@ -76,7 +76,7 @@ def _is_deployed(site: Site, report: Report) -> bool:
     is_there = PROBE in site.queue.parts.deployment.registry().types
     with report.check(PHASE, "the job type of the flow"):
         if not is_there:
-            raise Wrong(f"{PROBE} is not deployed. Set with_probe = True, deploy, try again.")
+            raise Wrong(f"{PROBE} is not deployed. Pass probe=True to the JobQueue, deploy, try again.")
     return is_there
 
 

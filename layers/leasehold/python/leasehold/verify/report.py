@@ -60,6 +60,8 @@ class Report:
     engine: str
     checks: list[Check] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
+    # Names of the deployment, with what is shown to others in their place.
+    names: dict[str, str] = field(default_factory=dict)
 
     @contextmanager
     def check(self, phase: str, name: str) -> Iterator[list[str]]:
@@ -122,7 +124,9 @@ class Report:
             case str():
                 for pattern, instead in _SECRETS:
                     value = pattern.sub(instead, value)
-                return re.sub(rf"(leasehold[-/]){re.escape(self.queue)}\b", r"\1<queue>", value, flags=re.IGNORECASE)
+                for name in sorted(self.names, key=len, reverse=True):
+                    value = value.replace(name, self.names[name])
+                return value
             case list():
                 return [self._without_names(each) for each in value]
             case dict():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.engine.ports import make_stamp
+from leasehold.settings import variables
 from leasehold.verify.flow import BULK, flow
 from leasehold.verify.preflight import preflight
 from leasehold.verify.probe import probe
@@ -42,5 +43,8 @@ def verify(site: Site, *, phases: Collection[str] = CHOSEN, say: Callable[[str],
     if "watch" in phases:
         say("watch: metrics and alarms")
         watch(site, report)
+    report.names |= {site.jobs_table: "<jobs table>", site.dead_letters_table: "<dead letters table>"}
+    report.names |= {each.name: f"<{each.kind} {number}>" for number, each in enumerate(site.functions, 1)}
+    report.names |= {site.poller.environment.get(variables.METRICS_NAMESPACE, "-"): "<namespace>"}
     report.checks.sort(key=lambda each: PHASES.index(each.phase))
     return report

@@ -36,16 +36,13 @@ class Function:
 
 class Site:
     def __init__(
-        self, queue: Queue, client: Callable[[str], Any], *, tables: tuple[str, str], is_local: bool = False
+        self, queue: Queue, client: Callable[[str], Any], *, name: str, tables: tuple[str, str], is_local: bool = False
     ) -> None:
+        self.name = name
         self.queue = queue
         self.client = client
         self.jobs_table, self.dead_letters_table = tables
         self.is_local = is_local
-
-    @property
-    def name(self) -> str:
-        return self.jobs_table.removeprefix("leasehold-").removesuffix("-jobs")
 
     @cached_property
     def functions(self) -> list[Function]:

@@ -35,6 +35,7 @@ def watch(site: Site, report: Report) -> None:
             raise Wrong(f"no alarm reads a metric in {namespace}: nobody would be woken")
     for alarm, series in read:
         name, dimensions = series
+        report.names[alarm] = f"<alarm on {name}>"
         with report.check(PHASE, f"metric of {alarm}") as told:
             told.append(_text(series))
             keys = {key for key, _ in dimensions}

@@ -12,7 +12,7 @@ from leasehold.cli.session import Session
 app = typer.Typer()
 
 
-@command(app, "console", rich_help_panel=LOOK, example="leasehold console --stage dev")
+@command(app, "console", rich_help_panel=LOOK, example="leasehold console --queue dev")
 def console(
     session: Session,
     *,

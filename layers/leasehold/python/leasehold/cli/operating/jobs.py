@@ -24,7 +24,7 @@ _SINCE = "e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
     app,
     "jobs",
     rich_help_panel=LOOK,
-    example="leasehold jobs --type daily_summary --status failed --since 2h --stage dev",
+    example="leasehold jobs --type daily_summary --status failed --since 2h --queue dev",
 )
 def jobs(
     session: Session,
@@ -78,7 +78,7 @@ def jobs(
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
 
 
-@command(app, "queue", rich_help_panel=LOOK, example="leasehold queue --held-by report --stage dev")
+@command(app, "queue", rich_help_panel=LOOK, example="leasehold queue --held-by report --queue dev")
 def queue(
     session: Session,
     *,

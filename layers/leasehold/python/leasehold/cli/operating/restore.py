@@ -29,7 +29,7 @@ def export(session: Session, folder: _Folder) -> None:
     session.out.done({"folder": str(folder), "records": count}, f"Wrote {count:,} records to {folder}.")
 
 
-@command(app, "load", example="leasehold restore load before-the-move --stage prod2 --reason 'we move to Ireland'")
+@command(app, "load", example="leasehold restore load before-the-move --queue prod2 --reason 'we move to Ireland'")
 def load(session: Session, folder: _Folder, *, reason: Reason, yes: Yes = False) -> None:
     """Fill the tables of a deployment from an export. It is halted first, and what is there is never overwritten."""
     from leasehold.restore.files import load as fill

@@ -10,7 +10,7 @@ from leasehold.cli.session import Session
 app = typer.Typer()
 
 
-@command(app, "status", rich_help_panel=LOOK, example="leasehold status --stage dev")
+@command(app, "status", rich_help_panel=LOOK, example="leasehold status --queue dev")
 def status(session: Session) -> None:
     """Show what is halted, paused or open, what is due and how old, dead letters, and counts per type and status."""
     from rich.text import Text

@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 
 
-@command(app, "verify", example="leasehold verify --stage dev", rich_help_panel=OPERATE)
+@command(app, "verify", example="leasehold verify --queue dev", rich_help_panel=OPERATE)
 def verify(
     session: Session,
     *,

@@ -5,19 +5,40 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import boto3
+
 from leasehold.aws.caller import LambdaCaller, connect_patiently
+from leasehold.aws.discovery import all_published, named
 from leasehold.aws.identity import CallerIdentity
 from leasehold.client.queue import Queue
-from leasehold.local.aws.deployment import DEAD_LETTERS_TABLE, JOBS_TABLE
+from leasehold.domain.errors import InvalidOptionError
 from leasehold.store.dynamodb.connection import connect
 
 if TYPE_CHECKING:
+    from leasehold.aws.discovery import QueueAddress
     from leasehold.local.aws.instance import Running
 
 
-def open_queue(running: Running) -> Queue:
+def open_queue(running: Running, queue_name: str | None = None) -> Queue:
+    """The queue of that name; without a name, the only one that is deployed there."""
     options: dict[str, Any] = running.client_options
     caller = LambdaCaller(partial(connect_patiently, **options))
-    queue = Queue.connect(JOBS_TABLE, DEAD_LETTERS_TABLE, client=connect(**options), caller=caller)
+    address = queue_address(running, queue_name)
+    tables = (address.jobs_table, address.dead_letters_table)
+    queue = Queue.connect(*tables, client=connect(**options), caller=caller)
     queue.parts.identity = CallerIdentity(**options)
     return queue
+
+
+def queue_address(running: Running, queue_name: str | None = None) -> QueueAddress:
+    options: dict[str, Any] = running.client_options
+    client = boto3.Session().client("ssm", **options)
+    if queue_name is not None:
+        return named(queue_name, {}, client=client)
+    found = all_published(client)
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(each.queue_name for each in found)
+    if not found:
+        raise InvalidOptionError(None, "no queue is deployed on the local AWS", "Run `leasehold local deploy`.")
+    raise InvalidOptionError(names, "there are several queues on the local AWS", "Name one of them with --queue.")

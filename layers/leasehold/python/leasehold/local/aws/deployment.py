@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.local.aws.cdk import run_cdk
-from leasehold.local.aws.instance import ACCOUNT, REGION, STAGE
+from leasehold.local.aws.instance import ACCOUNT, ENVIRONMENT, REGION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from leasehold.local.aws.instance import LocalAws, Running
 
-JOBS_TABLE = f"leasehold-{STAGE}-jobs"
-DEAD_LETTERS_TABLE = f"leasehold-{STAGE}-dead-letters"
-POLLER = f"leasehold-{STAGE}-poller"
-
-# What the stacks are made of; unchanged, a second deployment has nothing to do.
-_SOURCES = ("app.py", "cdk.json", "infra", "functions", "layers")
+# What an app is told: which environment it is deployed to, and that functions run on this machine.
+_CONTEXT = (f"environment_name={ENVIRONMENT}", "leasehold:local=true")
+# What tools leave behind in a project is no part of what is deployed.
+LIBRARY = Path(__file__).parents[2]
+_NOT_SOURCES = frozenset({"__pycache__", "cdk.out", "node_modules", "build", "dist", "tests"})
 
 
 def deploy(
@@ -43,7 +42,8 @@ def deploy(
         run_cdk(aws, running, "bootstrap", f"aws://{ACCOUNT}/{REGION}", folder=aws.folder, hear=hear)
         bootstrapped.write_text(str(running.pid))
     say("synthesising and deploying the stacks (cdk deploy)")
-    arguments = ("--all", "--require-approval", "never", "--context", f"stage={STAGE}")
+    context = tuple(word for each in _CONTEXT for word in ("--context", each))
+    arguments = ("--all", "--require-approval", "never", *context)
     output = ("--output", str(aws.folder / "cdk.out"))
     run_cdk(aws, running, "deploy", *arguments, *output, folder=aws.root, hear=hear)
     stamp.write_text(fingerprint)
@@ -51,16 +51,21 @@ def deploy(
 
 
 def fingerprint_of(root: Path) -> str:
+    """Of all that a deployment is made of: the project's files, and Leasehold itself."""
     digest = hashlib.sha256()
-    for path in sorted(_files(root)):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
+    for place in (root, LIBRARY):
+        for path in sorted(_files(place)):
+            digest.update(str(path.relative_to(place)).encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def _files(root: Path) -> Iterator[Path]:
-    for source in _SOURCES:
-        place = root / source
-        if place.is_file():
-            yield place
-        yield from (each for each in place.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+def _files(place: Path) -> Iterator[Path]:
+    """Without hidden folders and what tools leave behind; a link is not followed."""
+    for path in place.iterdir():
+        if path.name.startswith(".") or path.name in _NOT_SOURCES or path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from _files(path)
+        elif path.suffix not in (".pyc", ".md") and path.is_file():
+            yield path

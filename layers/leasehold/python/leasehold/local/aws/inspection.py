@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
 
 from leasehold.domain.errors import InvalidOptionError
-from leasehold.local.aws.instance import STAGE
+from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.local.aws.instance import Running
 
-_PREFIX = f"leasehold-{STAGE}-"
-_LOG_PREFIX = f"/leasehold/{STAGE}/"
+_BOOTSTRAP = "CDKToolkit"
 # A poller that waits for what falls due answers after more than a minute; asking twice would run it twice.
 _CONFIG = Config(read_timeout=180, retries={"total_max_attempts": 1})
 
@@ -36,30 +35,53 @@ def client(running: Running, service: str) -> Any:
     return boto3.Session().client(service, config=_CONFIG, **running.client_options)  # type: ignore[call-overload]
 
 
+@dataclass(frozen=True, slots=True)
+class DeployedFunction:
+    """name: that people know it by, e.g. poller; real_name: that CloudFormation gave it."""
+
+    name: str
+    queue_name: str
+    real_name: str
+    log_group: str
+
+
+def deployed_functions(running: Running) -> list[DeployedFunction]:
+    """The functions of all queues; where there are several queues, a name begins with its queue's."""
+    pages = client(running, "lambda").get_paginator("list_functions").paginate()
+    found = []
+    for each in (function for page in pages for function in page["Functions"]):
+        told = each.get("Environment", {}).get("Variables", {})
+        if variables.FUNCTION in told:
+            group = each.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{each['FunctionName']}"
+            queue_name = told.get(variables.QUEUE_NAME, "")
+            found.append(DeployedFunction(told[variables.FUNCTION], queue_name, each["FunctionName"], group))
+    if len({each.queue_name for each in found}) > 1:
+        found = [replace(each, name=f"{each.queue_name}/{each.name}") for each in found]
+    return sorted(found, key=lambda each: each.name)
+
+
 def functions(running: Running) -> list[str]:
     """The deployed functions by their short names."""
-    pages = client(running, "lambda").get_paginator("list_functions").paginate()
-    names = (function["FunctionName"] for page in pages for function in page["Functions"])
-    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+    return [each.name for each in deployed_functions(running)]
 
 
 def stacks(running: Running) -> dict[str, str]:
     listed = client(running, "cloudformation").describe_stacks()["Stacks"]
-    return {each["StackName"]: each["StackStatus"] for each in listed if each["StackName"].startswith(_PREFIX)}
+    return {each["StackName"]: each["StackStatus"] for each in listed if each["StackName"] != _BOOTSTRAP}
 
 
 def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> Iterator[LogLine]:
     """What the functions logged, in order of time."""
     logs = client(running, "logs")
-    names = functions(running) if function is None else [_known(running, function)]
+    known = deployed_functions(running) if function is None else [deployed_function(running, function)]
     lines: list[LogLine] = []
-    for name in names:
+    for each in known:
         with suppress(logs.exceptions.ResourceNotFoundException):
             pages = logs.get_paginator("filter_log_events").paginate(
-                logGroupName=_LOG_PREFIX + name, startTime=after_millis
+                logGroupName=each.log_group, startTime=after_millis
             )
             events = (event for page in pages for event in page["events"])
-            lines += [LogLine(name, event["timestamp"], event["message"].rstrip()) for event in events]
+            lines += [LogLine(each.name, event["timestamp"], event["message"].rstrip()) for event in events]
     yield from sorted(lines, key=lambda line: line.at_millis)
 
 
@@ -71,14 +93,14 @@ class Answer:
 
 def invoke(running: Running, function: str, event: object) -> Answer:
     """Call a function as AWS would and wait for its answer."""
-    name = _PREFIX + _known(running, function)
+    name = deployed_function(running, function).real_name
     answer = client(running, "lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
     return Answer(json.loads(answer["Payload"].read() or b"null"), is_error="FunctionError" in answer)
 
 
-def _known(running: Running, function: str) -> str:
-    known = functions(running)
-    if function not in known:
+def deployed_function(running: Running, name: str) -> DeployedFunction:
+    known = {each.name: each for each in deployed_functions(running)}
+    if name not in known:
         deployed = ", ".join(known) or "none; run `leasehold local deploy`"
-        raise InvalidOptionError(function, "no such function is deployed", f"Deployed are: {deployed}.")
-    return function
+        raise InvalidOptionError(name, "no such function is deployed", f"Deployed are: {deployed}.")
+    return known[name]

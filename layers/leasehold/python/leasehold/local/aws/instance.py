@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # A free one, another for each start.
 DEFAULT_PORT = 0
-STAGE = "local"
+# What an app is told of itself by `cdk deploy` onto a local AWS.
+ENVIRONMENT = "local"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 

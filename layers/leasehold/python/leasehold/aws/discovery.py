@@ -1,0 +1,112 @@
+"""Where a queue is: what a program's environment says, or what the deployment published in SSM under its name."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from leasehold.domain.errors import InvalidOptionError, QueueNotFoundError, StoreError
+from leasehold.domain.lean import dataclass
+from leasehold.settings import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueAddress:
+    queue_name: str
+    jobs_table: str
+    dead_letters_table: str
+
+
+def from_environment(environment: Mapping[str, str] | None = None) -> QueueAddress:
+    """The one queue that this function handles jobs of, or was granted something of."""
+    given = os.environ if environment is None else environment
+    found = _granted(given)
+    if given.get(variables.JOBS_TABLE) and given.get(variables.DEAD_LETTERS_TABLE):
+        own = QueueAddress(
+            queue_name=given.get(variables.QUEUE_NAME) or "",
+            jobs_table=given[variables.JOBS_TABLE],
+            dead_letters_table=given[variables.DEAD_LETTERS_TABLE],
+        )
+        found[own.queue_name] = own
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found:
+        raise InvalidOptionError(
+            None,
+            "the environment names no queue",
+            'Grant this function something of one (jobs.grant_enqueue(function, ...)), or name it: Queue.connect("…").',
+        )
+    names = ", ".join(sorted(found))
+    raise InvalidOptionError(names, "the environment names several queues", "Name one of them: Queue.connect(name).")
+
+
+def named(
+    queue_name: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    client: Any = None,
+    endpoint_url: str | None = None,
+    region_name: str | None = None,
+) -> QueueAddress:
+    """The queue of that name: from the environment where it stands there, else from its parameter in SSM."""
+    given = os.environ if environment is None else environment
+    granted = _granted(given)
+    if queue_name in granted:
+        return granted[queue_name]
+    return _published(queue_name, client or _ssm(endpoint_url, region_name))
+
+
+def all_published(client: Any) -> list[QueueAddress]:
+    """Every queue of this account and region."""
+    pages = client.get_paginator("get_parameters_by_path").paginate(Path=variables.discovery_parameter("")[:-1])
+    found = []
+    for each in (parameter for page in pages for parameter in page["Parameters"]):
+        queue_name = each["Name"].rpartition("/")[2]
+        if each["Name"] == variables.discovery_parameter(queue_name):
+            address = _address(queue_name, each["Value"])
+            found += [address] if address else []
+    return sorted(found, key=lambda each: each.queue_name)
+
+
+def _published(queue_name: str, client: Any) -> QueueAddress:
+    from botocore.exceptions import ClientError
+
+    name = variables.discovery_parameter(queue_name)
+    try:
+        value = client.get_parameter(Name=name)["Parameter"]["Value"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ParameterNotFound":
+            raise QueueNotFoundError(queue_name, name) from None
+        raise StoreError(f"{name} cannot be read: {error}. Allow it: jobs.grant_discover(...).") from error
+    address = _address(queue_name, value)
+    if address is None:
+        raise InvalidOptionError(queue_name, f"the parameter {name} is no queue's", "Use another queue_name.")
+    return address
+
+
+def _granted(given: Mapping[str, str]) -> dict[str, QueueAddress]:
+    values = (value for name, value in given.items() if name.startswith(variables.TABLES_PREFIX))
+    addresses = (_address("", value) for value in values)
+    return {address.queue_name: address for address in addresses if address}
+
+
+def _address(queue_name: str, value: str) -> QueueAddress | None:
+    try:
+        names = json.loads(value)
+        return QueueAddress(
+            queue_name=names.get("queue_name", queue_name),
+            jobs_table=names["jobs_table"],
+            dead_letters_table=names["dead_letters_table"],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _ssm(endpoint_url: str | None, region_name: str | None) -> Any:
+    import boto3
+
+    return boto3.client("ssm", endpoint_url=endpoint_url, region_name=region_name)

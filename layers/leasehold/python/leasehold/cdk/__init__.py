@@ -1,0 +1,18 @@
+"""Leasehold for CDK apps: `from leasehold.cdk import JobQueue`. Installed with `pip install "leasehold[cdk]"`."""
+
+from __future__ import annotations
+
+from leasehold.cdk.context import AlarmOptions, ApiOptions, AuditRootOptions, WebhookOptions
+from leasehold.cdk.grants import JobQueueBase
+from leasehold.cdk.job_queue import JobQueue
+from leasehold.cdk.store import JobQueueStore
+
+__all__ = [
+    "AlarmOptions",
+    "ApiOptions",
+    "AuditRootOptions",
+    "JobQueue",
+    "JobQueueBase",
+    "JobQueueStore",
+    "WebhookOptions",
+]

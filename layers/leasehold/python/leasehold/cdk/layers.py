@@ -1,0 +1,234 @@
+"""Code for Lambda: Leasehold itself as a layer, third-party packages as another, and handlers with their own packages.
+
+Packages are installed with uv for Lambda's platform, whatever platform this is; no docker. They are kept in a cache of
+this user, so that a synthesis installs nothing twice, and `cdk.out` can be removed at any time.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aws_cdk import IgnoreMode, Stack, Stage
+from aws_cdk import aws_lambda as lambda_
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from constructs import Construct
+
+    from leasehold.cdk.context import QueueContext
+
+LIBRARY = Path(__file__).parent.parent
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+NOT_CODE = ["**/__pycache__/**", "**/__pycache__", "**/*.pyc", "**/job.toml"]
+# What only people, their tests and their stacks use stays out of every cold start.
+NOT_FOR_LAMBDA = ("cdk", "cli", "console", "local", "testing", "verify")
+_PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
+_CACHE = "LEASEHOLD_CACHE"
+
+
+def code_layer(scope: Construct, construct_id: str, *, runtime: lambda_.Runtime) -> lambda_.LayerVersion:
+    """The library as it is installed here, in a layer's layout."""
+    digest = _digest(_contents(LIBRARY, without=NOT_FOR_LAMBDA))
+    place = _as_layer(digest) if is_deployed_from(scope) else Path(__file__).parent
+    return lambda_.LayerVersion(
+        scope,
+        construct_id,
+        description="Leasehold itself",
+        code=lambda_.Code.from_asset(str(place), asset_hash=digest),
+        compatible_runtimes=[runtime],
+    )
+
+
+def dependency_layer(
+    scope: Construct, construct_id: str, *, runtime: lambda_.Runtime, architecture: lambda_.Architecture
+) -> lambda_.LayerVersion:
+    """Third-party packages from the hashed requirements that are part of this package."""
+    requirements = REQUIREMENTS.read_text()
+    return lambda_.LayerVersion(
+        scope,
+        construct_id,
+        description="What Leasehold imports besides boto3, which the runtime brings",
+        code=_packages(scope, requirements, runtime=runtime, architecture=architecture),
+        compatible_runtimes=[runtime],
+        compatible_architectures=[architecture],
+    )
+
+
+def handler_code(
+    scope: Construct,
+    folder: Path,
+    requirements: tuple[str, ...],
+    *,
+    runtime: lambda_.Runtime,
+    architecture: lambda_.Architecture,
+) -> lambda_.Code:
+    """A handler's folder, with the packages that only this job type needs."""
+    if not requirements:
+        return lambda_.Code.from_asset(str(folder), exclude=NOT_CODE, ignore_mode=IgnoreMode.GLOB)
+    text = "\n".join(requirements) + "\n"
+    return _packages(scope, text, runtime=runtime, architecture=architecture, with_code=folder)
+
+
+def policy_layer(scope: Construct, construct_id: str, *, queue: QueueContext, policy: str) -> lambda_.LayerVersion:
+    """The user's own concurrency policy, `module:function`; its module lies in a folder that is deployed whole."""
+    folder = queue.policy_folder
+    check_policy(folder, policy)
+    digest = _digest(_contents(folder))
+    place = _below_python(folder, digest) if is_deployed_from(scope) else folder
+    return lambda_.LayerVersion(
+        scope,
+        construct_id,
+        description=f"The concurrency policy {policy}",
+        code=lambda_.Code.from_asset(str(place), asset_hash=digest),
+        compatible_runtimes=[queue.runtime],
+    )
+
+
+def check_policy(folder: Path, policy: str) -> None:
+    """A name that leads nowhere would stop the poller, so it stops the deployment. Nothing is imported here."""
+    module, _, function = policy.partition(":")
+    path = folder.joinpath(*module.split(".")).with_suffix(".py")
+    if not module or not function:
+        raise ValueError(f'concurrency_policy = {policy!r}: it is not of the form "module:function".')
+    if not path.is_file():
+        raise ValueError(f"concurrency_policy = {policy!r}: there is no {path}. Make it, or correct policy_folder.")
+    names = {each.name for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)}
+    if function not in names:
+        known = ", ".join(sorted(names)) or "none"
+        raise ValueError(f"concurrency_policy = {policy!r}: {path.name} has no function {function}. It has: {known}.")
+
+
+def _below_python(folder: Path, digest: str) -> Path:
+    """A layer's modules are below `python`; the user's folder need not know."""
+    place = cache() / "policies" / digest
+    if not place.is_dir():
+        with _made(place) as made:
+            shutil.copytree(folder, made / "python", ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    return place
+
+
+def _packages(
+    scope: Construct,
+    requirements: str,
+    *,
+    runtime: lambda_.Runtime,
+    architecture: lambda_.Architecture,
+    with_code: Path | None = None,
+) -> lambda_.Code:
+    """An asset whose hash follows from what goes in: the same whether it was built, or only looked at by a test."""
+    inputs = [requirements, architecture.name, runtime.name, *(_contents(with_code) if with_code else ())]
+    digest = _digest(inputs)
+    if not is_deployed_from(scope):
+        return lambda_.Code.from_asset(str(with_code or Path(__file__).parent), asset_hash=digest)
+    place = cache() / "packages" / digest
+    if not place.is_dir():
+        _build(place, requirements, runtime.name, architecture.name, with_code)
+    return lambda_.Code.from_asset(str(place), asset_hash=digest)
+
+
+def is_deployed_from(scope: Construct) -> bool:
+    """Whether somebody can deploy what is synthesised: the CDK's command line, or who names a folder for it.
+
+    The template of a test goes into a temporary folder that nobody looks into: nothing is built for it.
+    """
+    if not Stack.of(scope).bundling_required:
+        return False
+    app = Stage.of(scope)
+    return "CDK_OUTDIR" in os.environ or (app is not None and not _is_temporary(Path(app.outdir)))
+
+
+def _is_temporary(outdir: Path) -> bool:
+    """As the CDK names the folder of an app that was given none."""
+    temporary = Path(tempfile.gettempdir()).resolve()
+    inside = outdir.resolve().parts[len(temporary.parts) :] if outdir.resolve().is_relative_to(temporary) else ()
+    return bool(inside) and inside[0].startswith("cdk.out")
+
+
+def cache() -> Path:
+    """Outside of the project and its cdk.out; LEASEHOLD_CACHE names another place."""
+    given = os.environ.get(_CACHE)
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "leasehold"
+
+
+def _build(place: Path, requirements: str, runtime: str, architecture: str, code: Path | None) -> None:
+    with _made(place) as made:
+        if code is not None:
+            not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
+            shutil.copytree(code, made, ignore=not_code, dirs_exist_ok=True)
+        # What is listed is all there is, each by its hash: nothing that nobody looked at must slip in.
+        command = [
+            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", "--require-hashes", "--no-deps"),
+            *("--python-version", runtime.removeprefix("python"), "--python-platform", _PLATFORMS[architecture]),
+            *("--target", str(made / "python" if code is None else made)),
+            *("--requirement", "-"),
+        ]
+        subprocess.run(command, check=True, input=requirements, text=True)
+
+
+def _as_layer(digest: str) -> Path:
+    """The library below a folder `python`, without what is not for Lambda."""
+    place = cache() / "code" / digest
+    if place.is_dir():
+        return place
+
+    def left_out(path: str, names: list[str]) -> set[str]:
+        top = set(NOT_FOR_LAMBDA) if Path(path) == LIBRARY else set()
+        return {name for name in names if name in top or name == "__pycache__" or name.endswith(".pyc")}
+
+    with _made(place) as made:
+        shutil.copytree(LIBRARY, made / "python" / "leasehold", ignore=left_out)
+    return place
+
+
+@contextmanager
+def _made(place: Path) -> Iterator[Path]:
+    """A folder that is there whole or not at all, also where two make it at once."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+        made = Path(folder) / "made"
+        made.mkdir()
+        yield made
+        try:
+            made.rename(place)
+        except OSError:  # another synthesis was faster
+            if not place.is_dir():
+                raise
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _contents(folder: Path, *, without: Sequence[str] = ()) -> list[str]:
+    """Names and digests of all that a folder deploys."""
+    return [
+        f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix != ".pyc"
+        and path.relative_to(folder).parts[0] not in without
+    ]
+
+
+def _uv() -> str:
+    beside_python = os.path.dirname(sys.executable)
+    uv = shutil.which("uv", path=os.pathsep.join([beside_python, os.environ.get("PATH", "")]))
+    if uv is None:
+        raise RuntimeError(
+            "uv is needed to build the dependency layer, and was not found. "
+            'Install it: pip install "leasehold[cdk]" brings it. Or pass a layer of your own: dependency_layer=…'
+        )
+    return uv

@@ -1,0 +1,367 @@
+"""Who may do what to the tables, written out: one statement per kind of record, no wildcard action, no scan.
+
+`dynamodb:LeadingKeys` narrows each statement to the partitions that the function works on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Aws
+from aws_cdk import aws_iam as iam
+
+from leasehold.domain.group import group_scope
+from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
+from leasehold.domain.limits import EVERYTHING, OWN_SCOPE, key_scope, resource_scope
+from leasehold.domain.webhook import DELIVERY
+from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
+from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aws_cdk import aws_dynamodb as dynamodb
+    from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_lambda as lambda_
+
+    from leasehold.cdk.context import QueueContext
+    from leasehold.domain.job_type import JobType
+
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+JOB_PARTITIONS = ("job", "job#*")
+# The system's own jobs: partitions apart, so that who makes or does these needs no right to users' jobs.
+SYSTEM_JOB_PARTITIONS = ("system#*",)
+ALL_JOB_PARTITIONS = (*JOB_PARTITIONS, *SYSTEM_JOB_PARTITIONS)
+# Payloads that do not fit into their jobs, those of the system's own jobs again apart.
+PAYLOAD_PARTITIONS = (f"{PAYLOAD}#*",)
+SYSTEM_PAYLOAD_PARTITIONS = (f"{SYSTEM_PAYLOAD}#*",)
+ALL_PAYLOAD_PARTITIONS = (*PAYLOAD_PARTITIONS, *SYSTEM_PAYLOAD_PARTITIONS)
+DEDUP_PARTITIONS = ("scheduled-job#*",)
+SCOPE_PARTITIONS = ("seat#*",)
+CIRCUIT_PARTITIONS = ("circuit#*",)
+CONTROL_PARTITIONS = ("control",)
+WATCH_PARTITIONS = ("watch",)
+SCHEDULE_PARTITIONS = ("schedule",)
+JOB_AUDIT_PARTITIONS = ("audit#job#*",)
+SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
+TEMPLATE_PARTITIONS = ("template",)
+GROUP_PARTITIONS = ("group#*",)
+TEMPLATE_AUDIT_PARTITIONS = ("audit#template#*",)
+
+
+def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    return [
+        _on_keys(
+            "WorkOnJobs",
+            jobs,
+            # A page of claims is one batch of PartiQL updates. It goes through old jobs once a week, for the sake of
+            # their payloads.
+            ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
+            ALL_JOB_PARTITIONS,
+        ),
+        _on_keys("MakeDeliveries", jobs, ["PartiQLInsert"], SYSTEM_JOB_PARTITIONS),
+        _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
+        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
+        _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
+        _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
+        _on_keys("TendGroups", jobs, ["GetItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS),
+        _on_index("FindDue", jobs, DUE_INDEX.name),
+        _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
+        _on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
+    ]
+
+
+def handler_statements(
+    job_type: JobType, queue: QueueContext, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
+    """Jobs, payloads, dedup records and dead letters of its own type, and seats of its own limits."""
+    code = code_of_type(job_type, queue)
+    return [
+        _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
+        *([_work_in_batches(code, jobs)] if job_type.batch is not None else []),
+        _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
+        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
+        _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
+        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(code)]),
+    ]
+
+
+def sender_statements(
+    queue: QueueContext, jobs: dynamodb.ITable, dead_letters: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
+    """Deliveries only: it can neither read nor write a user's job, and learns of one what its delivery says."""
+    scopes = [scope_partition(EVERYTHING)] if queue.concurrency else []
+    if queue.webhook_concurrency_per_host:
+        scopes.append(scope_partition(key_scope(DELIVERY, "*")))
+    return [
+        _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
+        _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
+        *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(SYSTEM_CODE)]),
+    ]
+
+
+def reporter_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    return [
+        _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
+        _on_table("MarkReported", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
+        _on_index("FindUnreported", dead_letters, BY_DATE_INDEX.name),
+    ]
+
+
+def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What triggering a schedule needs besides the right to put jobs."""
+    return [
+        _on_keys("WorkOnSchedules", jobs, ["GetItem", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        _read_templates(jobs),
+    ]
+
+
+def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    return [
+        _on_keys("MakeJobs", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
+        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        *schedule_statements(jobs),
+    ]
+
+
+def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs for `queue.schedules`: EventBridge is told by the poller, not by it."""
+    return [
+        _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _move_heads(jobs, "schedule"),
+        _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
+        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        _read_templates(jobs),
+    ]
+
+
+def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs for `queue.templates`; it looks whether a schedule needs one that is to go."""
+    return [
+        _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], TEMPLATE_AUDIT_PARTITIONS),
+        _move_heads(jobs, "template"),
+        _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
+        _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
+    ]
+
+
+def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a deployment needs to write its schedules, with their audit records."""
+    return [
+        _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _move_heads(jobs, "schedule"),
+    ]
+
+
+def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    return [
+        _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
+        _on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
+        _on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
+    ]
+
+
+def enqueue_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs to enqueue, one by one and in bulk: to insert jobs of these types, and nothing else.
+
+    An insert fails where there is an item, whatever the program says; so it can neither read nor change a job.
+    """
+    return [
+        _on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
+        _read_control(jobs),
+    ]
+
+
+def deduplicate_statements(
+    types: Sequence[JobType], codes: Sequence[int], jobs: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
+    """What dedup keys and `transact_items` need besides, since they are transactions of puts and updates.
+
+    It can overwrite jobs and dedup records of these types: whether it does is a matter of its own conditions.
+    """
+    records = [f"scheduled-job#{each.name}#*" for each in types]
+    return [
+        _on_keys("ReplaceJobs", jobs, ["GetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
+        _on_keys("PutPayloads", jobs, ["PutItem"], _payloads_of(codes)),
+        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], records),
+        _read_control(jobs),
+    ]
+
+
+def create_group_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs to make groups of jobs of these types. It can overwrite such jobs, and any group."""
+    return [
+        _on_keys("MakeMembers", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
+        _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
+        _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
+        _read_control(jobs),
+    ]
+
+
+def read_template_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What enqueueing from templates needs besides."""
+    return [_read_templates(jobs)]
+
+
+def record_creation_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What a program needs besides to enqueue in people's names: the record of who created a job goes with it.
+
+    The heads of all trails are one partition: who may begin a trail could also spoil one, which `audit verify` shows.
+    """
+    return [
+        # Together in a transaction, which knows puts and no inserts.
+        _on_keys("CreateJobs", jobs, ["PutItem"], _jobs_of(codes)),
+        _on_keys("RecordCreation", jobs, ["PutItem"], JOB_AUDIT_PARTITIONS),
+        _on_keys("BeginTrails", jobs, ["UpdateItem"], [audit_heads("job")]),
+    ]
+
+
+def run_now_statements(
+    job_type: JobType, code: int, jobs: dynamodb.ITable, function: lambda_.IFunction
+) -> list[iam.PolicyStatement]:
+    """What a program needs to run one type directly.
+
+    The reservation is a record of control, and IAM tells partitions apart, not records: who may reserve could also
+    lift a halt. Give it to programs that you would let do that.
+    """
+    seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", "PutItem", "UpdateItem"]
+    holders = (
+        [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], partitions_of(code))]
+    )
+    return [
+        _on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
+        _on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
+        *holders,
+        _on_index("FindRunning", jobs, DUE_INDEX.name),
+        iam.PolicyStatement(sid="Call", actions=["lambda:InvokeFunction"], resources=[function.function_arn]),
+    ]
+
+
+def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """Reads every trail and writes to none."""
+    return [_on_keys("ReadTrails", jobs, ["Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
+
+
+def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What Lambda needs to read a stream on a function's behalf."""
+    assert table.table_stream_arn is not None
+    return [
+        iam.PolicyStatement(
+            sid="ReadStream",
+            actions=["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
+            resources=[table.table_stream_arn],
+        ),
+        # ListStreams names no resource: AWS accepts nothing but `*` for it.
+        iam.PolicyStatement(sid="ListStreams", actions=["dynamodb:ListStreams"], resources=["*"]),
+    ]
+
+
+def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
+    """What working with records under a customer key needs: the tables and queues use it, nobody by himself."""
+    services = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in ("dynamodb", "sqs")]
+    return [
+        iam.PolicyStatement(
+            sid="UseKey",
+            actions=["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"],
+            resources=[key.key_arn],
+            conditions={"StringEquals": {"kms:ViaService": services}},
+        )
+    ]
+
+
+def code_of_type(job_type: JobType, queue: QueueContext) -> int:
+    return job_type.code if queue.isolate_types else NOT_ISOLATED
+
+
+def _jobs_of(codes: Sequence[int]) -> list[str]:
+    return [each for code in codes for each in partitions_of(code)]
+
+
+def _payloads_of(codes: Sequence[int]) -> list[str]:
+    return [f"{PAYLOAD}#{id_pattern(code)}" for code in codes]
+
+
+def _read_control(jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    return _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS)
+
+
+def partitions_of(code: int) -> list[str]:
+    """Where the jobs of a type live, on all shards."""
+    return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
+
+
+def _work_in_batches(code: int, jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """One request reads the jobs of a batch, one starts and one ends them."""
+    return _on_keys("WorkInBatches", jobs, ["BatchGetItem", "PartiQLUpdate"], partitions_of(code))
+
+
+def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
+    actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
+    return _on_keys("BreakCircuit", jobs, actions, [circuit(job_type.name).values[0]])
+
+
+def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
+    """The scopes whose seats a job of this type gives back at its end."""
+    scopes = [job_type.scope]
+    if job_type.concurrency_per_key is not None:
+        scopes.append(key_scope(job_type.name, "*"))
+    if queue.concurrency is not None:
+        scopes.append(EVERYTHING)
+    if queue.concurrency_policy is not None:
+        scopes.append(f"{OWN_SCOPE}*")
+    scopes += [resource_scope(name) for name in job_type.resources]
+    return [scope_partition(scope) for scope in scopes]
+
+
+def _move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
+    """The head of a chain moves with every entry: those of these kinds of targets, without one those of all."""
+    partitions = [audit_heads(kind) for kind in kinds] or [f"{AUDIT_HEADS}#*"]
+    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem"], partitions)
+
+
+def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    """One that is not there is looked for under similar names."""
+    return _on_keys("ReadTemplates", jobs, ["GetItem", "Query"], TEMPLATE_PARTITIONS)
+
+
+def _on_keys(
+    sid: str, table: dynamodb.ITable, actions: Sequence[str], partitions: Sequence[str]
+) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid=sid,
+        actions=[f"dynamodb:{action}" for action in actions],
+        resources=[table.table_arn],
+        conditions={
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)},
+            # Of no keys at all, each is like these: a call that names none must not pass.
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
+    )
+
+
+def _on_table(sid: str, table: dynamodb.ITable, actions: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid=sid, actions=[f"dynamodb:{action}" for action in actions], resources=[table.table_arn]
+    )
+
+
+def _on_index(sid: str, table: dynamodb.ITable, index: str) -> iam.PolicyStatement:
+    return iam.PolicyStatement(sid=sid, actions=["dynamodb:Query"], resources=[f"{table.table_arn}/index/{index}"])
+
+
+# What statements in other files are made with.
+on_index, on_keys, on_table, move_heads = _on_index, _on_keys, _on_table, _move_heads

@@ -1,0 +1,42 @@
+"""The HTTP API: API Gateway's requests, answered by the admin service in their caller's name."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from leasehold.api.application import Application
+from leasehold.api.callers import caller_of
+from leasehold.aws.api_settings import access_of, starter_of
+from leasehold.aws.clients import warm
+from leasehold.aws.container import open_container
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.aws.container import Container, LambdaContext
+
+
+def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+    application = _application()
+    try:
+        return application.answer(event, context)
+    finally:
+        _container().telemetry.flush()
+
+
+@cache
+def _container() -> Container:
+    return open_container("api")
+
+
+@cache
+def _application() -> Application:
+    return Application(
+        parts=_container().parts,
+        authenticate=partial(caller_of, access=access_of()),
+        starter=starter_of(),
+    )
+
+
+warm(_container)

@@ -1,0 +1,33 @@
+"""Keeps the root of all audit trails, once a day, where those who may write to the table may not."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from leasehold.audit.archive import open_bucket
+from leasehold.audit.roots import keep_root
+from leasehold.aws.container import open_container
+from leasehold.domain.instants import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.audit.archive import RootBucket
+    from leasehold.aws.container import Container
+
+
+def lambda_handler(_event: Mapping[str, Any], _context: object) -> dict[str, Any]:
+    container = _container()
+    root = keep_root(container.parts, _bucket())
+    return {"at": to_text(root.at), "targets": root.targets, "digest": root.digest}
+
+
+@cache
+def _container() -> Container:
+    return open_container("audit_root")
+
+
+@cache
+def _bucket() -> RootBucket:
+    return open_bucket()

@@ -1,0 +1,61 @@
+"""The poller: find what is due, claim it, and hand it to its handlers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from leasehold.aws.clients import warm
+from leasehold.aws.container import open_container, remaining, worker_id
+from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
+from leasehold.aws.polling import Polling, Wake
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.aws.container import Container, LambdaContext
+    from leasehold.domain.limits import ConcurrencyPolicy
+
+
+def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, object]:
+    wake = Wake.parse(event)
+    container, dispatcher = _container(), _dispatcher()
+    polling = Polling(
+        container.parts,
+        dispatcher,
+        worker_id=f"poller-{worker_id(context)}",
+        time_left=remaining(context),
+        start_another=lambda payload: dispatcher.invoke(context.function_name, payload),
+        waiting=container.waiting,
+        poll_limit=container.settings.poll_limit,
+        policy=_policy(),
+    )
+    try:
+        report = polling.answer(wake)
+    finally:
+        container.telemetry.flush()
+    # Nothing of a stream's batch is given back: wakes are hints, and the tick finds what one poll did not.
+    return {"batchItemFailures": [], **report.as_fields()}
+
+
+@cache
+def _container() -> Container:
+    return open_container("poller")
+
+
+@cache
+def _policy() -> ConcurrencyPolicy | None:
+    name = _container().settings.concurrency_policy
+    if name is None:
+        return None
+    from leasehold.limits.policy import load_policy
+
+    return load_policy(name)
+
+
+@cache
+def _dispatcher() -> LambdaDispatcher:
+    return LambdaDispatcher(LambdaOnDemand(connect_lambda))
+
+
+warm(_container)
