@@ -22,6 +22,8 @@ OPENED = """
 import sys, handler
 if not hasattr(handler, "lambda_handler"):
     import leasehold.runtime.entry
+else:  # the system's own: its folder holds one line, and the layer the rest
+    handler = sys.modules[handler.lambda_handler.__module__]
 entry = sys.modules.get("leasehold.runtime.entry")
 opens = [getattr(module, name, None) for module in (handler, entry) if module for name in ("_container", "_client")]
 opens = [each for each in opens if each] or [lambda: handler.open_container("registry_publisher")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from leasehold import JobType, Limit, Poller, Registry
+from leasehold.cdk import JobQueue
 from leasehold.domain.limits import MAX_SEATS, OnFull
 from leasehold.kernel.poll import PollSettings
 from leasehold.limits.policy import FunctionPolicy
@@ -43,10 +45,16 @@ def test_its_examples_run() -> None:
 
     exec(enqueue, shown)
     exec(policy, shown)
-    named: dict[str, str] = eval(f"dict({settings})")
+    named: dict[str, str] = {}
+    exec(settings, {"JobQueue": lambda *_, **props: named.update(props), "stack": None})
 
     assert [job.concurrency_key for job in test.jobs()] == ["tenant-1"]
-    assert named == {"concurrency_policy": "tenants:one_of_a_tenant", "policy_folder": "policies"}
+    assert named == {
+        "entry": "jobs",
+        "concurrency_policy": "tenants:one_of_a_tenant",
+        "policy_folder": "policies",
+    }
+    assert named.keys() <= inspect.signature(JobQueue.__init__).parameters.keys()
     own = FunctionPolicy(shown["one_of_a_tenant"], named["concurrency_policy"])
     plain = JobType(name="plain")
     assert own.limits_of(plain, "t", Registry(types={"plain": plain})) == (Limit(scope="own:tenant:t", seats=1),)

@@ -37,7 +37,7 @@ def shown(deployed: LeaseholdTest, monkeypatch: pytest.MonkeyPatch) -> dict[str,
     monkeypatch.setattr(Queue, "connect", connect)
     names: dict[str, Any] = {}
     exec(code_blocks("README.md", "python")[0], names)
-    assert connected == [("leasehold-dev-jobs", "leasehold-dev-dead-letters")]
+    assert connected == [("dev",)]
     return names
 
 

@@ -24,7 +24,13 @@ NOT_FOUND = {
     "UnknownTemplateError",
     "UnknownJobTypeError",
 }
-UNAVAILABLE = {"NotDeployedError", "IdentityUnknownError", "ServerUnavailableError", "DispatchError"}
+UNAVAILABLE = {
+    "NotDeployedError",
+    "QueueNotFoundError",
+    "IdentityUnknownError",
+    "ServerUnavailableError",
+    "DispatchError",
+}
 
 
 def tree(kind: type[errors.LeaseholdError] = errors.LeaseholdError) -> Iterator[type[errors.LeaseholdError]]:
