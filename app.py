@@ -14,11 +14,11 @@ from aws_cdk import App
 from infra.environments import environment_named
 from infra.gates import add_gates
 from infra.stacks import DataStack, QueueStack
-from leasehold.settings.job_folder import EXERCISES, load_job_folders
+from leasehold.job_folders.folder import EXERCISES, load_job_folders
 
 if TYPE_CHECKING:
     from infra.environments import Environment
-    from leasehold.settings.job_toml import JobFolder
+    from leasehold.job_folders.job_toml import JobFolder
 
 ROOT = Path(__file__).parent
 

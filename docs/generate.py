@@ -17,14 +17,14 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from docs import filling
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
-from leasehold.domain.lifecycle import ENDED, RUNNING, TRANSITIONS, WAITING, JobStatus
+from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
+from leasehold.kernel.transitions import ENDED, RUNNING, TRANSITIONS, WAITING, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.domain.lifecycle import Transition
+    from leasehold.kernel.table import Condition
+    from leasehold.kernel.transitions import Transition
 
 PAGE = Path(__file__).parent / "state-machine.md"
 OPENAPI = Path(__file__).parent / "openapi.json"

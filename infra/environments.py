@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from leasehold.aws.api_access import Access
 from leasehold.cdk import ApiOptions
-from leasehold.settings.api_access import Access
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

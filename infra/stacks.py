@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from infra.environments import Environment
     from leasehold.cdk.context import TextStore
-    from leasehold.settings.job_toml import JobFolder
+    from leasehold.job_folders.job_toml import JobFolder
 
 
 class DataStack(Stack):

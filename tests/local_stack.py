@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.client.operator import Operator
 from leasehold.local.aws.connection import open_queue, queue_address
 from leasehold.local.aws.inspection import client, deployed_function, log_lines
 from leasehold.local.aws.instance import LocalAws
+from leasehold.operate.operator import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leasehold.aws.discovery import QueueAddress
-    from leasehold.client.queue import Queue
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from leasehold.local.aws.instance import Running
+    from leasehold.queue import Queue
     from tests.local_project import LocalProject
     from tests.sentry_server import SentryServer
 

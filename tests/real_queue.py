@@ -6,16 +6,16 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.control import Registry
-from leasehold.domain.ids import key_of
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.parts import Parts
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.keys import key_of
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.services import Parts
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.testing import FakeClock, Recorder
+from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.keys import JobId
 
 
 @dataclass

@@ -14,12 +14,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from leasehold.domain.payload import encode_payload
+from leasehold.kernel.payload import encode_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
 KILOBYTE = 1024
 _FIRST = [

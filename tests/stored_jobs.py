@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.instants import EPOCH, LATEST
+from leasehold.kernel.due import EPOCH, LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.job import Job
-    from leasehold.engine.parts import Parts
-    from leasehold.store.table import Record
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
 
 _PAGE = 1000
 

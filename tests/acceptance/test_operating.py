@@ -13,10 +13,10 @@ import boto3
 import pytest
 
 from leasehold import JobType, Registry
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import TableNames
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from tests.local_project import LEASEHOLD
 from tests.terminal import Terminal
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from leasehold.api.roles import ROLES, role_needed
-from leasehold.api.table import OPERATIONS
-from leasehold.settings.api_access import Role
+from leasehold.api.application import OPERATIONS
+from leasehold.api.callers import ROLES, role_needed
+from leasehold.aws.api_access import Role
 from tests.api.world import (
     ADMIN,
     BY_ARN,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from leasehold.api.callers import caller_of
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.settings.api_access import Access, Jwt, Role
+from leasehold.aws.api_access import Access, Jwt, Role
+from leasehold.kernel.errors import InvalidOptionError
 from tests.api.world import ACCOUNT, AUDIENCE, BY_TOKEN, ISSUER, iam, token
 
 

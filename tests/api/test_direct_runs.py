@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.engine.direct_requests import perform
-from leasehold.engine.next_slot import NOTICED_AFTER
+from leasehold.direct_runs.next_slot import NOTICED_AFTER
+from leasehold.direct_runs.run import perform
 from tests.api.world import OPERATOR, Api, in_memory
 
 if TYPE_CHECKING:
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.job_type import JobType
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.job_type import JobType
     from leasehold.testing import LeaseholdTest
 
 ERRAND = {"job_type": "errand", "payload": {"do": "it"}, "reason": "a test", "timeout": 5}

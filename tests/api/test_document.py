@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from leasehold.api.application import OPERATIONS
 from leasehold.api.document import openapi_document
-from leasehold.api.table import OPERATIONS
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -15,9 +15,9 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
+from leasehold.api.answers import event_of
+from leasehold.api.application import OPERATIONS
 from leasehold.api.document import openapi_document
-from leasehold.api.events import event_of
-from leasehold.api.table import OPERATIONS
 from tests.api.world import ADMIN, Api, Things, furnished, iam, in_memory
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.domain.job_type import JobType
-from leasehold.engine.parts import Parts
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.services import Parts
 from leasehold.testing import FakeClock, SeededChance
 from tests.api.world import ADMIN, OPERATOR, TYPES, Answered, Api, furnished, in_memory
 from tests.real_queue import RealQueue
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from leasehold.testing import LeaseholdTest
 
 JOB = {"job_type": "report", "payload": {"n": 1}, "reason": "a test"}

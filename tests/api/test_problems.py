@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leasehold.api import errors as api_errors
-from leasehold.api.problems import STATUSES, problem_of, status_of
-from leasehold.domain import errors
-from leasehold.domain.errors import LeaseholdError
+from leasehold.api.answers import STATUSES, problem_of, status_of
+from leasehold.kernel import errors, refusals
+from leasehold.kernel.errors import LeaseholdError
 
 # What no request can meet: handlers, pollers, receivers and local servers do.
 ELSEWHERE = {
@@ -60,10 +60,10 @@ def test_codes_are_told_apart() -> None:
         (errors.TimeOutOfRangeError, 400),
         (errors.PayloadTooLargeError, 413),
         (errors.UnknownJobTypeError, 422),
-        (errors.WrongStateError, 409),
-        (errors.GroupEndedError, 409),
-        (errors.JobNotFoundError, 404),
-        (errors.SystemHaltedError, 423),
+        (refusals.WrongStateError, 409),
+        (refusals.GroupEndedError, 409),
+        (refusals.JobNotFoundError, 404),
+        (refusals.SystemHaltedError, 423),
         (errors.StoreUnavailableError, 503),
         (api_errors.InvalidRequestKeyError, 400),
     ],
@@ -78,7 +78,7 @@ def test_only_known_statuses_are_used() -> None:
 
 
 def test_what_an_error_knows_is_told_to_programs() -> None:
-    problem = problem_of(errors.TemplateInUseError("nightly", "delete", ["a", "b"]))
+    problem = problem_of(refusals.TemplateInUseError("nightly", "delete", ["a", "b"]))
 
     assert problem.status == 409
     assert problem.document["schedules"] == ("a", "b")

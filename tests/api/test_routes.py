@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.api import documents
-from leasehold.api.table import OPERATIONS
-from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run_document import external_status
+from leasehold.api.application import OPERATIONS
+from leasehold.kernel.due import to_text
+from leasehold.kernel.transitions import JobStatus
+from leasehold.webhooks.model import external_status
 from tests.api.world import ADMIN, Answered, Api, ErrandHandler, Things, filled, furnished, in_memory
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
-from leasehold.domain.errors import RecordUnreadableError
-from leasehold.engine.telemetry import Event
-from leasehold.store import keys
-from leasehold.store.table import Update
+from leasehold.kernel import keys
+from leasehold.kernel.errors import RecordUnreadableError
+from leasehold.kernel.table import Update
+from leasehold.kernel.telemetry import Event
 from tests.api.world import Api, Things, furnished, in_memory
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Key
+    from leasehold.kernel.table import Key
     from leasehold.testing import LeaseholdTest
 
 

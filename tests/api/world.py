@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobType, NewJob, NonRetryableError
+from leasehold.api.answers import event_of
 from leasehold.api.application import Application
 from leasehold.api.callers import caller_of
-from leasehold.api.events import event_of
-from leasehold.engine.direct_requests import perform
-from leasehold.settings.api_access import Access, Jwt
+from leasehold.aws.api_access import Access, Jwt
+from leasehold.direct_runs.run import perform
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.services import Parts
 
 ACCOUNT = "111122223333"
 VIEWER, OPERATOR, ADMIN, STRANGER = (

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from leasehold.domain.errors import NonRetryableError
-from leasehold.domain.job_type import Batch, JobType
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
-from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.kernel.errors import NonRetryableError
+from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
 from leasehold.testing.queue import LeaseholdTest
@@ -20,8 +20,8 @@ from leasehold.testing.queue import LeaseholdTest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
 
 
 class Number(BaseModel):

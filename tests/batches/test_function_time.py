@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from leasehold.domain.job_type import LONGEST_INVOCATION, START_AND_RESERVE, Batch, JobType
+from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE, Batch, JobType
 from leasehold.runtime import worker
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import RESERVE, Worker

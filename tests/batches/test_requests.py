@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from leasehold.domain.job_type import Batch, JobType
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.job_type import Batch, JobType
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
 from tests.meter import Meter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 JOBS = 50
 SIZE = 10

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.control import Registry
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.job_type import Batch, JobType
-from leasehold.settings.job_toml import read_job_toml
-from leasehold.store import registries
+from leasehold.job_folders.job_toml import read_job_toml
+from leasehold.kernel import registry_records
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.registry import Registry
 
 if TYPE_CHECKING:
-    from leasehold.domain.folder_problem import FolderProblem
+    from leasehold.job_folders.toml import FolderProblem
 
 
 def read(batch: dict[str, object]) -> tuple[Batch | None, list[FolderProblem]]:
@@ -45,6 +45,6 @@ def test_a_program_is_refused_the_same(settings: dict[str, object]) -> None:
 def test_the_registry_keeps_it() -> None:
     job_type = JobType(name="index", batch=Batch(size=25, wait=timedelta(seconds=2)))
 
-    kept = registries.registry_of(registries.registry_record(Registry(types={"index": job_type})))
+    kept = registry_records.registry_of(registry_records.registry_record(Registry(types={"index": job_type})))
 
     assert kept.types["index"].batch == job_type.batch

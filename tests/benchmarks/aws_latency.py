@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.job_type import JobType
 from tests.latency import AWS, AWS_WITH_CPU
 from tests.limits.virtual_queue import VirtualQueue, works
 from tests.simulation.kernel import SECOND

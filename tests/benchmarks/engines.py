@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from leasehold.kernel.dynamodb.connection import connect
 from leasehold.local import servers
-from leasehold.store.dynamodb.connection import connect
 from tests import dynoxide_words
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from leasehold.local.aws.inspection import log_lines
 from tests.benchmarks.deployed import deployed_stack
 from tests.local_stack import PATIENCE, eventually
@@ -14,8 +14,8 @@ from tests.local_stack import PATIENCE, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from leasehold.local.aws.inspection import LogLine
     from tests.benchmarks.sizes import Sizes
     from tests.local_stack import LocalStack

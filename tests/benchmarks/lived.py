@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.payload import Json
     from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.payload import Json
     from tests.meter import Reading
 
 TYPE = "send_order_receipt"

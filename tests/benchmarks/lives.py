@@ -13,7 +13,7 @@ from tests.benchmarks.storage import stored_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.benchmarks.sizes import Sizes
     from tests.meter import Reading
 

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from leasehold.domain import payload_form
+from leasehold.kernel import payload as payload_form
 from tests.sample_payloads import KILOBYTE, noise, order_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
 SIZES = {"0.2 KB": 205, "1 KB": KILOBYTE, "4 KB": 4 * KILOBYTE, "16 KB": 16 * KILOBYTE}
 TYPICAL, INCOMPRESSIBLE = SHAPES = ("typical", "incompressible")

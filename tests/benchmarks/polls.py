@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobStatus, JobType
+from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.poll import Poller
-from leasehold.store.definition import ENDED_INDEX, JOBS
-from leasehold.store.jobs import ended_lane
+from leasehold.kernel.table import ENDED_INDEX, JOBS
 from leasehold.testing import FakeClock
 from tests.benchmarks.engines import client_of, dynoxide
 from tests.cost import crowd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from tests.meter import item_size
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.payload import encode_payload
-from leasehold.domain.payload_form import compact
+from leasehold.kernel.payload import compact, encode_payload
 from tests.benchmarks import celery
 from tests.benchmarks.counting_proxy import CountingProxy, operation_of
 from tests.benchmarks.engines import client_of

@@ -22,14 +22,13 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, Poller, Queue, Registry, Worker
 from leasehold.aws.telemetry import PowertoolsTelemetry
-from leasehold.client.operator import Operator
-from leasehold.domain.handover import Handover
-from leasehold.engine.parts import Parts
-from leasehold.engine.telemetry import Silence
-from leasehold.kernel.execute import Execution
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.execute import Execution, Handover
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import Silence
+from leasehold.operate.operator import Operator
 from leasehold.testing import FakeClock
 from tests.real_queue import Inbox
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
 ENQUEUE, POLL, HANDLE = PHASES = ("enqueue", "poll", "handle")
 JOB_TYPE = "send_order_receipt"

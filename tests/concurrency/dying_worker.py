@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, Worker
-from leasehold.domain.handover import Handover
-from leasehold.engine.parts import Parts
-from leasehold.store.dynamodb.connection import connect
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.dynamodb.connection import connect
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.execute import Handover
+from leasehold.kernel.services import Parts
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Worker
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.telemetry import Event
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.ids import JobId
-    from leasehold.engine.parts import Parts
-    from leasehold.kernel.report import PollReport
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.services import Parts
 
 COPIES = 50
 

@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Queue, Worker
-from leasehold.domain.control import Switches
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.registry import Switches
 from leasehold.testing import FakeClock
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.handover import Handover
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.execute import Handover
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(150)]
 

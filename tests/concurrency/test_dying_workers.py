@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 ROOT = Path(__file__).parent.parent.parent
 MAX_ATTEMPTS = 3

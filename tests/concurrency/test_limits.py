@@ -14,8 +14,8 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Worker
-from leasehold.domain.limits import key_scope
 from leasehold.kernel.poll import Poller
+from leasehold.limits.model import key_scope
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
 from tests.stored_jobs import stored_jobs
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 POLLERS, JOBS, KEYS, AT_ONCE = 8, 500, 20, 3
 # One of twelve hand-overs is lost with its worker: its job comes back through its lease.

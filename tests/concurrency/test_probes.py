@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
-from leasehold.engine.telemetry import Event
+from leasehold.kernel import keys
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
-from leasehold.store import keys
+from leasehold.kernel.telemetry import Event
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 POLLERS = 8
 JOBS = 40

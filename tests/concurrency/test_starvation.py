@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.engine.telemetry import Event
+from leasehold.kernel import keys
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.store import keys
-from leasehold.store.records import job_record
-from leasehold.store.table import Put
+from leasehold.kernel.records import job_record
+from leasehold.kernel.table import Put
+from leasehold.kernel.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from tests.cost import crowd
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
-    from leasehold.store.table import Attribute, Change, Record
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.table import Attribute, Change, Record
 
 POISON = 300
 PAUSED = 1000

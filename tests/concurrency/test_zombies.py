@@ -10,12 +10,12 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
-from leasehold.domain.errors import LeaseLostError
-from leasehold.engine.telemetry import LEASES_LOST, Event
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.telemetry import LEASES_LOST, Event
 from tests.real_queue import Inbox, RealQueue
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
 
 pytestmark = pytest.mark.dynoxide
 

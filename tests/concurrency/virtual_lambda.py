@@ -15,15 +15,15 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import lanes_by_priority
 from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.due import lanes_by_priority
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from leasehold.testing import LeaseholdTest
 
 TICK = timedelta(minutes=1)

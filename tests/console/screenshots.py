@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
-from leasehold.client.queue import NewJob
 from leasehold.console.opening import console_of
-from leasehold.domain.job_type import JobType
-from leasehold.domain.retry import Fixed
-from leasehold.engine.ports import KnownIdentity
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.retry import Fixed
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.console.browser import MISSING, chromium
 from tests.console.working_queue import OPERATOR
@@ -22,8 +22,8 @@ from tests.unit.handlers import handler_that
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from leasehold.domain.handover import Handover
-    from leasehold.runtime.context import JobContext
+    from leasehold.kernel.execute import Handover
+    from leasehold.runtime.handler import JobContext
 
 PICTURES = Path(__file__).parents[2] / "docs" / "console"
 START = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.client.queue import NewJob
+from leasehold.kernel.draft import NewJob
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Operator
-from leasehold.audit.archive import RootFolder
 from leasehold.audit.roots import keep_root
+from leasehold.aws.archive import RootFolder
 from leasehold.console.backend import VERIFY, ApiBackend
 from leasehold.console.exchange import Request
-from leasehold.store import keys
-from leasehold.store.table import Delete
+from leasehold.kernel import keys
+from leasehold.kernel.table import Delete
 from leasehold.testing import FakeClock
 from tests.unit.worlds import DEPLOYED, spied_queue
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.console.server import ConsoleServer
-from leasehold.domain.errors import ServerUnavailableError
-from leasehold.domain.job_type import JobType
-from leasehold.engine.ports import KnownIdentity
+from leasehold.kernel.errors import ServerUnavailableError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.ports import KnownIdentity
 from tests.real_queue import RealQueue
 
 if TYPE_CHECKING:

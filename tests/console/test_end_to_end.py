@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.transitions import JobStatus
 from tests.console.working_queue import OPERATOR
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.client.queue import NewJob
-from leasehold.store import keys
-from leasehold.store.table import Update
+from leasehold.kernel import keys
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.table import Update
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

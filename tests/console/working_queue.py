@@ -6,24 +6,24 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.control import Registry
-from leasehold.domain.job_type import JobType
-from leasehold.domain.retry import Fixed
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import KnownIdentity
+from leasehold.features import Store
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.services import Parts
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.webhooks.model import delivery_type
 from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
-    from leasehold.runtime.context import JobContext
+    from leasehold.kernel.execute import Handover
+    from leasehold.runtime.handler import JobContext
 
 OPERATOR = "arn:aws:sts::123456789012:assumed-role/Operators/ada"
 _LOOK_EVERY_SECONDS = 0.05

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus, JobType
-from leasehold.domain.breaker import Circuit, CircuitBreaker
-from leasehold.domain.retry import Fixed
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.type_options import Circuit, CircuitBreaker
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

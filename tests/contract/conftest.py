@@ -11,8 +11,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from moto import mock_aws
 
-from leasehold.store.dynamodb.table import DynamoTable
-from leasehold.store.memory import MemoryTable
+from leasehold.kernel.dynamodb.table import DynamoTable
+from leasehold.kernel.memory import MemoryTable
 from tests.contract.engines import ENGINES, fresh_table
 from tests.contract.world import World
 from tests.simulation.dynamodb.database import Database
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.store.table import Table
+    from leasehold.kernel.table import Table
 
 
 @pytest.fixture(params=ENGINES)

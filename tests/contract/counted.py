@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.store.table import Key, Page, Record, Table
+    from leasehold.kernel.table import Key, Page, Record, Table
 
 _PER_BATCH = 100
 

@@ -7,20 +7,20 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Queue
-from leasehold.engine.next_slot import NextSlot
-from leasehold.engine.parts import Parts
+from leasehold.direct_runs.next_slot import NextSlot
+from leasehold.features import Store
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.execute import Executor
-from leasehold.store.store import Store
+from leasehold.kernel.services import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.payload import Json
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.payload import Json
     from tests.contract.world import World
 
 TIMEOUT = timedelta(seconds=60)

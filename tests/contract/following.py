@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.admin.budget import MAX_REQUESTS
 from leasehold.admin.pages import Order
 from leasehold.admin.reading import Reader
-from leasehold.engine.parts import Parts
-from leasehold.store.store import Store
+from leasehold.admin.walking import MAX_REQUESTS
+from leasehold.features import Store
+from leasehold.kernel.services import Parts
 from tests.contract.counted import CountedTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.admin.filters import JobFilter
-    from leasehold.admin.pages import Page
-    from leasehold.domain.job import Job
+    from leasehold.admin.pages import JobFilter, Page
+    from leasehold.kernel.job import Job
     from tests.contract.world import World
 
 _NEWNESS: dict[Order, Callable[[Job], Any]] = {

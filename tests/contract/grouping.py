@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobStatus, NewJob
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.domain.group import Group
+    from leasehold.groups.model import Group
     from tests.contract.world import World
 
 GROUP = "import"

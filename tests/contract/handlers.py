@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold import JobContext
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
     type Step = Json | BaseException | Callable[[JobContext], Json]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store import keys
-from leasehold.store.partitions import records_in
+from leasehold.kernel import keys
+from leasehold.kernel.keys import records_in
 from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
-    from leasehold.domain.ids import JobId
-    from leasehold.store.table import Record
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Record
     from tests.contract.world import World
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Job, JobType, NewJob, NonRetryableError, Priority, Registry, UntilEnded
-from leasehold.domain.retry import Fixed
+from leasehold.kernel.retry import Fixed
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:

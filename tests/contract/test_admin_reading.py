@@ -10,18 +10,11 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError
 from leasehold.admin import documents
-from leasehold.admin.letters import LetterFilter
+from leasehold.admin.job_documents import group_document, job_summary, letter_document, template_document
+from leasehold.admin.others import LetterFilter
 from leasehold.admin.reading import Reader
-from leasehold.domain.documents import job_summary, letter_document
-from leasehold.domain.errors import (
-    GroupNotFoundError,
-    InvalidCursorError,
-    InvalidJobIdError,
-    InvalidOptionError,
-    JobNotFoundError,
-    ScheduleNotFoundError,
-)
-from leasehold.domain.resource_documents import group_document, template_document
+from leasehold.kernel.errors import InvalidCursorError, InvalidJobIdError, InvalidOptionError
+from leasehold.kernel.refusals import GroupNotFoundError, JobNotFoundError, ScheduleNotFoundError
 from tests.contract.grouping import jobs as members
 from tests.contract.population import all_jobs, populate
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Snooze
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.telemetry import Event
 from tests.contract.world import RETRY_DELAY, TYPES
 
 if TYPE_CHECKING:

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
-from leasehold.audit.roots import KeptRoots, Root, check_roots, keep_root
-from leasehold.audit.verify import all_heads, trail_of, verify, verify_all
-from leasehold.domain.errors import InvalidOptionError, WrongStateError
-from leasehold.engine.enqueue import Enqueued
-from leasehold.engine.purge import purge
-from leasehold.store import keys
-from leasehold.store.definition import JOBS
-from leasehold.store.table import Delete, Put, Update
+from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
+from leasehold.kernel import keys
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.table import JOBS, Delete, Put, Update
+from leasehold.operate.purge import purge
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.store.table import Key, Record
+    from leasehold.kernel.table import Key, Record
     from tests.contract.world import World
 
 HOUR = timedelta(hours=1)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import InvalidOptionError, ScheduleNotFoundError
-from leasehold.store import keys
-from leasehold.store.table import Delete
+from leasehold.kernel import keys
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.refusals import ScheduleNotFoundError
+from leasehold.kernel.table import Delete
 
 if TYPE_CHECKING:
     from tests.contract.world import World

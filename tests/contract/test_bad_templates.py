@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import (
+from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidJobTypeError,
     InvalidKeyError,
@@ -16,7 +16,7 @@ from leasehold.domain.errors import (
     PayloadTooLargeError,
     UnknownJobTypeError,
 )
-from leasehold.domain.retry import Delays
+from leasehold.kernel.retry import Delays
 
 if TYPE_CHECKING:
     from tests.contract.world import World

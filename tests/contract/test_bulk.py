@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, JobStatus, NewJob, Rejected
-from leasehold.domain.errors import DuplicateJobError, InvalidPayloadError, UnknownJobTypeError
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.errors import InvalidPayloadError, UnknownJobTypeError
+from leasehold.kernel.refusals import DuplicateJobError
+from leasehold.kernel.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import OnDuplicate
-    from leasehold.engine.enqueue import BulkResult
+    from leasehold.kernel.enqueue import BulkResult
     from tests.contract.world import World
 
 

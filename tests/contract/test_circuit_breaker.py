@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
-from leasehold.domain.breaker import CircuitBreaker, Tally
-from leasehold.domain.errors import NonRetryableError, StoreUnavailableError
-from leasehold.engine.measure import measure
-from leasehold.engine.telemetry import CIRCUIT_OPEN, Event
+from leasehold.circuit_breaker.circuits import Circuits
+from leasehold.kernel import keys
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Executor
-from leasehold.store import keys
-from leasehold.store.circuits import Circuits
+from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
+from leasehold.kernel.type_options import CircuitBreaker, Tally
+from leasehold.operate.measure import measure
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.breaker import Circuit
+    from leasehold.kernel.type_options import Circuit
     from tests.contract.world import World
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
-from leasehold.engine.telemetry import Event
-from leasehold.store import keys
+from leasehold.kernel import keys
+from leasehold.kernel.telemetry import Event
 from tests.contract.circuits import MINUTE, enqueue, open_circuit, run, wait_for_probe
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.engine.telemetry import Event
+from leasehold.features import Store
+from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.store.store import Store
-from leasehold.store.table import ConditionFailed, StatementRefused
+from leasehold.kernel.table import ConditionFailed, StatementRefused
+from leasehold.kernel.telemetry import Event
 from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.handover import Handover
-    from leasehold.store.table import Change, Record, Table, Update
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.table import Change, Record, Table, Update
     from tests.contract.world import World
 
 PAGE = 25

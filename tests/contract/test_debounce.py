@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, JobStatus, NewJob, Within
-from leasehold.domain.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from tests.contract.world import World

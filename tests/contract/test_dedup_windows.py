@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Day, Within
-from leasehold.domain.dedup import DedupRef
+from leasehold.kernel.dedup import DedupRef
 
 if TYPE_CHECKING:
     from leasehold import Enqueued
-    from leasehold.domain.dedup import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from tests.contract.world import World
 
 

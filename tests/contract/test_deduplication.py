@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError, Within
-from leasehold.domain.dedup import DedupRef
-from leasehold.domain.errors import DuplicateJobError
-from leasehold.store import keys
-from leasehold.store.table import Delete
+from leasehold.kernel import keys
+from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.refusals import DuplicateJobError
+from leasehold.kernel.table import Delete
 
 if TYPE_CHECKING:
     from leasehold import Enqueued
-    from leasehold.domain.dedup import DedupWindow
-    from leasehold.store.table import Record
+    from leasehold.kernel.dedup import DedupWindow
+    from leasehold.kernel.table import Record
     from tests.contract.world import World
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import DirectRunError, DispatchError, JobTypePausedError, SystemHaltedError
-from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.kernel.errors import DirectRunError, DispatchError
+from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.refusals import JobTypePausedError, SystemHaltedError
 from tests.contract.directly import DirectRunner, started, what_is_taken
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus
-from leasehold.domain.errors import DirectRunTimeoutError
-from leasehold.engine.parts import Parts
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.contract.world import World
 
 NOTHING: tuple[bool, list[int]] = (False, [])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType
-from leasehold.domain.direct_run import DirectRun
-from leasehold.domain.errors import DirectRunLostError, DirectRunTimeoutError
-from leasehold.engine.telemetry import Event
-from leasehold.limits.freeing import SeatHooks
+from leasehold.direct_runs.model import DirectRun
+from leasehold.kernel.errors import DirectRunLostError, DirectRunTimeoutError
+from leasehold.kernel.telemetry import Event
+from leasehold.limits.seating import SeatHooks
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.contract.world import TYPES
 
@@ -151,7 +151,7 @@ def test_jobs_that_were_claimed_before_there_was_a_limit_are_waited_for(world: W
 def test_more_jobs_than_one_page_of_the_index_are_looked_through(
     world: World, direct: DirectRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leasehold.store.leases._PAGE", 2)
+    monkeypatch.setattr("leasehold.kernel.leases._PAGE", 2)
     for _ in range(5):
         world.queue.enqueue("email", run_in=timedelta(seconds=30))
     job_id = world.queue.enqueue("report").job_id

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob, Priority, Registry
-from leasehold.domain.errors import GroupBrokenOffError, GroupExistsError, StoreUnavailableError, SystemHaltedError
-from leasehold.domain.group import KEPT_FOR, GroupState
-from leasehold.engine.create_group import ABANDON_AFTER
-from leasehold.engine.telemetry import Event
-from leasehold.store.groups import Groups
+from leasehold.groups.create import ABANDON_AFTER
+from leasehold.groups.model import KEPT_FOR, GroupState
+from leasehold.groups.records import Groups
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError, SystemHaltedError
+from leasehold.kernel.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, jobs, make, members, run_out, states
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
-from leasehold.domain.errors import GroupEndedError, InvalidOptionError
-from leasehold.domain.group import GroupState
-from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.groups.model import GroupState
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
+from leasehold.kernel.refusals import GroupEndedError
+from leasehold.kernel.telemetry import COMPLETED, Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
+    from leasehold.kernel.services import Parts
     from tests.contract.world import World
 
 BROKEN = NonRetryableError("broken")
@@ -106,8 +107,8 @@ def test_a_member_that_waits_for_its_next_try_is_ended_like_those_that_never_ran
 
 
 def test_a_stop_ends_and_counts_more_members_than_one_visit_sees(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.engine.sweep_group._PAGE", 2)
-    monkeypatch.setattr("leasehold.engine.sweep_group._PAGES_A_VISIT", 2)
+    monkeypatch.setattr("leasehold.groups.stop._PAGE", 2)
+    monkeypatch.setattr("leasehold.groups.stop._PAGES_A_VISIT", 2)
     make(world, 12)
     world.script.then(BROKEN)
 

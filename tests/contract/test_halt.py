@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, NewJob, Operator, Queue
-from leasehold.domain.errors import SystemHaltedError
-from leasehold.engine.deployment import CACHE_FOR
-from leasehold.engine.parts import Parts
-from leasehold.engine.telemetry import HEARTBEAT, Event
-from leasehold.store import keys
+from leasehold.kernel import keys
+from leasehold.kernel.deployment import CACHE_FOR
+from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import HEARTBEAT, Event
 from leasehold.testing import SeededChance
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.contract.world import World
 
 MESSAGE = "job worker paused due to system halt"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType
-from leasehold.domain.errors import UnknownJobTypeError
+from leasehold.kernel.errors import UnknownJobTypeError
 from leasehold.kernel.poll import Poller
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.contract.world import World
 
 

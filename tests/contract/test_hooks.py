@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NonRetryableError
-from leasehold.domain.ids import derive_job_id
-from leasehold.engine.draft import JobRequest, draft
-from leasehold.engine.enqueue import OnDuplicate, write
-from leasehold.engine.telemetry import Event
+from leasehold.kernel import keys
+from leasehold.kernel.draft import JobRequest, draft
 from leasehold.kernel.end import settle
+from leasehold.kernel.enqueue import OnDuplicate, write
 from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
-from leasehold.store import keys
-from leasehold.store.jobs import DueJob
-from leasehold.store.table import Update
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import derive_job_id
+from leasehold.kernel.table import Update
+from leasehold.kernel.telemetry import Event
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
+    from leasehold.kernel.services import Parts
     from tests.contract.world import World
 
 

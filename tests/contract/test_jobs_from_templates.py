@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import Enqueued, Fixed, JobStatus, NewJob, Priority, Rejected
-from leasehold.domain.errors import (
+from leasehold.kernel.errors import (
     InvalidOptionError,
     InvalidPayloadError,
     PayloadTooLargeError,

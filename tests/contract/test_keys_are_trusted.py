@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Enqueued, JobStatus, NewJob
-from leasehold.admin.filters import JobFilter
-from leasehold.admin.letters import LetterFilter, list_letters
 from leasehold.admin.listing import list_jobs
-from leasehold.domain.errors import DeadJobMissingError, JobNotFoundError
-from leasehold.domain.ids import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
-from leasehold.engine.list_groups import newest
-from leasehold.engine.telemetry import DISAGREEMENTS, Event
+from leasehold.admin.others import LetterFilter, list_letters
+from leasehold.admin.pages import JobFilter
+from leasehold.groups.sdk import newest
+from leasehold.kernel import keys
 from leasehold.kernel.end import Failure, dead_letter_of
-from leasehold.store import keys
-from leasehold.store.definition import JOBS
-from leasehold.store.jobs import letter_insertion
-from leasehold.store.table import Key, Put, Update
+from leasehold.kernel.jobs import letter_insertion
+from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
+from leasehold.kernel.refusals import DeadJobMissingError, JobNotFoundError
+from leasehold.kernel.table import JOBS, Key, Put, Update
+from leasehold.kernel.telemetry import DISAGREEMENTS, Event
 from tests.contract import grouping
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
-    from leasehold.domain.ids import JobId
-    from leasehold.store.table import Record
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Record
     from tests.contract.world import World
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, Outcome
-from leasehold.domain.errors import LeaseLostError
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
+from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.telemetry import Event
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.job import Job
-    from leasehold.domain.lifecycle import Write
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.transitions import Write
     from tests.contract.world import World
 
 

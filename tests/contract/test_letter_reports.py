@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobId, JobPartition, make_job_id
-from leasehold.engine.report_letters import SWEEP_BACK, SWEEP_MARGIN, report_letters, sweep_unreported
-from leasehold.engine.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
+from leasehold.kernel.keys import JobId, JobPartition, make_job_id
+from leasehold.kernel.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
+from leasehold.operate.reports import SWEEP_BACK, SWEEP_MARGIN, report_letters, sweep_unreported
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.failure_report import FailureReport
+    from leasehold.kernel.failure_report import FailureReport
     from tests.contract.world import World
 
 

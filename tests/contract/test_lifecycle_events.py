@@ -7,15 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Cancel, Snooze
-from leasehold.aws.lifecycle_events import events_of, publish
-from leasehold.domain.lifecycle_event import EVENT_NAMES
-from leasehold.store import keys
-from leasehold.store.dynamodb.items import to_item
+from leasehold.aws.lifecycle_events import EVENT_NAMES, events_of, publish
+from leasehold.kernel import keys
+from leasehold.kernel.dynamodb.expressions import to_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.store.table import Record
+    from leasehold.kernel.table import Record
     from tests.contract.world import RETRY_DELAY, World
 else:
     from tests.contract.world import RETRY_DELAY

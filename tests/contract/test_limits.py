@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, Priority, Registry
-from leasehold.domain.limits import Limit, OnFull, Rate
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.type_options import OnFull, Rate
+from leasehold.limits.model import Limit
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.contract.world import World
 
 MINUTE = timedelta(minutes=1)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.pages import JobFilter
 from leasehold.admin.reading import Reader
-from leasehold.domain.webhook import DELIVERY
+from leasehold.kernel.type_options import DELIVERY
 from tests.contract.following import check, pages
 from tests.contract.population import populate
 

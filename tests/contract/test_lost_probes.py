@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Snooze
-from leasehold.domain.errors import DispatchError
+from leasehold.kernel.errors import DispatchError
 from tests.contract.circuits import (
     FAILS,
     GUARDED,
@@ -23,7 +23,7 @@ from tests.contract.circuits import (
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.contract.handlers import Step
     from tests.contract.world import World
 

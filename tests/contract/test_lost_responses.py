@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.lifecycle import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
+from leasehold.kernel import keys
 from leasehold.kernel.end import Failure, dead_letter_of
-from leasehold.store import keys
-from leasehold.store.jobs import Jobs, TransitionRefused, letter_insertion
-from leasehold.store.table import Put
+from leasehold.kernel.jobs import Jobs, TransitionRefused, letter_insertion
+from leasehold.kernel.table import Put
+from leasehold.kernel.transitions import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
 from tests.contract.transition_cases import JOB_ID, LATER, NOW, RUN, due_of, satisfying, write_of
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Record, Table
+    from leasehold.kernel.table import Record, Table
 
 SIGNED = [each for each in TRANSITIONS if each.signature is not None]
 # The owner of a lease may extend it as often as it likes: another extension of its own is no rival's write.

@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, Priority, Registry
-from leasehold.domain.due import hold_lane
-from leasehold.domain.errors import (
-    InvalidJobIdError,
-    InvalidOptionError,
-    JobNotFoundError,
-    NoCommonOrderError,
-    NoPlaceLeftError,
-    WrongStateError,
-)
-from leasehold.domain.group import group_scope
-from leasehold.domain.ids import JobPartition, make_job_id, shard_of
-from leasehold.domain.position import MAX_POSITION_LENGTH
-from leasehold.store import keys
-from leasehold.store.table import Update
+from leasehold.kernel import keys
+from leasehold.kernel.due import MAX_POSITION_LENGTH, hold_lane
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, NoCommonOrderError
+from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
+from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
+from leasehold.kernel.table import Update
+from leasehold.limits.model import group_scope
 from tests.contract.line import Line
 
 if TYPE_CHECKING:

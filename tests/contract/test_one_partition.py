@@ -10,9 +10,9 @@ from boto3.dynamodb.conditions import ConditionExpressionBuilder, Key
 from boto3.dynamodb.types import TypeSerializer
 
 from leasehold import JobStatus, JobType, Registry
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.ids import type_code
-from leasehold.store.dynamodb.items import from_item
+from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import type_code
 from tests.contract import grouping
 from tests.contract.engines import on_real_tables
 from tests.contract.world import World
@@ -20,7 +20,7 @@ from tests.contract.world import World
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-    from leasehold.store.dynamodb.table import DynamoTable
+    from leasehold.kernel.dynamodb.table import DynamoTable
 
 
 class Shared(World):

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
-from leasehold.audit.verify import trail_of
-from leasehold.domain.errors import InvalidJobIdError, JobNotFoundError, WaitTimeoutError, WrongStateError
-from leasehold.domain.ids import JobPartition, make_job_id, shard_of
-from leasehold.store.letters import Letters
+from leasehold.audit.roots import trail_of
+from leasehold.kernel.dead_letters import Letters
+from leasehold.kernel.errors import InvalidJobIdError, WaitTimeoutError
+from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
+from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.keys import JobId
     from tests.contract.world import World
 
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.audit.verify import trail_of, verify_all
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import KnownIdentity, SystemClock
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.audit.roots import trail_of, verify_all
+from leasehold.features import Store
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.ports import KnownIdentity, SystemClock
+from leasehold.kernel.services import Parts
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from leasehold.store.table import Change, Key, Record
+    from leasehold.kernel.table import Change, Key, Record
     from tests.contract.world import World
 
 SECOND = timedelta(seconds=1)

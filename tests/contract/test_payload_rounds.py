@@ -6,20 +6,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.engine.keep_payloads import EVERY, keep_payloads
-from leasehold.engine.telemetry import Event
-from leasehold.store import keys
-from leasehold.store.payload_rounds import Round
-from leasehold.store.table import Update
+from leasehold.kernel import keys
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.payload_rounds import EVERY, Round, keep_payloads
+from leasehold.kernel.table import Update
+from leasehold.kernel.telemetry import Event
 from tests.contract.large import items_of, large, lose_payload
 from tests.contract.world import World
 
 if TYPE_CHECKING:
     import pytest
 
-    from leasehold.domain.ids import JobId
-    from leasehold.engine.keep_payloads import Kept
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload_rounds import Kept
 
 DAY = timedelta(days=1)
 
@@ -121,7 +120,7 @@ def test_a_tick_without_a_round_reads_nothing(world: World, monkeypatch: pytest.
 
 
 def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.engine.keep_payloads._PAGE", 2)
+    monkeypatch.setattr("leasehold.kernel.payload_rounds._PAGE", 2)
     jobs = [world.queue.enqueue("report", large(n), run_in=timedelta(minutes=n)).job_id for n in range(7)]
     world.clock.advance(8 * DAY)
     # Each visit gets as far as one job, or past one partition that has none.

@@ -9,26 +9,26 @@ import pytest
 
 from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.admin.reading import Reader
-from leasehold.client.scheduler import JobScheduler
-from leasehold.domain.errors import PayloadNotReadError, WrongStateError
-from leasehold.domain.payload import encode_payload
-from leasehold.domain.payload_form import apart
-from leasehold.engine.draft import JobRequest, draft
-from leasehold.engine.enqueue import Enqueued
-from leasehold.engine.lay_out import laid_out
-from leasehold.engine.plan import Plan
-from leasehold.engine.purge import purge
-from leasehold.engine.schedules import create as create_schedule
+from leasehold.kernel import keys
+from leasehold.kernel.draft import JobRequest, draft
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.errors import PayloadNotReadError
 from leasehold.kernel.execute import Executor
-from leasehold.store import keys
+from leasehold.kernel.offload import laid_out
+from leasehold.kernel.payload import apart, encode_payload
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.operate.purge import purge
+from leasehold.scheduler import JobScheduler
+from leasehold.schedules.model import Plan
+from leasehold.schedules.verbs import create as create_schedule
 from tests.contract.counted import CountedTable
 from tests.contract.large import items_of, large, lose_payload
 from tests.contract.world import RETRY_DELAY, World
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.payload import Json
-    from leasehold.store.table import Put, Table
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.table import Put, Table
 
 
 def test_a_job_with_a_large_payload_is_stored_without_it_and_runs_with_it(world: World) -> None:

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, NewJob
-from leasehold.client.scheduler import JobScheduler
-from leasehold.domain.errors import DeadJobMissingError, StoreUnavailableError, WrongStateError
-from leasehold.engine.enqueue import Enqueued
-from leasehold.store import keys
-from leasehold.store.store import Store
-from leasehold.store.table import Delete, Update
+from leasehold.features import Store
+from leasehold.kernel import keys
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.refusals import DeadJobMissingError, WrongStateError
+from leasehold.kernel.table import Delete, Update
+from leasehold.scheduler import JobScheduler
 from tests.contract.large import large, lose_payload
 from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.ids import JobId
-    from leasehold.engine.ports import Clock
-    from leasehold.store.table import Key, Put, Record, Table
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Clock
+    from leasehold.kernel.table import Key, Put, Record, Table
     from tests.contract.world import World
 
 DAMAGED = b"\x00 not packed by anybody"

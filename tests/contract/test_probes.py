@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
-from leasehold.domain.limits import type_scope
-from leasehold.engine.parts import Parts
-from leasehold.engine.telemetry import Event
+from leasehold.kernel import keys
+from leasehold.kernel.jobs import awakened
 from leasehold.kernel.poll import Poller
-from leasehold.store import keys
-from leasehold.store.lines import awakened
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.type_options import type_scope
 from leasehold.testing import SeededChance
 from tests.contract.circuits import (
     BREAKER,
@@ -32,7 +32,7 @@ from tests.contract.handlers import scripted
 if TYPE_CHECKING:
     import pytest
 
-    from leasehold.store.jobs import DuePage
+    from leasehold.kernel.jobs import DuePage
     from tests.contract.world import World
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from leasehold import Priority
 from leasehold.admin.reading import Reader
-from leasehold.domain.errors import InvalidOptionError, WrongStateError
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.telemetry import Event
 from tests.contract.line import Line
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Retention, Skip
-from leasehold.domain.limits import OnFull
-from leasehold.domain.retry import Fixed
-from leasehold.store.keys import dead_letter
+from leasehold.kernel.keys import dead_letter
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.type_options import OnFull
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

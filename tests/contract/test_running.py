@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, NonRetryableError, Outcome, Skip, Snooze
-from leasehold.domain.errors import InvalidJobPayloadError
-from leasehold.engine.telemetry import COMPLETED, LEASES_LOST, Event
-from leasehold.store import keys
+from leasehold.kernel import keys
+from leasehold.kernel.errors import InvalidJobPayloadError
+from leasehold.kernel.telemetry import COMPLETED, LEASES_LOST, Event
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 
 from leasehold import JobScheduler, JobSchedulerProtocol, JobStatus
-from leasehold.domain.errors import LeaseLostError, SystemHaltedError
+from leasehold.kernel.errors import LeaseLostError
+from leasehold.kernel.refusals import SystemHaltedError
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

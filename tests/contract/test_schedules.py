@@ -9,29 +9,31 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus
-from leasehold.domain.errors import (
+from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidKeyError,
     InvalidOptionError,
     MirrorError,
+    UnknownJobTypeError,
+)
+from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.refusals import (
     ScheduleDeployedError,
     ScheduleExistsError,
     ScheduleNotFoundError,
     SystemHaltedError,
-    UnknownJobTypeError,
 )
-from leasehold.domain.ids import scheduled_for_of
-from leasehold.domain.recurrence import Cron, Every, InTheGap
-from leasehold.domain.schedule import Origin, Schedule
-from leasehold.engine.schedules import deploy, find
-from leasehold.engine.trigger import trigger
-from leasehold.store.definition import JOBS
+from leasehold.kernel.table import JOBS
+from leasehold.schedules.model import Origin, Schedule
+from leasehold.schedules.recurrence import Cron, Every, InTheGap
+from leasehold.schedules.trigger import trigger
+from leasehold.schedules.verbs import deploy, find
 from tests.contract.world import TYPES
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
-    from leasehold.domain.ids import JobId
-    from leasehold.store.table import Record
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Record
     from tests.contract.world import World
 
 HOUR = timedelta(hours=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType
-from leasehold.domain.limits import type_scope
+from leasehold.kernel.type_options import type_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

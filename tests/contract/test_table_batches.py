@@ -6,13 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.table import ConditionFailed, Delete, Key, Put, TransactionCancelled, Update
+from leasehold.kernel.table import (
+    DEAD_LETTERS,
+    JOBS,
+    Above,
+    After,
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    TransactionCancelled,
+    Update,
+)
 from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Change, Record, Table
+    from leasehold.kernel.table import Change, Record, Table
 
 
 def key(name: str) -> Key:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.conditions import Equals, OneOf
-from leasehold.store.definition import JOBS
-from leasehold.store.table import ConditionFailed, Key, Put, Update
+from leasehold.kernel.table import JOBS, ConditionFailed, Equals, Key, OneOf, Put, Update
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Table
+    from leasehold.kernel.table import Table
 
 KEY = Key(JOBS, ("p", "s"))
 DATA = zlib.compress(bytes(range(256)) * 4)

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.conditions import Equals, OneOf
-from leasehold.store.definition import JOBS
-from leasehold.store.table import ConditionFailed, Delete, Key, Put
+from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Key, OneOf, Put
 from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Attribute, Table
+    from leasehold.kernel.table import Attribute, Table
 
 KEY = Key(JOBS, ("things", "one"))
 

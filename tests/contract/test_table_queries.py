@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.conditions import After, Equals, Exists, OneOf
-from leasehold.store.definition import BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, JOBS
-from leasehold.store.table import Key, Put, Update
+from leasehold.kernel.table import (
+    BY_TYPE_INDEX,
+    DEAD_LETTERS,
+    DUE_INDEX,
+    JOBS,
+    After,
+    Equals,
+    Exists,
+    Key,
+    OneOf,
+    Put,
+    Update,
+)
 
 if TYPE_CHECKING:
-    from leasehold.store.definition import Index
-    from leasehold.store.table import Record, Table
+    from leasehold.kernel.table import Index, Record, Table
 
 NAMES = ["a", "b", "c", "d", "e"]
 

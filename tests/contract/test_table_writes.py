@@ -6,13 +6,26 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.table import ConditionFailed, Delete, Key, Put, Update
+from leasehold.kernel.table import (
+    DEAD_LETTERS,
+    JOBS,
+    Above,
+    After,
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    Update,
+)
 
 if TYPE_CHECKING:
-    from leasehold.domain.conditions import Condition
-    from leasehold.store.table import Attribute, Record, Table
+    from leasehold.kernel.table import Attribute, Condition, Record, Table
 
 KEY = Key(JOBS, ("things", "one"))
 KEYS: Record = {"PK": "things", "SK": "one"}

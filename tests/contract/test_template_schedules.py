@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Operator, Priority, Queue
-from leasehold.domain.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
-from leasehold.domain.recurrence import Every
-from leasehold.domain.schedule import Schedule
-from leasehold.engine.parts import Parts
-from leasehold.engine.schedules import deploy
-from leasehold.engine.telemetry import Event
-from leasehold.engine.trigger import trigger
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import Event
+from leasehold.schedules.model import Schedule
+from leasehold.schedules.recurrence import Every
+from leasehold.schedules.trigger import trigger
+from leasehold.schedules.verbs import deploy
 from leasehold.testing import SeededChance
 from tests.contract.test_schedules import ONE, TWO, all_jobs
 

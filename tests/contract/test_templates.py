@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Fixed, Priority
-from leasehold.domain.errors import TemplateExistsError, TemplateInUseError, UnknownTemplateError
-from leasehold.store.definition import JOBS
+from leasehold.kernel.errors import UnknownTemplateError
+from leasehold.kernel.refusals import TemplateExistsError, TemplateInUseError
+from leasehold.kernel.table import JOBS
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Record
+    from leasehold.kernel.table import Record
     from tests.contract.world import World
 
 HOOK = "https://example.com/hooks/jobs"

@@ -6,22 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Transition
-from leasehold.store import keys
-from leasehold.store.jobs import Jobs, TransitionRefused
-from leasehold.store.table import Put
-from tests.contract.transition_cases import (
-    JOB_ID,
-    after,
-    in_words,
-    satisfying,
-    violating_all,
-    violating_one,
-    write_of,
-)
+from leasehold.kernel import keys
+from leasehold.kernel.jobs import Jobs, TransitionRefused
+from leasehold.kernel.table import Put
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Transition
+from tests.contract.transition_cases import JOB_ID, after, in_words, satisfying, violating_all, violating_one, write_of
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Record, Table
+    from leasehold.kernel.table import Record, Table
 
 ORPHANED = ["due_key as seen", "locked_by as seen", "lock_expires_at is past"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
-from leasehold.domain.errors import InvalidJobTypeError, StoreError, WebhooksOffError, WrongStateError
-from leasehold.domain.ids import SYSTEM_CODE
-from leasehold.domain.limits import OnFull
-from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.deliveries import DeliveryState
-from leasehold.engine.purge import purge
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.errors import InvalidJobTypeError, StoreError
+from leasehold.kernel.keys import SYSTEM_CODE
+from leasehold.kernel.refusals import WebhooksOffError, WrongStateError
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.type_options import DELIVERY, OnFull, RunEvent, Webhook
+from leasehold.operate.purge import purge
+from leasehold.webhooks.deliveries import DeliveryState
+from leasehold.webhooks.model import delivery_type
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

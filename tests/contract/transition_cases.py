@@ -5,20 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.conditions import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
-from leasehold.domain.due import Due, run_lane
-from leasehold.domain.ids import JobPartition, make_job_id
-from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import Write
-from leasehold.domain.run import Outcome, Run
-from leasehold.store.records import encode, encode_all
+from leasehold.kernel.due import Due, run_lane, to_text
+from leasehold.kernel.job import Outcome, Run
+from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.records import encode, encode_all
+from leasehold.kernel.table import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
+from leasehold.kernel.transitions import Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.domain.lifecycle import JobStatus, Transition
-    from leasehold.store.table import Record
+    from leasehold.kernel.table import Condition, Record
+    from leasehold.kernel.transitions import JobStatus, Transition
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

@@ -7,24 +7,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus, JobType, Operator, Queue, Registry, Worker
-from leasehold.domain.errors import DispatchError
-from leasehold.domain.retry import Exponential, Fixed
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import KnownIdentity
+from leasehold.features import Store
+from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.poll import Poller
-from leasehold.store.store import Store
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.retry import Exponential, Fixed
+from leasehold.kernel.services import Parts
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.testing import FakeClock, Recorder, SeededChance
 from leasehold.testing.receiver import Told, receiver
+from leasehold.webhooks.model import delivery_type
 from tests.contract.handlers import Script, scripted
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.domain.handover import Handover
-    from leasehold.kernel.execute import Execution
-    from leasehold.kernel.report import PollReport
-    from leasehold.store.table import Table
+    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.table import Table
 
 RETRY_DELAY = timedelta(seconds=30)
 

@@ -14,18 +14,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Due, Priority, hold_lane, position_at, queue_of, run_lane
-from leasehold.domain.ids import JobPartition, make_job_id, type_code
-from leasehold.domain.instants import to_text
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome, Run
-from leasehold.store import keys
-from leasehold.store.definition import JOBS
-from leasehold.store.dynamodb.creation import creation_request
-from leasehold.store.dynamodb.items import to_item
-from leasehold.store.jobs import ended_lane
-from leasehold.store.records import job_record
+from leasehold.kernel import keys
+from leasehold.kernel.due import Due, Priority, hold_lane, position_at, queue_of, run_lane, to_text
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.dynamodb.expressions import to_item
+from leasehold.kernel.job import Job, Outcome, Run
+from leasehold.kernel.jobs import ended_lane
+from leasehold.kernel.keys import JobPartition, make_job_id, type_code
+from leasehold.kernel.records import job_record
+from leasehold.kernel.table import JOBS
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.payload import encode_payload
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.poll import Poller
-from leasehold.store.jobs import FreedScope
 from tests.meter import Meter, item_size
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json
     from tests.real_queue import RealQueue
 
 # What it is, and which of them: enough to find an invocation's log.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType
-from leasehold.domain.direct_run import DirectAnswer
-from leasehold.engine.direct_requests import perform
+from leasehold.direct_runs.model import DirectAnswer
+from leasehold.direct_runs.run import perform
 from tests.api.world import Api
 from tests.meter import Meter
 from tests.real_queue import RealQueue
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.direct_run import DirectRun
+    from leasehold.direct_runs.model import DirectRun
 
 pytestmark = pytest.mark.dynoxide
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.domain.due import hold_lane, queue_of
+from leasehold.kernel.due import hold_lane, queue_of
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.local import servers
-from leasehold.store.definition import DUE_INDEX, JOBS
 from leasehold.testing import FakeClock
 from tests.cost import crowd
 from tests.meter import Meter, Reading

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, Queue
-from leasehold.domain.direct_run import DirectAnswer
+from leasehold.direct_runs.model import DirectAnswer
 from leasehold.kernel.poll import Poller
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.direct_run import DirectRun
+    from leasehold.direct_runs.model import DirectRun
     from tests.meter import Reading
 
 pytestmark = pytest.mark.dynoxide

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob
-from leasehold.admin.budget import MAX_REQUESTS
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import plan_of
 from leasehold.admin.reading import Reader
-from leasehold.domain.dedup import DedupRef
-from leasehold.domain.instants import to_text
+from leasehold.admin.walking import MAX_REQUESTS
+from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.due import to_text
+from leasehold.kernel.jobs import ended_lane
+from leasehold.kernel.table import ENDED_INDEX, JOBS
 from leasehold.local import servers
-from leasehold.store.definition import ENDED_INDEX, JOBS
-from leasehold.store.jobs import ended_lane
 from leasehold.testing import FakeClock
 from tests.cost import crowd
 from tests.meter import Meter

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
 
 pytestmark = pytest.mark.dynoxide
 

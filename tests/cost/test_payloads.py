@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
-from leasehold.domain.job_type import JobType
-from leasehold.domain.payload import encode_payload
-from leasehold.domain.payload_form import MAX_INLINE_BYTES, compact, size_of
-from leasehold.engine.keep_payloads import keep_payloads
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.payload import MAX_INLINE_BYTES, compact, encode_payload, size_of
+from leasehold.kernel.payload_rounds import keep_payloads
 from tests.cost.life import Life
 from tests.meter import Meter
 from tests.real_queue import RealQueue
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
 pytestmark = pytest.mark.dynoxide
 
@@ -82,8 +81,8 @@ def test_what_does_not_compress_at_all_costs_no_more_than_its_bytes_once(
     ended_index: bool, live: Callable[..., Life], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No text that JSON allows is that bad, so here compression gives nothing."""
-    monkeypatch.setattr("leasehold.domain.payload_form.zlib.compress", lambda raw: raw + b"!")
-    monkeypatch.setattr("leasehold.domain.payload_form._packed_tightly", lambda raw: raw + b"!")
+    monkeypatch.setattr("leasehold.kernel.payload.zlib.compress", lambda raw: raw + b"!")
+    monkeypatch.setattr("leasehold.kernel.payload._packed_tightly", lambda raw: raw + b"!")
 
     life = live(noise(16 * KILOBYTE), ended_index=ended_index)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
-from leasehold.domain.due import hold_lane, run_lane
-from leasehold.domain.ids import job_id_of_key
-from leasehold.domain.limits import type_scope
+from leasehold.kernel.due import hold_lane, run_lane
+from leasehold.kernel.jobs import ended_lane
+from leasehold.kernel.keys import job_id_of_key
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.kernel.type_options import type_scope
 from leasehold.local import servers
-from leasehold.store.definition import DUE_INDEX, ENDED_INDEX, JOBS
-from leasehold.store.jobs import ended_lane
 from leasehold.testing import FakeClock
 from tests.cost import crowd
 from tests.meter import Meter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Fixed, JobType, NewJob, Queue
-from leasehold.engine.trigger import trigger
+from leasehold.schedules.trigger import trigger
 from tests.meter import Meter, item_size
 from tests.real_queue import RealQueue
 

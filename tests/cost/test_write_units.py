@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import CircuitBreaker, JobType
-from leasehold.domain.limits import OnFull, Rate
+from leasehold.kernel.type_options import OnFull, Rate
 from tests.cost.life import Life
 from tests.real_queue import RealQueue
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.control import Registry
-from leasehold.domain.dead_letter import Resolution
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.dead_letter import Resolution
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.registry import Registry
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario, insistently
 from tests.crash.world import TYPES

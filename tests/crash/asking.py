@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.audit.verify import trail_of
-from leasehold.domain.direct_request import DirectState
-from leasehold.engine.direct_requests import DirectOrder, accept, perform
-from leasehold.engine.run_now import make_run_id
+from leasehold.audit.roots import trail_of
+from leasehold.direct_runs.model import DirectState
+from leasehold.direct_runs.run import DirectOrder, accept, make_run_id, perform
 from tests.api.world import Api
 from tests.crash.direct_running import Caller
 from tests.crash.faults import CALL

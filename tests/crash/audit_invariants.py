@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from leasehold.audit.verify import trail_of, verify_all
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.audit.roots import trail_of, verify_all
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from tests.crash.snapshot import Snapshot

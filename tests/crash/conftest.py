@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.config import Config
 
-from leasehold.store.dynamodb.connection import connect
+from leasehold.kernel.dynamodb.connection import connect
 from tests.crash.faults import Wire
 from tests.crash.ledger import Ledger
 from tests.crash.model_site import ModelSite

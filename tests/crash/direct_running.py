@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.errors import DirectRunError, DirectRunTimeoutError
-from leasehold.domain.lifecycle import JobStatus
 from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.errors import DirectRunError, DirectRunTimeoutError
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import CALL
 from tests.crash.polling import seats_can_be_had
 from tests.crash.scenario import Scenario
@@ -19,8 +19,8 @@ from tests.crash.snapshot import stored_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.job_type import JobType
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.job_type import JobType
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

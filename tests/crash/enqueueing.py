@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.dedup import Within
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.enqueue import Enqueued
+from leasehold.kernel.dedup import Within
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario
 from tests.crash.world import USERS_TABLE

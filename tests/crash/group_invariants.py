@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from leasehold.domain.group import Group, GroupMode, GroupState, MemberEnd, end_of
+from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, end_of
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from tests.crash.snapshot import Snapshot
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.errors import GroupBrokenOffError
-from leasehold.domain.group import GroupState
-from leasehold.engine.create_group import ABANDON_AFTER
-from leasehold.store.groups import Groups
+from leasehold.groups.create import ABANDON_AFTER
+from leasehold.groups.model import GroupState
+from leasehold.groups.records import Groups
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.refusals import GroupBrokenOffError
 from tests.crash.faults import INVOKE
 from tests.crash.scenario import Scenario, insistently
 
@@ -43,8 +43,8 @@ def _jobs(count: int, *, failing: int | None = None, job_type: str = "work") -> 
 def _in_small_steps() -> Iterator[None]:
     """Members are made, and ended, two at a time: a few of them show what happens between transactions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("leasehold.engine.create_group._MEMBERS_AT_ONCE", 2)
-        patch.setattr("leasehold.engine.sweep_group._PAGE", 2)
+        patch.setattr("leasehold.groups.create._MEMBERS_AT_ONCE", 2)
+        patch.setattr("leasehold.groups.stop._PAGE", 2)
         yield
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.domain.signals import Cancel, Skip, Snooze
+from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.runtime.handler import BaseJobHandler
 from tests.crash.faults import Killed
 
 if TYPE_CHECKING:
-    from leasehold.domain.payload import Json
-    from leasehold.runtime.context import JobContext
+    from leasehold.kernel.payload import Json
+    from leasehold.runtime.handler import JobContext
     from tests.crash.world import World
 
 

@@ -6,17 +6,17 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from leasehold.domain.dead_letter import Resolution
-from leasehold.domain.ids import key_of
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.dead_letter import Resolution
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.keys import key_of
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.audit_invariants import assert_recorded
 from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from tests.crash.world import Process, World
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.queue import NewJob
-from leasehold.engine.enqueue import Enqueued
-from leasehold.engine.keep_payloads import keep_payloads
-from leasehold.engine.purge import purge
-from leasehold.store import keys
+from leasehold.kernel import keys
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.payload_rounds import keep_payloads
+from leasehold.operate.purge import purge
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario, insistently
 from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.keys import JobId
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import INVOKE
 from tests.crash.polling import poll
 from tests.crash.recovery import recover

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import Killed
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario, insistently

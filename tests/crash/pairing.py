@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError
 from tests.crash.faults import Fault, Killed
 from tests.crash.harness import rehearsed
 from tests.crash.invariants import assert_at_rest, assert_consistent
@@ -16,7 +16,7 @@ from tests.crash.snapshot import Snapshot, stored_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.crash.scenario import Scenario
     from tests.crash.world import Process, Site, World
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import INVOKE, Killed
 from tests.crash.invariants import assert_at_rest
 from tests.crash.recovery import recover
@@ -14,7 +14,7 @@ from tests.crash.scenario import Scenario
 from tests.crash.world import unreachable
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

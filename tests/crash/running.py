@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.crash.polling import seats_can_be_had
 from tests.crash.scenario import Scenario
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.dedup import DedupRef
-from leasehold.domain.ids import job_id_of_key
-from leasehold.domain.payload_form import text_in
-from leasehold.store.dynamodb.items import from_item
-from leasehold.store.group_records import group_of
-from leasehold.store.keys import PAYLOAD, SYSTEM_PAYLOAD, payload_partition
-from leasehold.store.records import dead_letter_of, job_of
+from leasehold.groups.records import group_of
+from leasehold.kernel.dead_letter import dead_letter_of
+from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.keys import PAYLOAD, SYSTEM_PAYLOAD, job_id_of_key, payload_partition
+from leasehold.kernel.payload import text_in
+from leasehold.kernel.records import job_of
 
 if TYPE_CHECKING:
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.group import Group
-    from leasehold.domain.job import Job
+    from leasehold.groups.model import Group
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.job import Job
     from tests.crash.world import World
 
 

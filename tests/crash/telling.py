@@ -7,15 +7,15 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.webhook import DELIVERY, RunEvent
-from leasehold.domain.webhook_delivery import delivery_id
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, RunEvent
+from leasehold.webhooks.model import delivery_id
 from tests.crash.faults import INVOKE, Killed
 from tests.crash.polling import poll
 from tests.crash.scenario import Scenario
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

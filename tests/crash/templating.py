@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.queue import NewJob
-from leasehold.engine.enqueue import Enqueued
-from leasehold.engine.trigger import trigger
-from leasehold.store import keys
-from leasehold.store.definition import JOBS
+from leasehold.kernel import keys
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.table import JOBS
+from leasehold.schedules.trigger import trigger
 from tests.crash.scenario import Scenario, insistently
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Record
+    from leasehold.kernel.table import Record
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.conditions import Above, Equals
 from leasehold.groups import ends
-from leasehold.store import group_records, groups
-from leasehold.store.groups import Groups
-from leasehold.store.jobs import Jobs, transition
-from leasehold.store.table import Put, Update
+from leasehold.groups import records as group_records
+from leasehold.groups import records as groups
+from leasehold.groups.records import Groups
+from leasehold.kernel.jobs import Jobs, transition
+from leasehold.kernel.table import Above, Equals, Put, Update
 from tests.crash.faults import Fault
 from tests.crash.grouping import SCENARIOS
 from tests.crash.harness import strike_everywhere
 
 if TYPE_CHECKING:
-    from leasehold.domain.group import Group
-    from leasehold.domain.lifecycle import Write
+    from leasehold.groups.model import Group
+    from leasehold.kernel.transitions import Write
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
@@ -85,7 +85,7 @@ def test_members_that_are_made_after_the_group_was_given_up_are_noticed(
 def test_a_last_end_that_does_not_know_that_it_is_the_last_is_noticed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from leasehold.domain.group import Group
+    from leasehold.groups.model import Group
 
     monkeypatch.setattr(Group, "finished", lambda group, _now: group)
     with pytest.raises(AssertionError):

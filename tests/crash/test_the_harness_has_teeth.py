@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.instants import LATEST
-from leasehold.domain.lifecycle import COMPLETE, ENDED, RUNNING
+from leasehold.kernel.due import LATEST
+from leasehold.kernel.jobs import Jobs, insertion
+from leasehold.kernel.table import Put, plain
+from leasehold.kernel.transitions import COMPLETE, ENDED, RUNNING
+from leasehold.limits.lines import Seat
 from leasehold.runtime.direct import run_directly
-from leasehold.store.jobs import Jobs, insertion
-from leasehold.store.lines import Seat
-from leasehold.store.plain import plain
-from leasehold.store.table import Put
 from tests.crash.faults import Fault
 from tests.crash.harness import strike_everywhere
 from tests.crash.test_crash_at_every_call import SCENARIOS
 
 if TYPE_CHECKING:
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 
@@ -76,7 +75,7 @@ def test_a_dead_job_without_its_letter_is_noticed(site: Site, monkeypatch: pytes
 
 
 def test_a_batch_of_claims_that_takes_what_others_have_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.store.jobs.plain", lambda update: replace(plain(update), conditions=()))
+    monkeypatch.setattr("leasehold.kernel.jobs.plain", lambda update: replace(plain(update), conditions=()))
     with pytest.raises(AssertionError, match=r"shut out|twice|ended"):
         strike_everywhere(site, scenario("poll a backlog"), Fault.KILL_ECHO)
 
@@ -102,6 +101,8 @@ def test_a_direct_run_that_begins_so_late_that_jobs_run_beside_it_is_noticed(
 
 def test_a_seat_that_a_dead_caller_keeps_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for_ever = datetime(2999, 1, 1, tzinfo=UTC)
-    monkeypatch.setattr("leasehold.engine.next_slot.Seat", lambda **wanted: Seat(**wanted | {"held_until": for_ever}))
+    monkeypatch.setattr(
+        "leasehold.direct_runs.next_slot.Seat", lambda **wanted: Seat(**wanted | {"held_until": for_ever})
+    )
     with pytest.raises(AssertionError, match="never come to rest"):
         strike_everywhere(site, scenario("run a limited type now"), Fault.KILL_AFTER)

@@ -9,26 +9,24 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.breaker import CircuitBreaker
-from leasehold.domain.control import Registry
-from leasehold.domain.errors import DispatchError
-from leasehold.domain.job_type import JobType
-from leasehold.domain.limits import OnFull, Rate
-from leasehold.domain.retry import Fixed
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.parts import Parts
+from leasehold.features import Store
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.services import Parts
+from leasehold.kernel.table import DEAD_LETTERS, JOBS
+from leasehold.kernel.type_options import DELIVERY, CircuitBreaker, OnFull, Rate
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.dynamodb.creation import creation_request
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.store import Store
 from leasehold.testing.clock import FakeClock, SeededChance
 from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
+from leasehold.webhooks.model import delivery_type
 from tests.crash.handlers import handler_in
 
 if TYPE_CHECKING:
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.handover import Handover
-    from leasehold.kernel.execute import Execution
+    from leasehold.kernel.execute import Execution, Handover
     from tests.crash.faults import Wire
     from tests.crash.harness import Course
     from tests.crash.ledger import Ledger

@@ -6,16 +6,14 @@ import inspect
 import re
 from dataclasses import fields
 
-from leasehold.admin import documents
-from leasehold.admin.filters import JobFilter
-from leasehold.admin.letters import LetterFilter
-from leasehold.admin.pages import Page
+from leasehold.admin import documents, job_documents
+from leasehold.admin import job_documents as resource_documents
+from leasehold.admin.others import LetterFilter
+from leasehold.admin.pages import JobFilter, Page
 from leasehold.admin.planning import PLANS
 from leasehold.admin.reading import Reader
-from leasehold.domain import documents as job_documents
-from leasehold.domain import resource_documents
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run_document import external_status
+from leasehold.kernel.transitions import JobStatus
+from leasehold.webhooks.model import external_status
 from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/admin.md")

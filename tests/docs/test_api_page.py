@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from leasehold.admin.job_documents import job_document
+from leasehold.api.answers import STATUSES
+from leasehold.api.application import OPERATIONS
+from leasehold.api.callers import ROLES
 from leasehold.api.documents import DeadLetter
-from leasehold.api.problems import STATUSES
-from leasehold.api.roles import ROLES
-from leasehold.api.table import OPERATIONS
-from leasehold.domain.documents import job_document
-from leasehold.domain.due import Due, Priority
-from leasehold.domain.ids import JobPartition, make_job_id
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run_document import external_status
+from leasehold.kernel.due import Due, Priority
+from leasehold.kernel.job import Job
+from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.transitions import JobStatus
+from leasehold.webhooks.model import external_status
 from tests.api.test_problems import all_errors, status_of_class
 from tests.docs.markdown import text_of
 

@@ -7,32 +7,30 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.domain.breaker import Circuit
-from leasehold.domain.dead_letter import DeadLetter, Resolution
-from leasehold.domain.dedup import MAX_KEY_BYTES, DedupRef
-from leasehold.domain.due import Due, Priority
-from leasehold.domain.ids import MAX_SHARDS, JobPartition, make_job_id
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
-from leasehold.domain.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
-from leasehold.domain.position import MAX_POSITION_LENGTH
-from leasehold.domain.retry import MAX_DELAYS, Fixed
-from leasehold.domain.run import (
+from leasehold.circuit_breaker.circuits import circuit_record
+from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
+from leasehold.kernel.dedup import MAX_KEY_BYTES, DedupRef
+from leasehold.kernel.draft import MAX_ATTEMPTS
+from leasehold.kernel.due import MAX_POSITION_LENGTH, Due, Priority
+from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
     MAX_ERROR_BYTES,
     MAX_HISTORY_BYTES,
     MAX_RUNS,
+    Job,
     Outcome,
     Run,
 )
-from leasehold.domain.template import MAX_DESCRIPTION_BYTES, Template
-from leasehold.domain.webhook import MAX_WEBHOOK_BYTES
-from leasehold.engine.draft import MAX_ATTEMPTS
-from leasehold.store.circuits import circuit_record
-from leasehold.store.definition import DEAD_LETTERS, JOBS, TableDefinition
-from leasehold.store.records import dead_letter_record, job_record
-from leasehold.store.template_records import template_record
+from leasehold.kernel.keys import MAX_SHARDS, JobPartition, make_job_id
+from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
+from leasehold.kernel.records import job_record
+from leasehold.kernel.retry import MAX_DELAYS, Fixed
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus
+from leasehold.kernel.type_options import MAX_WEBHOOK_BYTES, Circuit
+from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template
+from leasehold.templates.records import template_record
 from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/data-model.md")

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leasehold.domain.group import KEPT_FOR, MAX_MEMBERS, Group, GroupMode, GroupState, OnFailure
-from leasehold.engine.create_group import ABANDON_AFTER
-from leasehold.store.group_records import group_record
+from leasehold.groups.create import ABANDON_AFTER
+from leasehold.groups.model import KEPT_FOR, MAX_MEMBERS, Group, GroupMode, GroupState, OnFailure
+from leasehold.groups.records import group_record
 from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/data-model.md")

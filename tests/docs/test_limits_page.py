@@ -7,11 +7,11 @@ from typing import Any
 
 from leasehold import JobType, Limit, Poller, Registry
 from leasehold.cdk import JobQueue
-from leasehold.domain.limits import MAX_SEATS, OnFull
+from leasehold.job_folders.features import read_limits
+from leasehold.job_folders.toml import Section
 from leasehold.kernel.poll import PollSettings
+from leasehold.kernel.type_options import MAX_SEATS, OnFull
 from leasehold.limits.policy import FunctionPolicy
-from leasehold.settings.limits import read_limits
-from leasehold.settings.section import Section
 from leasehold.testing import LeaseholdTest
 from tests.docs.markdown import code_blocks, text_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.domain.retry import DEFAULT_MAX_ATTEMPTS, Exponential
+from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential
 from tests.docs.markdown import text_of
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from docs import generate
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Transition
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Transition
 from tests.docs.markdown import text_of
 
 PAGE = "docs/state-machine.md"

@@ -8,18 +8,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Job, Outcome, Priority, Run
-from leasehold.domain.due import Due
-from leasehold.domain.ids import SYSTEM_CODE, JobId, JobPartition
-from leasehold.domain.instants import from_text
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run_document import MAX_SHOWN_RESULT_BYTES, external_status, run_document
-from leasehold.domain.standard_webhook import TOLERANCE, parse_key, signed_headers
-from leasehold.domain.webhook import DELIVERY, RunEvent, Webhook
-from leasehold.domain.webhook_delivery import RETRY_AFTER, delivery_type
-from leasehold.settings.section import Section
-from leasehold.settings.webhook import read_webhook
+from leasehold.job_folders.features import read_webhook
+from leasehold.job_folders.toml import Section
+from leasehold.kernel.due import Due, from_text
+from leasehold.kernel.keys import SYSTEM_CODE, JobId, JobPartition
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, RunEvent, Webhook
 from leasehold.testing import LeaseholdTest
 from leasehold.webhooks import new_key
+from leasehold.webhooks.model import MAX_SHOWN_RESULT_BYTES, RETRY_AFTER, delivery_type, external_status, run_document
+from leasehold.webhooks.standard import TOLERANCE, parse_key, signed_headers
 from tests.cost.test_write_units import own_units
 from tests.docs.markdown import code_blocks, text_of
 

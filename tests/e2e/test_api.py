@@ -12,7 +12,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:

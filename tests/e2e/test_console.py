@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.console.opening import console_of
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.console.knocking import Door
 from tests.local_stack import LOCAL_AWS
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import DirectRunError
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.errors import DirectRunError
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, PATIENCE, eventually
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import SystemHaltedError
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:

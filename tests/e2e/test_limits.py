@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, PATIENCE
 
 if TYPE_CHECKING:

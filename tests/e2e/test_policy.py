@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, NewJob
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS

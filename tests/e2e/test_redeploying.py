@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import UnknownJobTypeError
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.errors import UnknownJobTypeError
+from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
     from tests.local_stack import LocalStack
 
 pytestmark = LOCAL_AWS

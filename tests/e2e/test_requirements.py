@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from tests.docs.markdown import text_of
 from tests.e2e.test_api import Client
 from tests.local_stack import LOCAL_AWS, eventually

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.store import keys
-from leasehold.store.table import Key
+from leasehold.kernel import keys
+from leasehold.kernel.table import Key
 from tests.local_stack import LOCAL_AWS
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.direct_starter import RUN_ID
-from leasehold.domain.handover import Handover
-from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.direct_requests import DirectOrder, accept, find_direct
-from leasehold.engine.draft import JobRequest, draft
+from leasehold.aws.dispatcher import RUN_ID
+from leasehold.direct_runs.run import DirectOrder, accept, find_direct
+from leasehold.kernel import keys
+from leasehold.kernel.draft import JobRequest, draft
+from leasehold.kernel.due import to_text
+from leasehold.kernel.execute import Handover
+from leasehold.kernel.jobs import insertion
+from leasehold.kernel.registry_records import registry_record
+from leasehold.kernel.table import Update
+from leasehold.kernel.transitions import JobStatus
 from leasehold.local.aws.inspection import functions
-from leasehold.store import keys
-from leasehold.store.jobs import insertion
-from leasehold.store.registries import registry_record
-from leasehold.store.table import Update
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:

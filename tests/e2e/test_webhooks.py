@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from standardwebhooks import Webhook
 
-from leasehold.domain.due import Priority, run_lane
-from leasehold.domain.handover import Handover
-from leasehold.domain.ids import JobPartition, make_job_id, scheduled_for_of, type_code
-from leasehold.domain.instants import to_text
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.payload import encode_payload
-from leasehold.domain.webhook_delivery import delivery_id
-from leasehold.engine.deliveries import DeliveryState
-from leasehold.settings import variables
-from leasehold.store.jobs import insertion
+from leasehold.aws import names as variables
+from leasehold.kernel.due import Priority, run_lane, to_text
+from leasehold.kernel.execute import Handover
+from leasehold.kernel.job import Job
+from leasehold.kernel.jobs import insertion
+from leasehold.kernel.keys import JobPartition, make_job_id, scheduled_for_of, type_code
+from leasehold.kernel.payload import encode_payload
+from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks import new_key
+from leasehold.webhooks.deliveries import DeliveryState
+from leasehold.webhooks.model import delivery_id
 from tests.e2e.test_sample_events import asleep, invoke, sample_of
 from tests.local_stack import LOCAL_AWS, eventually
 from tests.webhook_receiver import receiving

@@ -12,22 +12,39 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.domain.conditions import Above, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.definition import DUE_INDEX, JOBS
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
-from leasehold.store.dynamodb.items import from_item, to_item
-from leasehold.store.dynamodb.table import KEYS_PER_BATCH, STATEMENTS_PER_BATCH
-from leasehold.store.table import Delete, Key, Put, Update
-from leasehold.store.tokens import MAX_LENGTH
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.expressions import (
+    from_item,
+    insert_statement,
+    key_condition,
+    to_item,
+    update_statement,
+    write_request,
+)
+from leasehold.kernel.dynamodb.table import KEYS_PER_BATCH, STATEMENTS_PER_BATCH
+from leasehold.kernel.records import MAX_LENGTH
+from leasehold.kernel.table import (
+    DUE_INDEX,
+    JOBS,
+    Above,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    Update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.store.dynamodb.table import TableNames
-    from leasehold.store.table import Change
+    from leasehold.kernel.dynamodb.table import TableNames
+    from leasehold.kernel.table import Change
 
 _GUIDE = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
 _API = "https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/"

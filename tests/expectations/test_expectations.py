@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import botocore.session
 import pytest
 
-from leasehold.domain.errors import StoreError, StoreUnavailableError
-from leasehold.store.dynamodb.answers import statement_answer
-from leasehold.store.dynamodb.table import TableNames
-from leasehold.store.table import ConditionFailed, StatementRefused
+from leasehold.kernel.dynamodb.expressions import statement_answer
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.kernel.errors import StoreError, StoreUnavailableError
+from leasehold.kernel.table import ConditionFailed, StatementRefused
 from tests.expectations.cases import CASES, Case, Site
 from tests.expectations.engines import DEVIATIONS
 from tests.simulation.dynamodb.database import Database

@@ -13,11 +13,11 @@ import pytest
 
 from app import ROOT
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.engine.ports import KnownIdentity
+from leasehold.aws import names as variables
 from leasehold.functions import poller
-from leasehold.settings import variables
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import TableNames
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.kernel.ports import KnownIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.aws import api_settings
-from leasehold.aws.direct_starter import RUN_ID
-from leasehold.domain.direct_run import DirectAnswer
-from leasehold.domain.errors import InvalidOptionError
+from leasehold.aws import dispatcher
+from leasehold.aws import names as variables
+from leasehold.aws.api_access import Access
+from leasehold.aws.dispatcher import RUN_ID
+from leasehold.direct_runs.model import DirectAnswer
 from leasehold.functions import api
 from leasehold.functions import direct_runner as runner
-from leasehold.settings import variables
-from leasehold.settings.api_access import Access
+from leasehold.kernel.errors import InvalidOptionError
 from tests.functions.conftest import FakeContext, FakeLambda
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold import JobType, Queue
-    from leasehold.domain.direct_run import DirectRun
+    from leasehold.direct_runs.model import DirectRun
 
 pytestmark = pytest.mark.dynoxide
 
@@ -45,7 +45,7 @@ def lambdas(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLambd
     fake = FakeLambda()
     monkeypatch.setenv(variables.API_ACCESS, OPERATORS.to_text())
     monkeypatch.setenv(variables.DIRECT_RUNNER, "leasehold-test-direct-runner")
-    monkeypatch.setattr(api_settings, "connect_lambda", lambda: fake)
+    monkeypatch.setattr(dispatcher, "connect_lambda", lambda: fake)
     for cached in (api._container, api._application, runner._container):
         cached.cache_clear()
     yield fake
@@ -82,7 +82,7 @@ def test_a_direct_run_is_handed_to_the_runner_and_found_again(queue: Queue, lamb
     parts.caller = Answering()
     with pytest.MonkeyPatch.context() as patch:
         # Its turn comes when every poller knows of it: that is waited for elsewhere.
-        patch.setattr("leasehold.engine.next_slot.NextSlot._wait_until", lambda *_: None)
+        patch.setattr("leasehold.direct_runs.next_slot.NextSlot._wait_until", lambda *_: None)
         done = runner.lambda_handler(event, FakeContext())
     again = runner.lambda_handler(event, FakeContext())
 
@@ -100,6 +100,6 @@ def test_a_run_that_nobody_asked_for_is_nobodys(queue: Queue, lambdas: FakeLambd
 
 def test_settings_that_are_missing_are_named() -> None:
     with pytest.raises(InvalidOptionError, match=variables.API_ACCESS):
-        api_settings.access_of({})
+        dispatcher.access_of({})
     with pytest.raises(InvalidOptionError, match=variables.DIRECT_RUNNER):
-        api_settings.starter_of({})
+        dispatcher.starter_of({})

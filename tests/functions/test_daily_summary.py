@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import trace_context
-from leasehold.domain.errors import InvalidInputError, InvalidJobPayloadError
-from leasehold.domain.lifecycle import JobStatus
 from leasehold.functions.poller import lambda_handler as poll
+from leasehold.kernel.errors import InvalidInputError, InvalidJobPayloadError
+from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.entry import lambda_handler
 from tests.functions.conftest import FakeContext
 

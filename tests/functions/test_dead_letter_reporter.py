@@ -13,12 +13,12 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Worker
+from leasehold.aws import names as variables
 from leasehold.functions import dead_letter_reporter as handler
+from leasehold.kernel import keys
+from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.poll import Poller
-from leasehold.settings import variables
-from leasehold.store import keys
-from leasehold.store.dynamodb.items import from_item
-from leasehold.store.table import Put
+from leasehold.kernel.table import Put
 from leasehold.testing import FakeClock
 from tests.real_queue import Inbox, RealQueue
 from tests.sentry_server import SentryServer
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.keys import JobId
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.ministack]
 
@@ -199,7 +199,7 @@ class TestWithSentry:
     def test_a_record_goes_back_when_sentry_hangs(
         self, queue: RealQueue, sentry: SentryServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("leasehold.aws.sentry_transport.KnownOutcomeTransport.TIMEOUT", 0.2)
+        monkeypatch.setattr("leasehold.aws.sentry_event.KnownOutcomeTransport.TIMEOUT", 0.2)
         first, second = bury(queue), bury(queue)
         sentry.hang()
 

@@ -12,10 +12,10 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import JobType, Registry, job
-from leasehold.domain.errors import DeploymentError, InvalidPayloadError
 from leasehold.functions import registry_publisher as handler
+from leasehold.kernel.errors import DeploymentError, InvalidPayloadError
+from leasehold.kernel.registry_records import registry_record
 from leasehold.runtime.loading import describe
-from leasehold.store.registries import registry_record
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

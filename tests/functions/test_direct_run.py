@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app import ROOT
-from leasehold.domain.direct_run import DirectRun
-from leasehold.domain.errors import InvalidInputError
+from leasehold.direct_runs.model import DirectRun
+from leasehold.kernel.errors import InvalidInputError
 from leasehold.runtime.entry import lambda_handler
 from tests.functions.conftest import FakeContext
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.aws import names as variables
 from leasehold.functions.poller import lambda_handler as poll
 from leasehold.runtime import entry
-from leasehold.settings import variables
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leasehold import Queue
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from tests.functions.conftest import FakeLambda
 
 pytestmark = pytest.mark.dynoxide

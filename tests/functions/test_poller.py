@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.aws import names as variables
 from leasehold.functions.poller import lambda_handler
-from leasehold.settings import variables
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.transitions import JobStatus
 from tests.functions.conftest import FUNCTION, POLLER, FakeContext
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_metrics_are_written_even_if_the_poll_fails(
     def fail(_: object) -> None:
         raise RuntimeError("measuring failed")
 
-    monkeypatch.setattr("leasehold.engine.measure.measure", fail)
+    monkeypatch.setattr("leasehold.operate.measure.measure", fail)
 
     with pytest.raises(RuntimeError, match="measuring failed"):
         lambda_handler(TICK, FakeContext())

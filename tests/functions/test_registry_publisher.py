@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Registry
-from leasehold.domain.errors import ScheduleExistsError
 from leasehold.functions import registry_publisher as handler
-from leasehold.store.registries import registry_record
+from leasehold.kernel.refusals import ScheduleExistsError
+from leasehold.kernel.registry_records import registry_record
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold.domain.ids import scheduled_for_of
+from leasehold.aws.names import wake_event
 from leasehold.functions import schedule_trigger as handler
-from leasehold.settings.schedule_names import wake_event
+from leasehold.kernel.keys import scheduled_for_of
 from leasehold.testing import FakeClock
 from tests.functions.conftest import FakeContext
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold import Operator, Queue
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
 
 pytestmark = pytest.mark.dynoxide
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store.table import Update
+from leasehold.kernel.table import Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.store.memory import MemoryTable
-    from leasehold.store.table import Change
+    from leasehold.kernel.memory import MemoryTable
+    from leasehold.kernel.table import Change
 
 
 class Killed(BaseException):

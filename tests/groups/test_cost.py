@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, NewJob, NonRetryableError, Worker
-from leasehold.engine.tend_group import tend
+from leasehold.groups.stop import tend
+from leasehold.kernel.jobs import DueGroup
 from leasehold.kernel.poll import Poller
-from leasehold.store.jobs import DueGroup
 from tests.docs.markdown import text_of
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue

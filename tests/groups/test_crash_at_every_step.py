@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Operator, Queue, Registry, Worker
-from leasehold.domain.group import GroupState
-from leasehold.engine.parts import Parts
+from leasehold.features import Store
+from leasehold.groups.model import GroupState
+from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.kernel.services import Parts
 from leasehold.testing import FakeClock, SeededChance
 from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot
@@ -22,8 +22,8 @@ from tests.groups.mortal import Killed, Mortal
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
 
 MEMBERS = 100
 PAST_EVERY_LEASE = timedelta(minutes=10)

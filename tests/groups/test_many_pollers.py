@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob
-from leasehold.domain.group import GroupState
+from leasehold.groups.model import GroupState
 from leasehold.kernel.poll import Poller
 from tests.concurrency.crew import Crew
 from tests.concurrency.race import at_once

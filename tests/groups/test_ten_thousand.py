@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob, NonRetryableError, Worker
-from leasehold.domain.due import Priority
-from leasehold.domain.group import GroupState
+from leasehold.groups.model import GroupState
+from leasehold.kernel.due import Priority
 from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
 from tests.meter import Meter

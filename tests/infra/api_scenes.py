@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from leasehold import NewJob, Queue
-from leasehold.domain.breaker import CircuitBreaker
-from leasehold.domain.direct_run import DirectAnswer
-from leasehold.domain.instants import to_text
-from leasehold.domain.job_type import JobType
-from leasehold.engine.direct_requests import perform
+from leasehold.direct_runs.model import DirectAnswer
+from leasehold.direct_runs.run import perform
+from leasehold.kernel import keys
+from leasehold.kernel.due import to_text
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.table import Delete
+from leasehold.kernel.type_options import CircuitBreaker
 from leasehold.runtime.worker import Worker
-from leasehold.store import keys
-from leasehold.store.table import Delete
 from tests.api.world import Api, ErrandHandler
 from tests.infra.recorded_calls import RecordedCalls
 from tests.real_queue import Inbox, RealQueue
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.direct_run import DirectRun
+    from leasehold.direct_runs.model import DirectRun
 
 API, RUNNER = "the API", "the direct runner"
 PLAIN, LIMITED, GUARDED = "daily_summary", "backup", "user_sync"

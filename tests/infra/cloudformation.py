@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from leasehold.settings import variables
+from leasehold.aws import names as variables
 
 if TYPE_CHECKING:
     from tests.infra.synthesised import Synthesised

@@ -15,21 +15,21 @@ from pydantic import BaseModel
 from app import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
 from leasehold.aws import container, custom_resource, dispatcher
-from leasehold.aws.waker import LambdaWaker
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import NoMirror
+from leasehold.aws import names as variables
+from leasehold.aws.dispatcher import LambdaWaker
+from leasehold.features import Store
 from leasehold.functions import dead_letter_reporter as reporter
 from leasehold.functions import poller
 from leasehold.functions import registry_publisher as publisher
 from leasehold.functions import schedule_trigger as trigger
 from leasehold.functions import webhook_sender as sender
-from leasehold.settings import variables
-from leasehold.settings.job_folder import load_job_folders, registry_of, schedules_of
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.registries import registry_record
-from leasehold.store.schedule_records import definition_record
-from leasehold.store.store import Store
+from leasehold.job_folders.folder import load_job_folders, registry_of, schedules_of
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.ports import NoMirror
+from leasehold.kernel.registry_records import registry_record
+from leasehold.kernel.services import Parts
+from leasehold.schedules.records import definition_record
 from leasehold.testing import FakeClock
 from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
 from tests.infra.iam import Call
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     import pytest
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.failure_report import FailureReport
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
+    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
 
 entry = importlib.import_module("leasehold.runtime.entry")
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import NewJob
-from leasehold.engine import schedules
-from leasehold.engine.plan import Plan
+from leasehold.schedules import verbs as schedules
+from leasehold.schedules.model import Plan
 from tests.infra.deployed_functions import ENQUEUER
 from tests.sample_payloads import noise
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store.definition import DEAD_LETTERS, JOBS
+from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.iam import Call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobPartition, make_job_id, type_code
+from leasehold.kernel.keys import JobPartition, make_job_id, type_code
 from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.deployed_functions import POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
 from tests.infra.iam import Call, roles_of

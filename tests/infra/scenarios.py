@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
-from leasehold.domain.errors import UnknownTemplateError
-from leasehold.domain.recurrence import Every
-from leasehold.domain.schedule import Schedule
-from leasehold.engine import enqueue as enqueueing
-from leasehold.engine import schedules
-from leasehold.engine.enqueue import OnDuplicate
-from leasehold.engine.operate import successor
-from leasehold.engine.plan import Plan
-from leasehold.store import keys
-from leasehold.store.table import Update
+from leasehold.kernel import enqueue as enqueueing
+from leasehold.kernel import keys
+from leasehold.kernel.enqueue import OnDuplicate
+from leasehold.kernel.errors import UnknownTemplateError
+from leasehold.kernel.table import Update
+from leasehold.operate.jobs import successor
+from leasehold.schedules import verbs as schedules
+from leasehold.schedules.model import Plan, Schedule
+from leasehold.schedules.recurrence import Every
 from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER
 from tests.infra.payload_scenes import set_payloads_apart
 
 if TYPE_CHECKING:
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
     from tests.infra.deployed_functions import DeployedFunctions
 
 PLAIN, LIMITED, KEYED = "daily_summary", "backup", "user_sync"

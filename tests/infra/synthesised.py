@@ -14,14 +14,14 @@ from aws_cdk.assertions import Template
 
 from app import ROOT, build
 from infra.stacks import DataStack, QueueStack
-from leasehold.settings.job_folder import load_job_folder
+from leasehold.job_folders.folder import load_job_folder
 from tests.infra.cloudformation import with_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from infra.environments import Environment
-    from leasehold.settings.job_toml import JobFolder
+    from leasehold.job_folders.job_toml import JobFolder
 
 type Resources = dict[str, dict[str, Any]]
 

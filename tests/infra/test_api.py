@@ -10,11 +10,11 @@ import pytest
 
 from app import ROOT
 from infra.environments import ENVIRONMENTS, Environment
+from leasehold.aws import names as variables
+from leasehold.aws.api_access import Access, Jwt
 from leasehold.cdk import ApiOptions
 from leasehold.cdk.api import ACCESS_LOG
-from leasehold.settings import variables
-from leasehold.settings.api_access import Access, Jwt
-from leasehold.settings.job_folder import load_job_folder
+from leasehold.job_folders.folder import load_job_folder
 from tests.infra.api_scenes import API, GUARDED, LIMITED, PLAIN, RUNNER, Scenes
 from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.iam import Call, Role, roles_of

@@ -11,12 +11,12 @@ from aws_cdk.assertions import Match, Template
 
 from infra.environments import ENVIRONMENTS, Environment
 from infra.stacks import DataStack
-from leasehold.store.definition import DEAD_LETTERS, ENDED_INDEX, JOBS
-from leasehold.store.dynamodb.creation import creation_request
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.table import DEAD_LETTERS, ENDED_INDEX, JOBS
 from tests.infra.cloudformation import with_names
 
 if TYPE_CHECKING:
-    from leasehold.store.definition import TableDefinition
+    from leasehold.kernel.table import TableDefinition
 
 TABLE = "AWS::DynamoDB::Table"
 DEV, PROD = (next(stage for stage in ENVIRONMENTS if stage.name == name) for name in ("dev", "prod"))

@@ -15,7 +15,7 @@ from app import ROOT, build
 from infra.gates import add_gates
 from leasehold.cdk import JobQueue
 from leasehold.cdk.layers import handler_code
-from leasehold.domain.errors import InvalidJobFolderError
+from leasehold.kernel.errors import InvalidJobFolderError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
 
 if TYPE_CHECKING:

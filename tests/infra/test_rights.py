@@ -14,7 +14,7 @@ from aws_cdk.assertions import Template
 from app import job_folders
 from infra.environments import environment_named
 from infra.stacks import DataStack, QueueStack
-from leasehold.domain.ids import JobPartition, make_job_id, type_code
+from leasehold.kernel.keys import JobPartition, make_job_id, type_code
 from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.deployed_functions import (
     ENQUEUER,

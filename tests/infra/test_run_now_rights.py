@@ -17,10 +17,10 @@ from app import ROOT
 from infra.environments import environment_named
 from infra.stacks import DataStack, QueueStack
 from leasehold import Queue
-from leasehold.domain.direct_run import DirectAnswer
-from leasehold.domain.errors import DirectRunTimeoutError
+from leasehold.direct_runs.model import DirectAnswer
+from leasehold.job_folders.folder import load_job_folder
+from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.poll import Poller
-from leasehold.settings.job_folder import load_job_folder
 from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.iam import Call, Role, roles_of
 from tests.infra.recorded_calls import RecordedCalls
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.direct_run import DirectRun
-    from leasehold.domain.job_type import JobType
+    from leasehold.direct_runs.model import DirectRun
+    from leasehold.kernel.job_type import JobType
 
 pytestmark = pytest.mark.dynoxide
 

@@ -10,7 +10,7 @@ import pytest
 from infra.environments import ENVIRONMENTS
 from leasehold.aws.letter_stream import is_sweep
 from leasehold.aws.polling import Wake
-from leasehold.engine.telemetry import TICK
+from leasehold.kernel.telemetry import TICK
 from leasehold.kernel.waiting import WaitingSettings
 from tests.infra.cloudformation import Resolver
 from tests.infra.synthesised import synthesised

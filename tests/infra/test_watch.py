@@ -9,8 +9,8 @@ import pytest
 
 from app import job_folders
 from infra.environments import ENVIRONMENTS, Environment
-from leasehold.settings.job_folder import registry_of
-from leasehold.store import registries
+from leasehold.job_folders.folder import registry_of
+from leasehold.kernel import registry_records
 from tests.infra.cloudformation import ACCOUNT, Resolver
 from tests.infra.synthesised import synthesised
 
@@ -100,7 +100,7 @@ def test_the_dashboard_has_a_row_for_every_job_type(stage: Environment) -> None:
 def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage: Environment) -> None:
     made = synthesised(stage.name)
     ((_, resource),) = made.of_type("Custom::LeaseholdRegistry").items()
-    published = registries.registry_of(json.loads(Resolver(made).resolve(resource["Properties"]["Registry"])))
+    published = registry_records.registry_of(json.loads(Resolver(made).resolve(resource["Properties"]["Registry"])))
     functions = made.of_type("AWS::Lambda::Function")
     (roots,) = (name for name in made.of_type("AWS::S3::Bucket") if "AuditRoots" in name)
 

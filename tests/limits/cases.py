@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Priority
-from leasehold.domain.job_type import JobType
-from leasehold.domain.limits import Rate
+from leasehold.kernel.due import Priority
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.type_options import Rate
 from tests.latency import SLOW_INDEX
 from tests.limits.figures import LINE
 from tests.limits.oracle import Lane, Oracle

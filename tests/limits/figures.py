@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.store.table import Update
+from leasehold.kernel.table import Update
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Change, Key
+    from leasehold.kernel.table import Change, Key
 
 JOB, SEAT, LINE, OTHER = "job", "seat", "line", "other"
 # What has nothing to do with limits. All that is new counts as a write about lines until somebody says otherwise.

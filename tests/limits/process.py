@@ -8,15 +8,15 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from leasehold.aws.polling import Polling, Wake
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.instants import instant
-from leasehold.engine.parts import Parts
+from leasehold.features import Store
+from leasehold.kernel.due import instant
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.pool import threads_for
+from leasehold.kernel.services import Parts
 from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
-from leasehold.store.store import Store
 from tests.latency import ONE_CORE_MB, cpu_share
 from tests.limits.table import LatentTable
 from tests.simulation.kernel import SECOND, in_task
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime, timedelta
 
-    from leasehold.domain.handover import Handover
-    from leasehold.engine.ports import Dispatcher
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Dispatcher
     from leasehold.runtime.handler import BaseJobHandler
     from tests.limits.table import SharedTable
     from tests.simulation.kernel import Kernel, Task

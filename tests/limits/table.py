@@ -6,18 +6,16 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leasehold.engine.ports import NoWaker
-from leasehold.store.memory import MemoryTable
-from leasehold.store.table import Delete, Put, Update
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.ports import NoWaker
+from leasehold.kernel.table import Delete, Put, Update
 from tests.simulation.kernel import SECOND, Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.engine.ports import Waker
-    from leasehold.store.definition import Index, TableDefinition
-    from leasehold.store.table import Change, ForeignItem, Key, Page, Record
+    from leasehold.kernel.ports import Waker
+    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Page, Record, TableDefinition
     from tests.latency import Latencies
     from tests.limits.figures import Figures
     from tests.limits.process import Process

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.job_type import JobType
 from tests.limits import cases
 from tests.limits.oracle import Lane, Oracle
 from tests.limits.virtual_queue import VirtualQueue, works

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import DeployedLimits, JobType, Limit, Registry
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.webhook_delivery import delivery_type
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.limits.policy import FunctionPolicy, load_policy
+from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

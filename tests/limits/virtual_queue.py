@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from leasehold.aws.names import FREED_SOURCE
 from leasehold.aws.polling import Wake
-from leasehold.domain.control import Registry
-from leasehold.domain.wakes import FREED_SOURCE
+from leasehold.kernel.dynamodb.expressions import to_item
+from leasehold.kernel.registry import Registry
 from leasehold.runtime.handler import BaseJobHandler
-from leasehold.store.dynamodb.items import to_item
 from tests.latency import AWS
 from tests.limits.figures import Figures, Start
 from tests.limits.process import Process
@@ -28,11 +28,11 @@ from tests.simulation.kernel import Kernel, current_process
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from leasehold.client.operator import Operator
-    from leasehold.client.queue import Queue
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job_type import JobType
-    from leasehold.store.table import Record
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.table import Record
+    from leasehold.operate.operator import Operator
+    from leasehold.queue import Queue
     from tests.latency import Latencies
 
 TICK = 60.0
@@ -283,7 +283,7 @@ def _handler_for(queue: VirtualQueue) -> type[BaseJobHandler]:
 
 def works(count: int, job_type: str, *, key: str | None = None, **work: Any) -> Sequence[Any]:
     """So many new jobs of one type and key."""
-    from leasehold.client.queue import NewJob
+    from leasehold.kernel.draft import NewJob
 
     label = work.pop("label", key or job_type)
     payload = Work(label=label, **work).model_dump()

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold.domain import lifecycle
-from leasehold.domain.lifecycle import (
+from leasehold.kernel import transitions
+from leasehold.kernel.transitions import (
     ABORT,
     CANCEL,
     CLAIM,
@@ -27,8 +27,8 @@ from leasehold.domain.lifecycle import (
 )
 
 if TYPE_CHECKING:
-    from leasehold.domain.conditions import Condition
-    from leasehold.domain.lifecycle import Transition
+    from leasehold.kernel.table import Condition
+    from leasehold.kernel.transitions import Transition
 
 HERE = Path(__file__).parent
 # What a lease lives through. The others (hold, skip, reschedule, edit, settle, ...) never touch a lease.
@@ -47,8 +47,8 @@ RULES = {
 _NAMES = {
     repr(value): name.lstrip("_")
     # The first name that a condition has: a later one says why somebody else relies on it, too.
-    for name, value in reversed(vars(lifecycle).items())
-    if name.startswith("_") and name.isupper() and type(value).__module__ == "leasehold.domain.conditions"
+    for name, value in reversed(vars(transitions).items())
+    if name.startswith("_") and name.isupper() and type(value).__module__ == "leasehold.kernel.table"
 }
 
 

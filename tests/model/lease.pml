@@ -1,6 +1,6 @@
 /* The lease protocol of Leasehold: three workers, two jobs, and whatever may go wrong between them.
  *
- * Each transition of leasehold.domain.lifecycle is one atomic conditional write, and nothing else writes. Workers are
+ * Each transition of leasehold.kernel.transitions is one atomic conditional write, and nothing else writes. Workers are
  * unwary: they try every write with what they once saw, however long ago, so that only the conditions keep order.
  *
  * Nonces and due keys are only ever compared, and none recurs. So a worker does not hold a value here: it holds whether

@@ -6,9 +6,26 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
-from leasehold.store.table import Delete, Key, Put, Update
+from leasehold.kernel.table import (
+    BY_DATE_INDEX,
+    BY_TYPE_INDEX,
+    DEAD_LETTERS,
+    DUE_INDEX,
+    ENDED_INDEX,
+    JOBS,
+    Above,
+    After,
+    AnyOf,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    Update,
+)
 
 PARTITIONS = ("job", "job#1")
 TIMES = ("2026-01-01", "2026-01-02", "2026-01-03")

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from leasehold.domain.conditions import OneOf
-from leasehold.domain.lifecycle import DEAD_LETTER, ENDED, REAP_DEAD, JobStatus
-from leasehold.store import keys
-from leasehold.store.jobs import Jobs, TransitionRefused, Undecided
-from leasehold.store.records import encode
-from leasehold.store.table import Put, TransactionCancelled
-from leasehold.store.tokens import request_token
+from leasehold.kernel import keys
+from leasehold.kernel.jobs import Jobs, TransitionRefused, Undecided
+from leasehold.kernel.records import encode, request_token
+from leasehold.kernel.table import OneOf, Put, TransactionCancelled
+from leasehold.kernel.transitions import DEAD_LETTER, ENDED, REAP_DEAD, JobStatus
 from tests.properties.job_writes import JOB_IDS, after, changes_anything, new_job, writes
 from tests.properties.reference import holds, same
 from tests.properties.table_machine import machine_numbers
@@ -21,9 +19,9 @@ from tests.properties.table_machine import machine_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.lifecycle import Write
-    from leasehold.store.table import Record, Table
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Record, Table
+    from leasehold.kernel.transitions import Write
 
 _BURIALS = (DEAD_LETTER, REAP_DEAD)
 

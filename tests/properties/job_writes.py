@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from leasehold.domain.conditions import AnyOf, Seen
-from leasehold.domain.due import Due, run_lane
-from leasehold.domain.ids import JobPartition, make_job_id
-from leasehold.domain.instants import from_text, to_text
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Write
-from leasehold.domain.run import Outcome, Run
-from leasehold.store.records import encode_all
+from leasehold.kernel.due import Due, from_text, run_lane, to_text
+from leasehold.kernel.job import Outcome, Run
+from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.records import encode_all
+from leasehold.kernel.table import AnyOf, Seen
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.lifecycle import Transition
-    from leasehold.store.table import Record
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Condition, Record
+    from leasehold.kernel.transitions import Transition
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MOMENTS = tuple(NOW + timedelta(minutes=minutes) for minutes in (-5, 0, 5))

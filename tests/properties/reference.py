@@ -5,15 +5,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.table import Delete, Put
+from leasehold.kernel.table import Above, After, AnyOf, Delete, Equals, Exists, Missing, NotAfter, OneOf, Put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.store.definition import Index, TableDefinition
-    from leasehold.store.table import Change, Key, Record
+    from leasehold.kernel.table import Change, Condition, Index, Key, Record, TableDefinition
 
 
 class Reference:

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from leasehold.domain.errors import StoreError
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.table import ConditionFailed, TransactionCancelled
+from leasehold.kernel.errors import StoreError
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, TransactionCancelled
 from tests.properties.drawing import INDEXES, LANES, PARTITIONS, changes, conditions, keys, puts, times
 from tests.properties.reference import Reference, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.store.definition import Index, TableDefinition
-    from leasehold.store.table import Change, Key, Page, Put, Record, Table
+    from leasehold.kernel.table import Change, Condition, Index, Key, Page, Put, Record, Table, TableDefinition
 
 tables_of_queries = st.sampled_from([JOBS, DEAD_LETTERS])
 _ALL_PAGES = 50

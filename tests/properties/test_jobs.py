@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from leasehold.store.memory import MemoryTable
+from leasehold.kernel.memory import MemoryTable
 from tests.contract.engines import fresh_table
 from tests.properties.job_machine import JobMachine
 from tests.properties.profiles import sized
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.store.table import Table
+    from leasehold.kernel.table import Table
 
 
 class InMemoryAndOnTheModel(JobMachine):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from leasehold.store.memory import MemoryTable
+from leasehold.kernel.memory import MemoryTable
 from tests.contract.engines import fresh_table
 from tests.properties.profiles import sized
 from tests.properties.table_machine import TableMachine
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.store.table import Table
+    from leasehold.kernel.table import Table
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # The full size takes minutes; the limit of a single test is for the small one.

@@ -10,8 +10,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType
-from leasehold.audit.verify import trail_of, verify_all
-from leasehold.domain.errors import InvalidOptionError, SystemHaltedError
+from leasehold.audit.roots import trail_of, verify_all
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.refusals import SystemHaltedError
 from leasehold.restore.files import export, load
 from leasehold.restore.settle import Unknown, look, settle
 from leasehold.testing import LeaseholdTest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
 
 HOUR = timedelta(hours=1)
 RAN: Counter[str] = Counter()

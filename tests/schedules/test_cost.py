@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType
-from leasehold.engine.trigger import trigger
+from leasehold.schedules.trigger import trigger
 from tests.meter import Meter
 from tests.real_queue import RealQueue
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.engine.parts import Parts
-from leasehold.engine.trigger import trigger
+from leasehold.features import Store
+from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
-from leasehold.store.definition import JOBS
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.kernel.services import Parts
+from leasehold.kernel.table import JOBS
+from leasehold.schedules.trigger import trigger
 from leasehold.testing import FakeClock, SeededChance
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 HOUR = timedelta(hours=1)
 _CALLS = ("get", "query", "write", "transact")
@@ -151,6 +151,6 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change: str)
 
 
 def _key(name: str) -> Any:
-    from leasehold.store import keys
+    from leasehold.kernel import keys
 
     return keys.schedule(name)

@@ -12,13 +12,13 @@ from random import Random
 import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.domain.due import SERVICE_LANE
-from leasehold.domain.ids import JobId, scheduled_for_of
-from leasehold.engine.parts import Parts
-from leasehold.engine.trigger import trigger
-from leasehold.store.jobs import DueSchedule
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.due import SERVICE_LANE
+from leasehold.kernel.jobs import DueSchedule
+from leasehold.kernel.keys import JobId, scheduled_for_of
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.services import Parts
+from leasehold.schedules.trigger import trigger
 from leasehold.testing import FakeClock, SeededChance
 from tests.schedules.drawing import END, START, ZONES, Outages, draw_definition, draw_outages
 from tests.schedules.oracle import Definition, Model, slots_of

@@ -23,9 +23,8 @@ from pydantic import (
     create_model,
 )
 
-from leasehold.client.payloads import encode_value
-from leasehold.domain.errors import InvalidPayloadError
-from leasehold.domain.payload import decode
+from leasehold.kernel.errors import InvalidPayloadError
+from leasehold.kernel.payload import decode, encode_value
 from leasehold.schemas.fit import misfits
 from leasehold.schemas.shape import shape_of
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus
-from leasehold.store import keys
-from leasehold.store.jobs import Jobs, TransitionRefused
-from leasehold.store.table import Put
+from leasehold.kernel import keys
+from leasehold.kernel.jobs import Jobs, TransitionRefused
+from leasehold.kernel.table import Put
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus
 from tests.contract.engines import fresh_table
 from tests.contract.transition_cases import JOB_ID, NOW, satisfying, violating_one, write_of
 from tests.simulation.dynamodb.database import Database
@@ -19,8 +19,8 @@ from tests.simulation.dynamodb.wire import connect_to, let_go
 from tests.simulation.guards import SOURCES, Guard, name_of, without
 
 if TYPE_CHECKING:
-    from leasehold.domain.lifecycle import Transition
-    from leasehold.store.table import Record, Table
+    from leasehold.kernel.table import Record, Table
+    from leasehold.kernel.transitions import Transition
 
 
 def is_missed(guard: Guard) -> bool:

@@ -6,13 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.breaker import CircuitBreaker
-from leasehold.domain.control import Registry
-from leasehold.domain.job_type import Batch, JobType, Retention
-from leasehold.domain.limits import OnFull, Rate
-from leasehold.domain.retry import Fixed
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_type
+from leasehold.kernel.job_type import Batch, JobType, Retention
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.type_options import DELIVERY, CircuitBreaker, OnFull, Rate
+from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from random import Random

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import DirectRunLostError, DispatchError
-from leasehold.domain.instants import to_text
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import DirectRunLostError, DispatchError
 from leasehold.runtime.worker import Worker
 from tests.simulation.faults import AT_INVOKES, Fault
 from tests.simulation.kernel import current_process
 
 if TYPE_CHECKING:
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.job_type import JobType
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.job_type import JobType
     from tests.simulation.invocation import Invocation
     from tests.simulation.process import Process
     from tests.simulation.world import World

@@ -8,7 +8,7 @@ from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError
 from tests.simulation.invariants.violation import Violation
 from tests.simulation.invocation import Invocation
 from tests.simulation.invokes import waker_in

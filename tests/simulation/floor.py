@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobId, key_of
+from leasehold.kernel.keys import JobId, key_of
 from tests.simulation.invariants.violation import Violation
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.letter_stream import batch_answer, new_letters
+from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
-from leasehold.domain.errors import DispatchError, LeaseholdError
-from leasehold.domain.handover import handovers_in
-from leasehold.domain.wakes import HELPER_SOURCE
-from leasehold.engine.report_letters import report_letters
-from leasehold.engine.trigger import trigger
+from leasehold.kernel.errors import DispatchError, LeaseholdError
+from leasehold.kernel.execute import handovers_in
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.waiting import WaitingSettings
+from leasehold.operate.reports import report_letters
 from leasehold.runtime.worker import Worker
+from leasehold.schedules.trigger import trigger
 from tests.simulation.handlers import heartbeat
 from tests.simulation.invokes import POLLER, dispatcher_in
 

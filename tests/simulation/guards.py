@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
-from leasehold.domain.lifecycle import TRANSITIONS, JobStatus, Transition
+from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
+from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Transition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from leasehold.domain.conditions import Condition
+    from leasehold.kernel.table import Condition
 
 SOURCES = "sources"
 

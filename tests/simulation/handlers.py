@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.domain.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.domain.instants import to_text
-from leasehold.domain.signals import Cancel, Skip, Snooze
-from leasehold.runtime.direct_context import DirectContext
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.runtime.direct import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
 from tests.simulation.kernel import Killed, current_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.payload import Json
     from leasehold.kernel.attempt import Attempt
-    from leasehold.runtime.context import JobContext
+    from leasehold.kernel.payload import Json
+    from leasehold.runtime.handler import JobContext
     from tests.simulation.process import Process
 
 MODES = (

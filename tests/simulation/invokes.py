@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.aws.dispatcher import LambdaDispatcher
-from leasehold.aws.waker import LambdaWaker
+from leasehold.aws.dispatcher import LambdaDispatcher, LambdaWaker
 from tests.simulation.faults import AT_INVOKES, Fault
 from tests.simulation.kernel import Killed
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from leasehold.domain.control import Registry
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.registry import Registry
 
 type Job = dict[str, Any]
 

@@ -7,18 +7,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.dedup import DedupRef
-from leasehold.domain.ids import job_id_of_key
-from leasehold.domain.instants import to_text
-from leasehold.store.dynamodb.items import from_item
-from leasehold.store.group_records import group_of
-from leasehold.store.records import dead_letter_of, job_of
+from leasehold.groups.records import group_of
+from leasehold.kernel.dead_letter import dead_letter_of
+from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.due import to_text
+from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.keys import job_id_of_key
+from leasehold.kernel.records import job_of
 from tests.crash.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.store.dynamodb.table import TableNames
+    from leasehold.kernel.dynamodb.table import TableNames
 
 type Key = tuple[str, str]
 type Record = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import WrongStateError
-from leasehold.domain.ids import JobId, key_of
-from leasehold.engine.purge import purge
+from leasehold.kernel.keys import JobId, key_of
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.operate.purge import purge
 from tests.simulation.deployments import redeployed
 from tests.simulation.invariants.ending import OWN_REASON
 from tests.simulation.network import DEPLOYMENT
@@ -15,7 +15,7 @@ from tests.simulation.network import DEPLOYMENT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.simulation.process import Process
     from tests.simulation.world import World
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.instants import instant
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import KnownIdentity
-from leasehold.engine.telemetry import Event
-from leasehold.store.dynamodb.table import DynamoTable
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.due import instant
+from leasehold.kernel.dynamodb.table import DynamoTable
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.services import Parts
+from leasehold.kernel.telemetry import Event
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from tests.simulation.direct_calls import DirectCalls
 from tests.simulation.pool import VirtualPool
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.engine.ports import ErrorReporter
-    from leasehold.engine.telemetry import Metric
-    from leasehold.store.dynamodb.table import TableNames
+    from leasehold.kernel.dynamodb.table import TableNames
+    from leasehold.kernel.ports import ErrorReporter
+    from leasehold.kernel.telemetry import Metric
     from tests.simulation.invocation import Invocation
     from tests.simulation.kernel import Kernel, Task
     from tests.simulation.world import World

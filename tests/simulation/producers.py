@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.dedup import Day, Within
-from leasehold.engine.enqueue import Enqueued
+from leasehold.kernel.dedup import Day, Within
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import Enqueued
 
 if TYPE_CHECKING:
     from collections.abc import Callable

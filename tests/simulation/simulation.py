@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError
 from tests.simulation.coverage import Coverage
 from tests.simulation.deployments import TYPES, registry_of
 from tests.simulation.handlers import MODES

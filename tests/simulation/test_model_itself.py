@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.parsers import create_parser
 
-from leasehold.store.definition import JOBS
-from leasehold.store.dynamodb.creation import creation_request
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.table import JOBS
 from tests.simulation.dynamodb.database import Change, Database
 from tests.simulation.dynamodb.refusal import Refusal
 from tests.simulation.dynamodb.wire import connect_to, let_go

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.client.operator import Operator
-from leasehold.domain.conditions import Equals
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.domain.ids import JobPartition, derive_job_id
-from leasehold.domain.limits import DeployedLimits, Limit
-from leasehold.store.dynamodb.table import DynamoTable
-from leasehold.store.jobs import Jobs, insertion
-from leasehold.store.table import ConditionFailed, Put, Update
+from leasehold.kernel.dynamodb.table import DynamoTable
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.jobs import Jobs, insertion
+from leasehold.kernel.keys import JobPartition, derive_job_id
+from leasehold.kernel.table import ConditionFailed, Equals, Put, Update
+from leasehold.limits.model import DeployedLimits, Limit
+from leasehold.operate.operator import Operator
 from tests.simulation.faults import Fault
 from tests.simulation.functions import Functions
 from tests.simulation.simulation import simulate
@@ -23,7 +22,7 @@ from tests.simulation.simulation import simulate
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.store.table import Change, Record
+    from leasehold.kernel.table import Change, Record
     from tests.simulation.invocation import Invocation
     from tests.simulation.process import Process
 
@@ -178,13 +177,13 @@ def test_a_slot_that_is_run_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     def anew(slot: datetime, partition: JobPartition, *origin: str) -> str:
         return derive_job_id(slot, partition, *origin, str(next(numbers)))
 
-    monkeypatch.setattr("leasehold.engine.slot_job.derive_job_id", anew)
-    monkeypatch.setattr("leasehold.store.schedules.Equals", lambda name, _value: _Anything(name))
+    monkeypatch.setattr("leasehold.schedules.trigger.derive_job_id", anew)
+    monkeypatch.setattr("leasehold.schedules.records.Equals", lambda name, _value: _Anything(name))
     scene = {"deeds": ("scheduled",), "types": ("plain",), "chores": (), "latency": 0.2, "pollers": 3, "rush": None}
     assert broken_by(60, rates={}, jobs=4, calm_at=150.0, **scene) == "one job per schedule slot"
 
 
 def _Anything(name: str) -> Any:  # noqa: N802  it stands for a condition
-    from leasehold.domain.conditions import AnyOf, Exists, Missing
+    from leasehold.kernel.table import AnyOf, Exists, Missing
 
     return AnyOf((Exists(name), Missing(name)))

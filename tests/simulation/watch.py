@@ -24,7 +24,7 @@ from tests.simulation.mirror import Mirror, is_job
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.store.dynamodb.table import TableNames
+    from leasehold.kernel.dynamodb.table import TableNames
     from tests.simulation.calls import Call
     from tests.simulation.coverage import Coverage
     from tests.simulation.dynamodb.database import Change

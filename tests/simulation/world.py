@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.ids import JobId, key_of
-from leasehold.domain.webhook import DELIVERY
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.dynamodb.creation import creation_request
-from leasehold.store.dynamodb.table import TableNames
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.kernel.keys import JobId, key_of
+from leasehold.kernel.table import DEAD_LETTERS, JOBS
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.testing.receiver import Told, receiver
 from tests.simulation.coverage import Coverage
 from tests.simulation.deployments import TYPES, registry_of
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.domain.control import Registry
-    from leasehold.domain.failure_report import FailureReport
-    from leasehold.engine.enqueue import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.kernel.registry import Registry
     from leasehold.runtime.handler import BaseJobHandler
     from tests.simulation.plan import Plan
     from tests.simulation.process import Process

@@ -11,7 +11,7 @@ from leasehold.runtime.handler import BaseJobHandler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.runtime.context import JobContext
+    from leasehold.runtime.handler import JobContext
 
 
 class Anything(BaseModel):

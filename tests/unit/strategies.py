@@ -8,15 +8,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from leasehold.domain.dead_letter import DeadLetter, Resolution
-from leasehold.domain.dedup import DedupRef
-from leasehold.domain.due import Due, Priority, position_at
-from leasehold.domain.ids import MAX_SHARDS, RANDOM_BITS, SYSTEM_CODE, JobPartition, make_job_id, scheduled_for_of
-from leasehold.domain.instants import LATEST, from_millis, to_millis
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.retry import Delays, Exponential, Fixed
-from leasehold.domain.run import Outcome, Run
+from leasehold.kernel.dead_letter import DeadLetter, Resolution
+from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.due import LATEST, Due, Priority, from_millis, position_at, to_millis
+from leasehold.kernel.job import Job, Outcome, Run
+from leasehold.kernel.keys import MAX_SHARDS, RANDOM_BITS, SYSTEM_CODE, JobPartition, make_job_id, scheduled_for_of
+from leasehold.kernel.retry import Delays, Exponential, Fixed
+from leasehold.kernel.transitions import JobStatus
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 names = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#"), min_size=1, max_size=20)
@@ -69,7 +67,7 @@ positions = st.builds(
     instants,
     st.text("0123456789abcdefghijklmnopqrstuvwxyz", max_size=12),
 )
-dues = st.builds(Due, at=instants, position=positions, item_id=job_ids)
+dues = st.builds(Due, at=instants, position=positions, item_id=job_ids, attempt=st.just(1))
 seconds = st.integers(1, 86_400).map(lambda count: timedelta(seconds=count))
 retries = (
     st.builds(Exponential, base=seconds, cap=st.just(timedelta(days=2)), jitter=st.sampled_from([0.0, 0.1, 0.5]))

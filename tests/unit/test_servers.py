@@ -17,7 +17,7 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from leasehold.domain.errors import ServerUnavailableError
+from leasehold.kernel.errors import ServerUnavailableError
 from leasehold.local import servers
 
 if TYPE_CHECKING:

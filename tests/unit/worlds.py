@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.control import Registry
-from leasehold.domain.job_type import JobType
-from leasehold.engine.parts import Parts
-from leasehold.store import keys
-from leasehold.store.dynamodb.items import to_item
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.memory import MemoryTable
-from leasehold.store.registries import registry_record
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel import keys
+from leasehold.kernel.dynamodb.expressions import to_item
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.registry_records import registry_record
+from leasehold.kernel.services import Parts
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.testing import FakeClock, SeededChance
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.store.table import Change, ForeignItem, Key, Page, Record
+    from leasehold.kernel.table import Change, ForeignItem, Key, Page, Record
 
 DEPLOYED = Registry(types={name: JobType(name=name) for name in ("user_sync", "daily_summary")})
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from leasehold.runtime.handler import BaseJobHandler
 
 if TYPE_CHECKING:
-    from leasehold.runtime.context import JobContext
+    from leasehold.runtime.handler import JobContext
 
 
 class DailySummary(BaseModel):

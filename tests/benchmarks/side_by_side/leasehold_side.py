@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, Queue, Worker
-from leasehold.client.operator import Operator
-from leasehold.domain.control import Registry
-from leasehold.domain.job_type import Batch
+from leasehold.kernel.dynamodb.connection import create_tables
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.kernel.job_type import Batch
 from leasehold.kernel.poll import Poller
-from leasehold.store.dynamodb.creation import create_tables
-from leasehold.store.dynamodb.table import TableNames
+from leasehold.kernel.registry import Registry
+from leasehold.operate.operator import Operator
 from tests.benchmarks.engines import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 NAMES = TableNames(jobs="side-by-side-jobs", dead_letters="side-by-side-dead-letters")
 _TYPE, _BATCHED = "send_order_receipt", "send_order_receipts"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.settings.job_folder import load_job_folder
+from leasehold.job_folders.folder import load_job_folder
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from functions.jobs.backup.handler import Backup, BackupHandler
-from leasehold.settings.job_folder import load_job_folder
+from leasehold.job_folders.folder import load_job_folder
 from tests.functions.jobs.conftest import ROOT
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.functions.jobs.conftest import Deploy
 
 

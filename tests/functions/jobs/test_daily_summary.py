@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from functions.jobs.daily_summary.handler import DailySummaryHandler
-from leasehold.domain.errors import InvalidPayloadError
+from leasehold.kernel.errors import InvalidPayloadError
 
 if TYPE_CHECKING:
     from tests.functions.jobs.conftest import Deploy

@@ -7,7 +7,7 @@ from functions.jobs.escalation_check.handler import EscalationCheckHandler
 from leasehold import JobStatus
 
 if TYPE_CHECKING:
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from leasehold.testing import LeaseholdTest
     from tests.functions.jobs.conftest import Deploy
 

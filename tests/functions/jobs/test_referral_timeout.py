@@ -8,7 +8,7 @@ from leasehold import Outcome
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.functions.jobs.conftest import Deploy
 
 DUE_AT = datetime(2026, 1, 8, tzinfo=UTC)

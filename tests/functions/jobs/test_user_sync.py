@@ -9,7 +9,7 @@ from leasehold import Outcome
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from tests.functions.jobs.conftest import Deploy
 
 

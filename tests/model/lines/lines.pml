@@ -1,7 +1,7 @@
 /* A scope with one seat, and a lane that waits in its line: nobody waits unseen, and no freed seat is overlooked.
  *
  * Joiners hold jobs (limits/admission.py), visitors look at the scope (limits/visit.py), an ender frees the seat
- * (limits/freeing.py). Each read and each conditional write of store/lines.py is one step. Due keys, looks and stamps are
+ * (limits/seating.py). Each read and each conditional write of limits/lines.py is one step. Due keys, looks and stamps are
  * only compared, and none recurs: a process holds whether what it saw is still what is stored.
  *
  * Time: whatever was held is in the index a MINUTE later, and what a poll remembers is forgotten by then. Whoever

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.ids import JobId, key_of
-from leasehold.domain.instants import to_text
-from leasehold.domain.webhook_delivery import delivery_id
-from leasehold.store.audits import audit_record_of, head_of_record
-from leasehold.store.records import job_of
+from leasehold.audit.records import audit_record_of, head_of_record
+from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import JobId, key_of
+from leasehold.kernel.records import job_of
+from leasehold.webhooks.model import delivery_id
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.ids import JobId, key_of
+from leasehold.kernel.keys import JobId, key_of
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.instants import from_text
-from leasehold.domain.recurrence import slots_after
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_id
-from leasehold.store.group_records import group_of
-from leasehold.store.records import job_of
-from leasehold.store.schedule_records import schedule_of
+from leasehold.groups.records import group_of
+from leasehold.kernel.due import from_text
+from leasehold.kernel.records import job_of
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.schedules.records import schedule_of
+from leasehold.schedules.recurrence import slots_after
+from leasehold.webhooks.model import delivery_id
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from tests.simulation.invocation import Invocation
     from tests.simulation.mirror import Mirror
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.limits import Places
+from leasehold.limits.model import Places
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.instants import to_text
-from leasehold.domain.recurrence import slots_between
-from leasehold.domain.schedule import Missed, Overlap
-from leasehold.store.schedule_records import schedule_of
+from leasehold.kernel.due import to_text
+from leasehold.schedules.model import Missed, Overlap
+from leasehold.schedules.records import schedule_of
+from leasehold.schedules.recurrence import slots_between
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:

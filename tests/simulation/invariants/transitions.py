@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.due import Due
-from leasehold.domain.instants import from_text
-from leasehold.domain.payload import PURGED
+from leasehold.kernel.due import Due, from_text
+from leasehold.kernel.payload import PURGED
 from tests.simulation.invariants.violation import Violation, hold
 
 if TYPE_CHECKING:

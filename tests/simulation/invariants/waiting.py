@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.instants import from_text
+from leasehold.kernel.due import from_text
 from tests.simulation.invariants.violation import hold
 from tests.simulation.withheld import LANES_WAIT, LINES, is_withheld
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from leasehold import JobStatus
-from leasehold.admin.filters import JobFilter
-from leasehold.admin.letters import LetterFilter
-from leasehold.domain.errors import (
+from leasehold.admin.others import LetterFilter
+from leasehold.admin.pages import JobFilter
+from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidJobTypeError,
     InvalidKeyError,

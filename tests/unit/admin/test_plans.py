@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leasehold import JobStatus, JobType, Registry
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import PLANS, plan_of
-from leasehold.store.memory import MemoryTable
+from leasehold.kernel.memory import MemoryTable
 from leasehold.testing import FakeClock
 from tests.contract.following import check
 from tests.contract.population import TYPES, populate

@@ -9,11 +9,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from leasehold.audit.archive import RootBucket
 from leasehold.audit.roots import check_roots, keep_root
-from leasehold.store import keys
-from leasehold.store.definition import JOBS
-from leasehold.store.table import Delete
+from leasehold.aws.archive import RootBucket
+from leasehold.kernel import keys
+from leasehold.kernel.table import JOBS, Delete
 from leasehold.testing import FakeClock
 from tests.unit.worlds import spied_queue
 
@@ -124,7 +123,7 @@ def _root_now(queue: Queue) -> bytes:
             return
 
         def keep(self, root: object) -> None:
-            from leasehold.audit.archive import _text_of
+            from leasehold.aws.archive import _text_of
 
             self.body = _text_of(root).encode()  # type: ignore[arg-type]
 

@@ -21,9 +21,9 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from leasehold.aws.caller import LambdaCaller, connect_patiently
-from leasehold.domain.direct_run import DirectAnswer, DirectRun
-from leasehold.domain.errors import DirectRunLostError, DispatchError
-from leasehold.domain.job_type import JobType
+from leasehold.direct_runs.model import DirectAnswer, DirectRun
+from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.kernel.job_type import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from leasehold.aws.dispatcher import LambdaDispatcher
-from leasehold.domain.due import Due, position_at
-from leasehold.domain.errors import DispatchError, InvalidInputError
-from leasehold.domain.handover import Handover
-from leasehold.domain.ids import JobPartition, make_job_id
+from leasehold.kernel.due import Due, position_at
+from leasehold.kernel.errors import DispatchError, InvalidInputError
+from leasehold.kernel.execute import Handover
+from leasehold.kernel.keys import JobPartition, make_job_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from leasehold.aws.dsn import CACHE_SECONDS, MISSING_CACHE_SECONDS, StoredDsn
-from leasehold.domain.errors import InvalidOptionError
+from leasehold.aws.dsn import StoredDsn
+from leasehold.aws.stored_text import CACHE_SECONDS, MISSING_CACHE_SECONDS
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ from botocore.exceptions import ClientError
 
 from leasehold.aws.event_schedules import EventSchedules, mirror_of
 from leasehold.aws.settings import Settings
-from leasehold.domain.errors import MirrorError
-from leasehold.domain.recurrence import Cron, Every
-from leasehold.domain.schedule import Schedule
-from leasehold.engine.ports import NoMirror
+from leasehold.kernel.errors import MirrorError
+from leasehold.kernel.ports import NoMirror
+from leasehold.schedules.model import Schedule
+from leasehold.schedules.recurrence import Cron, Every
 
 SCHEDULE = Schedule(
     name="backup", job_type="backup", payload_text="{}", recurrence=Cron("0 9 * * 1", "Europe/Berlin"), version=3

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.aws.outbound import Outbound
-from leasehold.domain.errors import WebhookFailedError
-from leasehold.domain.public_address import refusal_of
+from leasehold.kernel.errors import WebhookFailedError
+from leasehold.webhooks.outbound import Outbound, refusal_of
 from tests.webhook_receiver import HOST, receiving
 
 if TYPE_CHECKING:

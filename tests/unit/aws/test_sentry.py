@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.aws.sentry import REST_SECONDS, SentryReporter
-from leasehold.domain.failure_report import FailureReport, Severity
-from leasehold.domain.ids import JobPartition, make_job_id
-from leasehold.domain.run import Outcome, Run
+from leasehold.kernel.failure_report import FailureReport, Severity
+from leasehold.kernel.job import Outcome, Run
+from leasehold.kernel.keys import JobPartition, make_job_id
 from tests.sentry_server import SentryServer
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def reporter(sentry: SentryServer, seconds: Seconds) -> SentryReporter:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.aws.sentry_transport.KnownOutcomeTransport.TIMEOUT", 0.2)
+    monkeypatch.setattr("leasehold.aws.sentry_event.KnownOutcomeTransport.TIMEOUT", 0.2)
 
 
 class TestWhatArrives:
@@ -259,7 +259,7 @@ class TestNoSentry:
             "from leasehold.aws.reporting import reporter_of\n"
             "from leasehold.aws.sentry import SentryReporter\n"
             "from leasehold.aws.settings import Settings\n"
-            "import leasehold.kernel.execute, leasehold.engine.reap, leasehold.engine.report_letters\n"
+            "import leasehold.kernel.execute, leasehold.kernel.reap, leasehold.operate.reports\n"
             "assert not reporter_of(Settings(jobs_table='j', dead_letters_table='d')).is_on\n"
             "assert not SentryReporter(lambda: None, environment='test').is_on\n"
             "sys.exit('sentry_sdk' in sys.modules or 'boto3' in sys.modules)"

@@ -10,8 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold.aws.telemetry import PowertoolsTelemetry
-from leasehold.domain.due import lanes_by_priority
-from leasehold.engine.telemetry import (
+from leasehold.kernel.due import lanes_by_priority
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.poll import Poller
+from leasehold.kernel.telemetry import (
     CLAIMED,
     COMPLETED,
     HEARTBEAT,
@@ -24,16 +26,14 @@ from leasehold.engine.telemetry import (
     Event,
     Metric,
 )
-from leasehold.kernel.poll import Poller
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
-from leasehold.store.jobs import DueJob
 from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 DETAILS = {Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_STARTED}
 EXPECTED_LEVELS = {

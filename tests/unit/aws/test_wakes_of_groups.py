@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leasehold.aws.wake import hints_of
-from leasehold.store.jobs import DueGroup, due_entry
+from leasehold.aws.polling import hints_of
+from leasehold.kernel.jobs import DueGroup, due_entry
 
 KEYS = {"PK": "group#import", "SK": "group", "due_key": "2026-11-15T09:30:00.000Z#0#import"}
 

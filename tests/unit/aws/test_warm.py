@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.aws.clients import warm
-from leasehold.domain.errors import StoreUnavailableError
+from leasehold.kernel.errors import StoreUnavailableError
 from tests.benchmarks.imports import FUNCTIONS, LAYER
 
 if TYPE_CHECKING:

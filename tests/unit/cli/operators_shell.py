@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from typer.testing import CliRunner
 
 from leasehold import BaseJobHandler, JobType, NonRetryableError
-from leasehold.admin.service import Admin
+from leasehold.admin.reading import Admin
 from leasehold.cli.commands import app
 from leasehold.cli.session import World
-from leasehold.engine.ports import KnownIdentity
+from leasehold.kernel.ports import KnownIdentity
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:

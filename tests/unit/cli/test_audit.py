@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
-from leasehold.audit.archive import RootFolder
 from leasehold.audit.roots import keep_root
-from leasehold.domain.instants import to_text
-from leasehold.store import keys
-from leasehold.store.table import Delete, Update
+from leasehold.aws.archive import RootFolder
+from leasehold.kernel import keys
+from leasehold.kernel.due import to_text
+from leasehold.kernel.table import Delete, Update
 from tests.unit.cli.operators_shell import ACTOR, Shell
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from leasehold.cli.connection import Connection
 from leasehold.cli.operating.live import watch
 from leasehold.cli.session import Session, World
 from leasehold.cli.terminal.output import Output
-from leasehold.domain.errors import StoreUnavailableError
+from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.unit.cli.operators_shell import ACTOR, Breaks, Shell
 
 if TYPE_CHECKING:
-    from leasehold.admin.service import Admin
+    from leasehold.admin.reading import Admin
 
 
 def test_a_halt_asks_first_and_a_resume_lifts_it(shell: Shell):

@@ -9,17 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.admin.service import Admin
+from leasehold.admin.reading import Admin
 from leasehold.cli.commands import app
 from leasehold.cli.session import World
-from leasehold.engine.parts import Parts
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
+from leasehold.features import Store
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.services import Parts
 from leasehold.testing import FakeClock
 from tests.docs.markdown import text_of
 
 if TYPE_CHECKING:
-    from leasehold.store.table import Key, Page, Record
+    from leasehold.kernel.table import Key, Page, Record
 
 
 class CountingTable(MemoryTable):

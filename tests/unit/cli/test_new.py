@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from leasehold.cli.commands import app
-from leasehold.settings.job_folder import load_job_folders
+from leasehold.job_folders.folder import load_job_folders
 
 PROJECT = Path(__file__).parents[3]
 

@@ -17,13 +17,13 @@ from leasehold.cli.terminal.details import show_fields
 from leasehold.cli.terminal.output import Output
 from leasehold.cli.terminal.tables import Column, show_table
 from leasehold.cli.times import length_of, moment, past_moment
-from leasehold.domain.errors import InvalidInputError
-from leasehold.store.unreadable import Unreadable
+from leasehold.kernel.errors import InvalidInputError
+from leasehold.kernel.payload_items import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 NARROW = ["job", "type", "status"]
 NOW = datetime(2026, 1, 8, tzinfo=UTC)

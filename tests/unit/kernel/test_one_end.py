@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import leasehold
-from leasehold.domain.lifecycle import TRANSITIONS
+from leasehold.kernel.transitions import TRANSITIONS
 
 ROOT = Path(leasehold.__file__).parent
 GO_ON = {each.name.upper() for each in TRANSITIONS if each.target is None or not each.target.has_ended}
@@ -28,4 +28,4 @@ def test_no_other_file_makes_a_write_of_an_end_state() -> None:
 def test_no_other_file_writes_a_dead_letter() -> None:
     writers = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if "letter_insertion(" in path.read_text()}
 
-    assert writers == {"kernel/end.py", "store/jobs.py"}
+    assert writers == {"kernel/end.py", "kernel/jobs.py"}

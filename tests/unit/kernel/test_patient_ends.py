@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import CircuitBreaker, JobStatus, JobType, NonRetryableError
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.store.memory import MemoryTable
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.memory import MemoryTable
 from tests.contract.world import World
 
 if TYPE_CHECKING:

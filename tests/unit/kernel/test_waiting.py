@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
 from leasehold.testing import LeaseholdTest
@@ -15,7 +15,7 @@ from leasehold.testing import LeaseholdTest
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
 
 
 class Arrivals:

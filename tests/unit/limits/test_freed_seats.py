@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Worker
-from leasehold.domain.due import Due
-from leasehold.domain.errors import DispatchError
-from leasehold.store.jobs import FreedScope
-from leasehold.store.lines import Lines
-from leasehold.store.table import Update
+from leasehold.kernel.due import Due
+from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.table import Update
+from leasehold.limits.lines import Lines
 from tests.contract.handlers import scripted
 from tests.contract.world import World
 from tests.unit.worlds import SpyTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.store.lines import Scope
+    from leasehold.limits.lines import Scope
 
 SCOPE = "type:single"
 A_SECOND = timedelta(seconds=1)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import BaseJobHandler, JobType, Queue
+from leasehold.job_folders.folder import EXERCISES, load_job_folders
 from leasehold.local.demo import mix
 from leasehold.local.demo.case import Asked, Desk, judge
-from leasehold.settings.job_folder import EXERCISES, load_job_folders
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
+    from leasehold.job_folders.job_toml import JobFolder
+    from leasehold.kernel.job import Job
     from leasehold.local.demo.case import Case, Verdict
-    from leasehold.settings.job_toml import JobFolder
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (*load_job_folders(ROOT), *load_job_folders(ROOT, EXERCISES))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.domain.errors import DeploymentError, InvalidOptionError
+from leasehold.kernel.errors import DeploymentError, InvalidOptionError
 from leasehold.local.aws import deployment
 from leasehold.local.aws.instance import LocalAws, Running
 

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leasehold.domain.errors import InvalidOptionError, LeaseLostError
-from leasehold.domain.job_type import JobType
-from leasehold.domain.run import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
-from leasehold.domain.signals import Cancel
+from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
+from leasehold.kernel.execute import Cancel
+from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
+from leasehold.kernel.job_type import JobType
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.client.tracing import current_trace, trace_context
-from leasehold.domain.direct_run import DirectRun
-from leasehold.domain.errors import DirectRunError, InvalidInputError
-from leasehold.domain.job_type import JobType
-from leasehold.domain.run import MAX_ARTIFACTS, MAX_ERROR_BYTES
-from leasehold.engine.telemetry import Event
+from leasehold.direct_runs.model import DirectRun
+from leasehold.kernel.draft import current_trace, trace_context
+from leasehold.kernel.errors import DirectRunError, InvalidInputError
+from leasehold.kernel.job import MAX_ARTIFACTS, MAX_ERROR_BYTES
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.telemetry import Event
 from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that, raising

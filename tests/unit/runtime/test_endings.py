@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pytest
 
-from leasehold.domain.errors import NonRetryableError
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import MAX_ERROR_BYTES, MAX_REASON_BYTES, Outcome
-from leasehold.domain.signals import Cancel, Skip, Snooze
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.errors import NonRetryableError
+from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.job import MAX_ERROR_BYTES, MAX_REASON_BYTES, Outcome
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that, raising
 

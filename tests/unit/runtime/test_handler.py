@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pydantic import BaseModel
 
-from leasehold.domain.errors import (
-    InvalidJobPayloadError,
-    InvalidOptionError,
-    InvalidPayloadError,
-    JobTimeoutError,
-)
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError, InvalidPayloadError, JobTimeoutError
+from leasehold.kernel.job_type import JobType
 from leasehold.runtime.handler import BaseJobHandler, call, handler_of, job
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
@@ -23,8 +18,7 @@ from tests.unit.handlers import handler_that
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.runtime.context import JobContext
-    from leasehold.runtime.handler import Handler
+    from leasehold.runtime.handler import Handler, JobContext
 
 
 class Greeting(BaseModel):

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from leasehold.domain.errors import StoreUnavailableError
-from leasehold.domain.job_type import JobType
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.telemetry import LEASES_LOST, Event
 from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
-from leasehold.runtime import heartbeat as heartbeat_module
+from leasehold.kernel.telemetry import LEASES_LOST, Event
+from leasehold.kernel.transitions import JobStatus
+from leasehold.runtime import worker
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 
@@ -55,7 +55,7 @@ class Metronome:
 @pytest.fixture
 def metronome(monkeypatch) -> Metronome:
     made = Metronome()
-    monkeypatch.setattr(heartbeat_module, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
+    monkeypatch.setattr(worker, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
     return made
 
 

@@ -9,12 +9,11 @@ from datetime import timedelta
 
 import pytest
 
-from leasehold.domain.errors import JobTimeoutError
-from leasehold.domain.job_type import JobType
+from leasehold.kernel.errors import JobTimeoutError
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.runtime import worker as worker_module
-from leasehold.runtime.timeout import run_within
-from leasehold.runtime.worker import Worker
+from leasehold.runtime.worker import Worker, run_within
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

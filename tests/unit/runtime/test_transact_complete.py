@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from leasehold.domain.errors import InvalidPayloadError, PayloadTooLargeError
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.signals import Cancel, Skip, Snooze
-from leasehold.engine.telemetry import COMPLETED, Event
+from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
+from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.telemetry import COMPLETED, Event
+from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

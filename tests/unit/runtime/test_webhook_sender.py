@@ -11,18 +11,18 @@ import pytest
 from standardwebhooks import Webhook
 
 from leasehold import BaseJobHandler, JobStatus
-from leasehold.aws.outbound import Outbound
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.signing_keys import SigningKeys
-from leasehold.domain.webhook import DELIVERY
-from leasehold.engine.deliveries import DeliveryState
-from leasehold.engine.ports import SystemClock
-from leasehold.engine.telemetry import Event
+from leasehold.kernel import keys
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.ports import SystemClock
+from leasehold.kernel.table import Update
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.runtime.webhook_sender import Equipment, webhook_sender
-from leasehold.store import keys
-from leasehold.store.table import Update
 from leasehold.testing import LeaseholdTest
 from leasehold.webhooks import new_key, verify
+from leasehold.webhooks.deliveries import DeliveryState
+from leasehold.webhooks.outbound import Outbound
+from leasehold.webhooks.standard import SigningKeys
 from tests.unit.handlers import handler_that
 from tests.webhook_receiver import receiving
 

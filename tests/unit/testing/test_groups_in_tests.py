@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.errors import NonRetryableError
-from leasehold.domain.group import GroupState
-from leasehold.domain.job_type import JobType
-from leasehold.domain.limits import OnFull
+from leasehold.groups.model import GroupState
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.errors import NonRetryableError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.type_options import OnFull
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that, raising
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.errors import InvalidOptionError, InvalidPayloadError, UnknownJobTypeError
-from leasehold.domain.job_type import JobType
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.retry import Fixed
-from leasehold.domain.signals import Snooze
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownJobTypeError
+from leasehold.kernel.execute import Snooze
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.retry import Fixed
+from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import FakeClock, LeaseholdTest, SeededChance
 from tests.unit.handlers import handler_that, raising
 
 if TYPE_CHECKING:
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
 
 
 def succeed(_context) -> None:

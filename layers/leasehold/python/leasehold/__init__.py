@@ -9,62 +9,118 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leasehold.client.operator import Operator
-    from leasehold.client.queue import NewJob, Queue, TransactEnqueue
-    from leasehold.client.scheduler import JobScheduler, JobSchedulerProtocol
-    from leasehold.client.tracing import current_trace, trace_context
-    from leasehold.domain.breaker import CircuitBreaker
-    from leasehold.domain.control import Registry
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.dedup import Day, UntilEnded, Within
-    from leasehold.domain.due import Priority
-    from leasehold.domain.errors import LeaseholdError, NonRetryableError
-    from leasehold.domain.group import Group, GroupMode, GroupState, OnFailure
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType, Retention
-    from leasehold.domain.lifecycle import JobStatus
-    from leasehold.domain.limits import ConcurrencyPolicy, DeployedLimits, Limit, OnFull, Rate
-    from leasehold.domain.recurrence import InTheGap, WhenRepeated
-    from leasehold.domain.retry import Delays, Exponential, Fixed
-    from leasehold.domain.run import Outcome, Run
-    from leasehold.domain.schedule import Missed, Overlap, Schedule
-    from leasehold.domain.signals import Cancel, Skip, Snooze
-    from leasehold.domain.template import Template
-    from leasehold.engine.create_group import GroupCreated
-    from leasehold.engine.enqueue import Enqueued, OnDuplicate, Rejected
+    from leasehold.groups.create import GroupCreated
+    from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.dedup import Day, UntilEnded, Within
+    from leasehold.kernel.draft import NewJob, current_trace, trace_context
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.enqueue import Enqueued, OnDuplicate, Rejected
+    from leasehold.kernel.errors import LeaseholdError, NonRetryableError
+    from leasehold.kernel.execute import Cancel, Skip, Snooze
+    from leasehold.kernel.job import Job, Outcome, Run
+    from leasehold.kernel.job_type import JobType, Retention
     from leasehold.kernel.poll import Poller
-    from leasehold.runtime.context import JobContext
-    from leasehold.runtime.handler import BaseJobHandler, job
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.retry import Delays, Exponential, Fixed
+    from leasehold.kernel.transitions import JobStatus
+    from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate
+    from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
+    from leasehold.operate.operator import Operator
+    from leasehold.queue import Queue, TransactEnqueue
+    from leasehold.runtime.handler import BaseJobHandler, JobContext, job
     from leasehold.runtime.worker import Worker
+    from leasehold.scheduler import JobScheduler, JobSchedulerProtocol
+    from leasehold.schedules.model import Missed, Overlap, Schedule
+    from leasehold.schedules.recurrence import InTheGap, WhenRepeated
+    from leasehold.templates.model import Template
 
 _HOMES = {
-    "leasehold.client.operator": ("Operator",),
-    "leasehold.client.queue": ("NewJob", "Queue", "TransactEnqueue"),
-    "leasehold.client.scheduler": ("JobScheduler", "JobSchedulerProtocol"),
-    "leasehold.client.tracing": ("current_trace", "trace_context"),
-    "leasehold.domain.breaker": ("CircuitBreaker",),
-    "leasehold.domain.control": ("Registry",),
-    "leasehold.domain.dead_letter": ("DeadLetter",),
-    "leasehold.domain.dedup": ("Day", "UntilEnded", "Within"),
-    "leasehold.domain.due": ("Priority",),
-    "leasehold.domain.errors": ("LeaseholdError", "NonRetryableError"),
-    "leasehold.domain.group": ("Group", "GroupMode", "GroupState", "OnFailure"),
-    "leasehold.domain.job": ("Job",),
-    "leasehold.domain.job_type": ("JobType", "Retention"),
-    "leasehold.domain.lifecycle": ("JobStatus",),
-    "leasehold.domain.limits": ("ConcurrencyPolicy", "DeployedLimits", "Limit", "OnFull", "Rate"),
-    "leasehold.domain.recurrence": ("InTheGap", "WhenRepeated"),
-    "leasehold.domain.retry": ("Delays", "Exponential", "Fixed"),
-    "leasehold.domain.run": ("Outcome", "Run"),
-    "leasehold.domain.schedule": ("Missed", "Overlap", "Schedule"),
-    "leasehold.domain.signals": ("Cancel", "Skip", "Snooze"),
-    "leasehold.domain.template": ("Template",),
-    "leasehold.engine.create_group": ("GroupCreated",),
-    "leasehold.engine.enqueue": ("Enqueued", "OnDuplicate", "Rejected"),
+    "leasehold.groups.create": ("GroupCreated",),
+    "leasehold.groups.model": (
+        "Group",
+        "GroupMode",
+        "GroupState",
+        "OnFailure",
+    ),
+    "leasehold.kernel.dead_letter": ("DeadLetter",),
+    "leasehold.kernel.dedup": (
+        "Day",
+        "UntilEnded",
+        "Within",
+    ),
+    "leasehold.kernel.draft": (
+        "NewJob",
+        "current_trace",
+        "trace_context",
+    ),
+    "leasehold.kernel.due": ("Priority",),
+    "leasehold.kernel.enqueue": (
+        "Enqueued",
+        "OnDuplicate",
+        "Rejected",
+    ),
+    "leasehold.kernel.errors": (
+        "LeaseholdError",
+        "NonRetryableError",
+    ),
+    "leasehold.kernel.execute": (
+        "Cancel",
+        "Skip",
+        "Snooze",
+    ),
+    "leasehold.kernel.job": (
+        "Job",
+        "Outcome",
+        "Run",
+    ),
+    "leasehold.kernel.job_type": (
+        "JobType",
+        "Retention",
+    ),
     "leasehold.kernel.poll": ("Poller",),
-    "leasehold.runtime.context": ("JobContext",),
-    "leasehold.runtime.handler": ("BaseJobHandler", "job"),
+    "leasehold.kernel.registry": ("Registry",),
+    "leasehold.kernel.retry": (
+        "Delays",
+        "Exponential",
+        "Fixed",
+    ),
+    "leasehold.kernel.transitions": ("JobStatus",),
+    "leasehold.kernel.type_options": (
+        "CircuitBreaker",
+        "OnFull",
+        "Rate",
+    ),
+    "leasehold.limits.model": (
+        "ConcurrencyPolicy",
+        "DeployedLimits",
+        "Limit",
+    ),
+    "leasehold.operate.operator": ("Operator",),
+    "leasehold.queue": (
+        "Queue",
+        "TransactEnqueue",
+    ),
+    "leasehold.runtime.handler": (
+        "BaseJobHandler",
+        "JobContext",
+        "job",
+    ),
     "leasehold.runtime.worker": ("Worker",),
+    "leasehold.scheduler": (
+        "JobScheduler",
+        "JobSchedulerProtocol",
+    ),
+    "leasehold.schedules.model": (
+        "Missed",
+        "Overlap",
+        "Schedule",
+    ),
+    "leasehold.schedules.recurrence": (
+        "InTheGap",
+        "WhenRepeated",
+    ),
+    "leasehold.templates.model": ("Template",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,10 +9,26 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.hooks import Feature, Features, Hooks
 
 if TYPE_CHECKING:
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.limits import ConcurrencyPolicy
-    from leasehold.engine.parts import Parts
+    from leasehold.api.idempotency import Requests
+    from leasehold.audit.records import Audits
+    from leasehold.circuit_breaker.circuits import Circuits
+    from leasehold.direct_runs.records import DirectRequests, Reservations
+    from leasehold.groups.records import Groups
     from leasehold.kernel.admission import Gate
+    from leasehold.kernel.dead_letters import Letters
+    from leasehold.kernel.dedups import Dedups
+    from leasehold.kernel.deployment import Switchboard
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.jobs import Jobs
+    from leasehold.kernel.leases import Leases
+    from leasehold.kernel.payload_items import Payloads
+    from leasehold.kernel.payload_rounds import PayloadRounds
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Table
+    from leasehold.limits.lines import Lines
+    from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.schedules.records import Schedules
+    from leasehold.templates.records import Templates
 
 
 def features() -> Features:
@@ -44,12 +60,12 @@ _FEATURES = (
     ),
     Feature(
         name="limits",
-        load=partial(_load, "limits.freeing", "SeatHooks"),
+        load=partial(_load, "limits.seating", "SeatHooks"),
         concerns=lambda job, _: job.seat is not None,
     ),
     Feature(
         name="circuit_breaker",
-        load=partial(_load, "circuit_breaker.counts", "CircuitHooks"),
+        load=partial(_load, "circuit_breaker.probes", "CircuitHooks"),
         concerns=lambda _, job_type: job_type.breaker is not None,
         concerns_start=lambda job_type: job_type.breaker is not None,
     ),
@@ -59,3 +75,56 @@ _FEATURES = (
         concerns=lambda job, _: job.group_id is not None,
     ),
 )
+
+# Made when it is first asked for: most functions need three of these, and each is an import.
+_NOUNS = {
+    "audits": ("audit.records", "Audits"),
+    "jobs": ("kernel.jobs", "Jobs"),
+    "circuits": ("circuit_breaker.circuits", "Circuits"),
+    "dedups": ("kernel.dedups", "Dedups"),
+    "direct_requests": ("direct_runs.records", "DirectRequests"),
+    "groups": ("groups.records", "Groups"),
+    "lines": ("limits.lines", "Lines"),
+    "leases": ("kernel.leases", "Leases"),
+    "letters": ("kernel.dead_letters", "Letters"),
+    "payload_rounds": ("kernel.payload_rounds", "PayloadRounds"),
+    "payloads": ("kernel.payload_items", "Payloads"),
+    "requests": ("api.idempotency", "Requests"),
+    "reservations": ("direct_runs.records", "Reservations"),
+    "schedules": ("schedules.records", "Schedules"),
+    "switchboard": ("kernel.deployment", "Switchboard"),
+    "templates": ("templates.records", "Templates"),
+}
+
+
+class Store:
+    if TYPE_CHECKING:
+        audits: Audits
+        jobs: Jobs
+        circuits: Circuits
+        dedups: Dedups
+        direct_requests: DirectRequests
+        groups: Groups
+        lines: Lines
+        leases: Leases
+        letters: Letters
+        payload_rounds: PayloadRounds
+        payloads: Payloads
+        requests: Requests
+        reservations: Reservations
+        schedules: Schedules
+        switchboard: Switchboard
+        templates: Templates
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name not in _NOUNS:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            module, kind = _NOUNS[name]
+            made = getattr(import_module(f"leasehold.{module}"), kind)(self.table)
+            # Two threads may have made one each: all go on with the same.
+            return self.__dict__.setdefault(name, made)

@@ -9,7 +9,7 @@ from tests.simulation.dynamodb.agreement.malformed import BAD_KEYS, BAD_TRANSACT
 if TYPE_CHECKING:
     from random import Random
 
-    from leasehold.store.dynamodb.table import TableNames
+    from leasehold.kernel.dynamodb.table import TableNames
 
 type Call = tuple[str, dict[str, Any]]
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
-from leasehold.store.dynamodb.items import to_item
-from leasehold.store.table import Delete, Put, Update
+from leasehold.kernel.dynamodb.expressions import (
+    insert_statement,
+    key_condition,
+    to_item,
+    update_statement,
+    write_request,
+)
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, Delete, Put, Update
 from tests.simulation.dynamodb.agreement.population import Population, on_the_wire
 
 if TYPE_CHECKING:
     from random import Random
 
-    from leasehold.store.dynamodb.table import TableNames
+    from leasehold.kernel.dynamodb.table import TableNames
 
 type Call = tuple[str, dict[str, Any]]
 

@@ -6,16 +6,31 @@ import json
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.conditions import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf
-from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
-from leasehold.store.table import Delete, Key, Put, Update
+from leasehold.kernel.table import (
+    BY_DATE_INDEX,
+    BY_TYPE_INDEX,
+    DEAD_LETTERS,
+    DUE_INDEX,
+    ENDED_INDEX,
+    JOBS,
+    Above,
+    After,
+    AnyOf,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    Update,
+)
 
 if TYPE_CHECKING:
     from random import Random
 
-    from leasehold.domain.conditions import Condition
-    from leasehold.store.definition import Index, TableDefinition
-    from leasehold.store.table import Change
+    from leasehold.kernel.table import Change, Condition, Index, TableDefinition
 
 _STATUSES = ("pending", "dispatched", "in_progress", "completed")
 _TIMES = tuple(f"2026-01-01T00:00:0{second}Z" for second in range(6))

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.dynamodb.creation import creation_request
-from leasehold.store.dynamodb.table import TableNames
+from leasehold.kernel.dynamodb.connection import creation_request
+from leasehold.kernel.dynamodb.table import TableNames
+from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from tests.simulation.dynamodb.agreement.comparison import outcome_of
 from tests.simulation.dynamodb.agreement.hostile import Hostile
 from tests.simulation.dynamodb.agreement.ordinary import Ordinary

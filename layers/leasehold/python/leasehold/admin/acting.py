@@ -8,37 +8,38 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue, request_of
-from leasehold.domain.errors import JobNotFoundError, WrongStateError
-from leasehold.domain.ids import parse_job_id
-from leasehold.domain.lean import dataclass
-from leasehold.domain.run import Outcome
-from leasehold.domain.run_document import RUNNING, running_document
-from leasehold.engine import operate, purge, redrive
-from leasehold.engine.deeds import deed_on_job
-from leasehold.engine.draft import draft
-from leasehold.engine.enqueue import OnDuplicate, write
-from leasehold.engine.queue_order import move_in_queue
-from leasehold.engine.retry import retry
+from leasehold.audit.records import deed_on_job
+from leasehold.kernel.draft import draft, request_of
+from leasehold.kernel.enqueue import OnDuplicate, write
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
+from leasehold.operate import jobs as operate
+from leasehold.operate import purge, redrive
+from leasehold.operate.operator import Operator
+from leasehold.operate.order import move_in_queue
+from leasehold.operate.redrive import retry
+from leasehold.queue import Queue
+from leasehold.webhooks.model import RUNNING, running_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from leasehold.client.groups import Groups
-    from leasehold.client.queue import NewJob
-    from leasehold.client.schedules import Schedules
-    from leasehold.client.templates import Templates
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.due import Priority
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.domain.payload import Json
-    from leasehold.engine.enqueue import Enqueued
-    from leasehold.engine.operate import Cancelled
-    from leasehold.engine.parts import Parts
-    from leasehold.engine.redrive import Redriven
+    from leasehold.groups.sdk import Groups
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.draft import NewJob
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.services import Parts
+    from leasehold.operate.jobs import Cancelled
+    from leasehold.operate.redrive import Redriven
+    from leasehold.schedules.sdk import Schedules
+    from leasehold.templates.sdk import Templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,28 +5,40 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from leasehold.domain.direct_request import DirectState
-from leasehold.domain.documents import job_document, job_summary, letter_document
-from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.resource_documents import retry_document, schedule_document, set_only, time_text
+from leasehold.admin.job_documents import (
+    job_document,
+    job_summary,
+    letter_document,
+    retry_document,
+    schedule_document,
+    set_only,
+    time_text,
+)
+from leasehold.direct_runs.model import DirectState
+from leasehold.kernel.due import to_text
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.admin.figures import Counted, Counts
-    from leasehold.admin.last_hour import LastHour, Lateness
+    from leasehold.admin.figures import Counted, Counts, LastHour, Lateness
+    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
-    from leasehold.admin.views import Control, JobView, QueueView, ScheduleView
-    from leasehold.domain.control import Switch
-    from leasehold.domain.direct_request import DirectRequest
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.limits import Rate
-    from leasehold.domain.resource_documents import Document
-    from leasehold.engine.measure import Backlog
-    from leasehold.engine.redrive import Redriven
-    from leasehold.store.audits import AuditRecord
+    from leasehold.audit.records import AuditRecord
+    from leasehold.audit.roots import Flaw
+    from leasehold.direct_runs.model import DirectRequest
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.registry import Registry, Switch, Switches
+    from leasehold.kernel.type_options import Rate
+    from leasehold.operate.jobs import Cancelled
+    from leasehold.operate.measure import Backlog
+    from leasehold.operate.redrive import Redriven
+    from leasehold.schedules.model import Schedule
 
 
 def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) -> Document:
@@ -132,7 +144,7 @@ def redriven_document(redriven: Redriven) -> Document:
 
 
 def direct_run_document(request: DirectRequest, now: datetime) -> Document:
-    """A direct run that was asked for; `result` is as it is stored, see leasehold.domain.documents."""
+    """A direct run that was asked for; `result` is as it is stored, see leasehold.admin.job_documents."""
     state = request.state_at(now)
     error, code = request.error, request.error_code
     if state is DirectState.LOST:
@@ -197,3 +209,58 @@ def _lateness(lateness: Lateness) -> Document:
         "p95": lateness.p95.total_seconds(),
         "longest": lateness.longest.total_seconds(),
     }
+
+
+def enqueued_document(enqueued: Enqueued) -> Document:
+    return {"job_id": enqueued.job_id, "created": enqueued.created, **set_only(replaced=enqueued.replaced)}
+
+
+def cancelled_document(cancelled: Cancelled) -> Document:
+    """`job_ended` is False where the job runs, and was asked to stop."""
+    return {"job_id": cancelled.job_id, "job_ended": cancelled.job_ended}
+
+
+def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
+    return {"target": target, "is_sound": not flaws, "problems": [flaw.problem for flaw in flaws]}
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job with its runs, and the letter that its death left, resolved or not.
+
+    place: of those that are due and wait, the how-manieth it is to be dispatched; None if that was not asked for.
+    """
+
+    job: Job
+    letter: DeadLetter | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """Waiting jobs with their places, the next first; `is_complete` if nobody waits behind them."""
+
+    places: tuple[tuple[int, Job], ...]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """`run` is None while it goes on: what is known of it then stands on the job."""
+
+    job: Job
+    run: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleView:
+    """`next_runs` are the coming slots; none while it is disabled or paused."""
+
+    schedule: Schedule
+    next_runs: tuple[datetime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    switches: Switches
+    registry: Registry

@@ -5,32 +5,31 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.admin.budget import Budget
-from leasehold.admin.legs import TABLE_ORDER, Members, Walk, job_id_of_entry
-from leasehold.admin.membership import members_below
-from leasehold.admin.pages import Page, Position, check_limit, decode_cursor, encode_cursor
+from leasehold.admin.pages import Order, Page, Position, check_limit, decode_cursor, encode_cursor, fingerprint
 from leasehold.admin.planning import plan_of
-from leasehold.admin.scenes import Scene
-from leasehold.admin.walking import walk
-from leasehold.domain.errors import InvalidCursorError
-from leasehold.domain.ids import key_of
-from leasehold.domain.job import Job
-from leasehold.domain.lean import dataclass
-from leasehold.engine.trust import is_trusted, report
-from leasehold.store import keys
-from leasehold.store.records import job_of
-from leasehold.store.unreadable import read_each
+from leasehold.admin.walking import TABLE_ORDER, Budget, Members, Scene, Walk, job_id_of_entry, walk
+from leasehold.kernel import keys
+from leasehold.kernel.admission import is_trusted, report
+from leasehold.kernel.errors import InvalidCursorError
+from leasehold.kernel.job import Job
+from leasehold.kernel.keys import key_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload_items import read_each
+from leasehold.kernel.records import job_of
+from leasehold.kernel.table import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from leasehold.admin.filters import JobFilter
-    from leasehold.admin.legs import Leg
-    from leasehold.admin.stages import Stage
-    from leasehold.domain.ids import JobId
-    from leasehold.engine.parts import Parts
-    from leasehold.store.unreadable import Unreadable
+    from leasehold.admin.pages import JobFilter
+    from leasehold.admin.planning import Stage
+    from leasehold.admin.walking import Leg
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload_items import Unreadable
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
+
 
 # Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.
 _FETCH = 1
@@ -169,3 +168,64 @@ def _time_of(leg: Leg | None, end: Position | None) -> datetime | None:
     if end is None or end.below is None or not isinstance(leg, Walk):
         return None
     return leg.source.time_of(end.below)
+
+
+# As many as one request can fetch.
+_BATCH = 100
+
+
+def members_below(
+    leg: Members,
+    below: str | None,
+    wanted: JobFilter,
+    parts: Parts,
+    *,
+    limit: int,
+    budget: Budget,
+    unreadable: list[Unreadable],
+) -> tuple[list[Job], str | None, int]:
+    """Members that match, where to go on (None after the first member), and how many were looked at."""
+    group = leg.group
+    top = group.made if below is None else min(int(below), group.made)
+    found: list[Job] = []
+    looked = 0
+    while top > 0 and budget.left and len(found) < limit:
+        numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
+        budget.spend()
+        fetched, damaged = parts.store.jobs.look_up([group.member_id(number) for number in numbers])
+        unreadable += damaged
+        for number in numbers:
+            looked, top = looked + 1, number
+            job = fetched.get(group.member_id(number))
+            if job is not None and wanted.matches(job) and is_trusted(job.job_id, job.job_type, parts):
+                found.append(job)
+                if len(found) == limit:
+                    break
+    return found, str(top) if top > 0 else None, looked
+
+
+def list_named[Item](
+    partition: str,
+    read: Callable[[Record], Item],
+    parts: Parts,
+    *,
+    limit: object,
+    cursor: str | None,
+) -> Page[Item]:
+    most, own = check_limit(limit), fingerprint(partition)
+    after: Record | None = None
+    if cursor is not None:
+        leg, name = decode_cursor(cursor, own)
+        if leg != partition or not name:
+            raise InvalidCursorError(cursor, "this cursor points nowhere", "Start again without a cursor.")
+        after = {"PK": partition, "SK": name}
+    page = parts.store.table.query(JOBS, partition, limit=most, after=after)
+    end = None if page.cursor is None else encode_cursor(Position(partition, str(page.cursor["SK"])), own)
+    listed = read_each(page.records, read)
+    return Page(
+        items=tuple(listed.items),
+        cursor=end,
+        order=Order.NAME,
+        searched=len(page.records),
+        unreadable=tuple(listed.unreadable),
+    )

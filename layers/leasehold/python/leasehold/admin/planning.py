@@ -6,21 +6,40 @@ order and filtered there: 1,000 jobs a request, where fetching what an index poi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import timedelta
+from itertools import batched
+from typing import TYPE_CHECKING, cast
 
-from leasehold.admin import stages
-from leasehold.admin.legs import MAX_PARTITIONS
 from leasehold.admin.pages import Order
-from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import ENDED, JobStatus
+from leasehold.admin.walking import (
+    DEDUP_RECORDS,
+    DUE_JOBS,
+    ENDED_JOBS,
+    MAX_PARTITIONS,
+    TABLE_ORDER,
+    Members,
+    Walk,
+    job_id_of_entry,
+)
+from leasehold.kernel import keys
+from leasehold.kernel.dedup import NO_WINDOW, DedupRef
+from leasehold.kernel.due import Priority, due_until, hold_lane, lanes_by_priority, to_text
+from leasehold.kernel.job_type import CLOCK_TOLERANCE
+from leasehold.kernel.jobs import ended_lane
+from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.transitions import ENDED, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
-    from leasehold.admin.filters import JobFilter
-    from leasehold.admin.scenes import Scene
-    from leasehold.admin.stages import Stage
-    from leasehold.domain.control import Registry
+    from leasehold.admin.pages import JobFilter
+    from leasehold.admin.walking import Leg, Scene
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.table import Record
+
 
 _BY_ENDED_INDEX = frozenset({"statuses", "job_type", "ended", "scheduled"})
 _BY_BOTH_INDEXES = frozenset({"statuses", "scheduled"})
@@ -51,13 +70,13 @@ def _fits_ended_index(wanted: JobFilter, registry: Registry) -> bool:
         return False
     if "ended" in wanted.asked or JobStatus.COMPLETED not in wanted.wanted_statuses or _is_spread(wanted, registry):
         return True
-    is_ordered = len(stages.ended_partitions(wanted, registry)) <= MAX_PARTITIONS
+    is_ordered = len(ended_partitions(wanted, registry)) <= MAX_PARTITIONS
     return is_ordered and "scheduled" not in wanted.asked
 
 
 def _is_spread(wanted: JobFilter, registry: Registry) -> bool:
     """Whether the jobs of all types are in more partitions than a page can look into: then no order is left to keep."""
-    return wanted.job_type is None and len(stages.table_partitions(wanted, registry)) > MAX_PARTITIONS
+    return wanted.job_type is None and len(table_partitions(wanted, registry)) > MAX_PARTITIONS
 
 
 def _fits_due_index(wanted: JobFilter, registry: Registry) -> bool:
@@ -76,33 +95,238 @@ def _fits_both_indexes(wanted: JobFilter, registry: Registry) -> bool:
     return is_both and knows and _is_spread(wanted, registry)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """`name` is where it stands among the stages of its plan; the names of its legs begin with it."""
+
+    name: str
+    # Requests that finding out its legs takes.
+    cost: int = 0
+    # Whether an earlier stage has shown the jobs that their dedup record points to.
+    without_key_holders: bool = False
+    legs: Callable[[JobFilter, Scene], Iterable[Leg]]
+
+
+def _members(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    assert wanted.group_id is not None
+    yield Members(name="1-members:", group=scene.group(wanted.group_id), order=Order.MEMBER)
+
+
+MEMBERS = Stage(name="1-members", cost=1, legs=_members)
+
+
+def _key_holders(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    for job_type in keyed_types(wanted, scene.registry):
+        assert wanted.dedup_key is not None
+        partition = keys.dedup(DedupRef(job_type, wanted.dedup_key, NO_WINDOW)).values[0]
+        yield Walk(name=f"1-keys:{job_type}", source=DEDUP_RECORDS, order=Order.DEDUP_WINDOW, partitions=(partition,))
+
+
+KEY_HOLDERS = Stage(name="1-keys", legs=_key_holders)
+
+
+def _jobs_by_date(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    """All dates, the latest first. What has run is of the past; what was run before its time comes last.
+
+    Jobs of schedules are made when their time has come.
+    """
+    start, end = wanted.scheduled_from, wanted.scheduled_to
+    soon = scene.now + CLOCK_TOLERANCE
+    may_wait_for_later = JobStatus.PENDING in wanted.wanted_statuses and wanted.schedule is None
+    if may_wait_for_later or (end is not None and end <= soon):
+        yield from _dates("2-table:a", start, end, wanted, scene)
+        return
+    if start is None or start < soon:
+        yield from _dates("2-table:a", start, soon, wanted, scene)
+    yield from _dates("2-table:b", soon if start is None else max(start, soon), end, wanted, scene)
+
+
+OTHER_JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date, without_key_holders=True)
+
+
+def _ended_lanes(wanted: JobFilter, scene: Scene, *, name: str = "1-ended") -> Iterator[Leg]:
+    for number, some in enumerate(batched(ended_partitions(wanted, scene.registry), MAX_PARTITIONS, strict=False)):
+        yield Walk(
+            name=f"{name}:{number:04d}",
+            source=ENDED_JOBS,
+            order=Order.ENDED,
+            partitions=some,
+            first=_dated("", wanted.ended_from),
+            last=_dated("", wanted.ended_to),
+            keep=may_match(wanted),
+            is_filtered="scheduled" in wanted.asked,
+        )
+
+
+ENDED_LANES = Stage(name="1-ended", legs=_ended_lanes)
+
+
+def _running_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    """Leases end soon: what is due later than the longest of them need not be read."""
+    return due_legs("1-run:", run_lanes(scene.registry.shards), wanted, last=due_until(scene.leases_over))
+
+
+RUNNING_LANES = Stage(name="1-run", legs=_running_lanes)
+
+
+def _run_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    """What waits for its own type, which would else be found behind all that is due later; then what may run.
+
+    What failed is mostly tried again soon: it would else be found behind all that is scheduled for later.
+    """
+    lanes, soon = run_lanes(scene.registry.shards), due_until(scene.now + _TRIED_AGAIN_WITHIN)
+    if wanted.job_type is not None:
+        yield from due_legs("1-run:a", hold_lanes(wanted.job_type), wanted)
+    if JobStatus.PENDING in wanted.wanted_statuses:
+        yield from due_legs("1-run:b", lanes, wanted)
+    else:
+        yield from due_legs("1-run:b", lanes, wanted, last=soon)
+        yield from due_legs("1-run:c", lanes, wanted, first=soon)
+
+
+RUN_LANES = Stage(name="1-run", legs=_run_lanes)
+
+
+def _held_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    # Those of the type itself were read with the run lanes.
+    read = set() if wanted.job_type is None else set(hold_lanes(wanted.job_type))
+    lanes = [lane for lane in scene.waiting_lanes(wanted.job_type).names if lane not in read]
+    legs = (leg for lane in lanes for leg in due_legs(f"2-hold:{lane}:", [lane], wanted))
+    # By the names of the legs, which a cursor is compared with.
+    return iter(sorted(legs, key=lambda leg: leg.name))
+
+
+HOLD_LANES = Stage(name="2-hold", cost=7, legs=_held_lanes)
+
+
+def _only(statuses: frozenset[JobStatus], wanted: JobFilter) -> JobFilter:
+    return replace(wanted, statuses=wanted.wanted_statuses & statuses)
+
+
+LIVE = frozenset(JobStatus) - ENDED
+# Of jobs of all states: those that have not ended from the due index, then the others from the ended index.
+LIVE_RUN_LANES = Stage(name="1-run", legs=lambda wanted, scene: _run_lanes(_only(LIVE, wanted), scene))
+LIVE_HOLD_LANES = Stage(name="2-hold", cost=7, legs=lambda wanted, scene: _held_lanes(_only(LIVE, wanted), scene))
+ENDED_LAST = Stage(name="3-ended", legs=lambda wanted, scene: _ended_lanes(_only(ENDED, wanted), scene, name="3-ended"))
+JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date)
+
+
+def keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
+    """The types whose dedup records are looked up for a dedup key; none if there are too many."""
+    if wanted.dedup_key is None:
+        return []
+    types = wanted.types(registry)
+    return types if len(types) <= _MOST_KEYED_TYPES else []
+
+
 PLANS = (
-    Plan(name="group", order=Order.MEMBER, fits=lambda wanted, _: "group_id" in wanted.asked, stages=(stages.MEMBERS,)),
+    Plan(name="group", order=Order.MEMBER, fits=lambda wanted, _: "group_id" in wanted.asked, stages=(MEMBERS,)),
     Plan(
         name="dedup key",
         order=Order.DEDUP_WINDOW,
-        fits=lambda wanted, registry: bool(stages.keyed_types(wanted, registry)),
-        stages=(stages.KEY_HOLDERS, stages.OTHER_JOBS_BY_DATE),
+        fits=lambda wanted, registry: bool(keyed_types(wanted, registry)),
+        stages=(KEY_HOLDERS, OTHER_JOBS_BY_DATE),
     ),
-    Plan(name="ended index", order=Order.ENDED, fits=_fits_ended_index, stages=(stages.ENDED_LANES,)),
+    Plan(name="ended index", order=Order.ENDED, fits=_fits_ended_index, stages=(ENDED_LANES,)),
     Plan(
         name="running",
         order=Order.DUE,
         fits=lambda wanted, registry: (
             wanted.wanted_statuses == {JobStatus.IN_PROGRESS} and _fits_due_index(wanted, registry)
         ),
-        stages=(stages.RUNNING_LANES,),
+        stages=(RUNNING_LANES,),
     ),
-    Plan(name="due index", order=Order.DUE, fits=_fits_due_index, stages=(stages.RUN_LANES, stages.HOLD_LANES)),
+    Plan(name="due index", order=Order.DUE, fits=_fits_due_index, stages=(RUN_LANES, HOLD_LANES)),
     Plan(
         name="both indexes",
         order=Order.DUE,
         fits=_fits_both_indexes,
-        stages=(stages.LIVE_RUN_LANES, stages.LIVE_HOLD_LANES, stages.ENDED_LAST),
+        stages=(LIVE_RUN_LANES, LIVE_HOLD_LANES, ENDED_LAST),
     ),
-    Plan(name="table", order=Order.SCHEDULED, fits=lambda *_: True, stages=(stages.JOBS_BY_DATE,)),
+    Plan(name="table", order=Order.SCHEDULED, fits=lambda *_: True, stages=(JOBS_BY_DATE,)),
 )
 
 
 def plan_of(wanted: JobFilter, registry: Registry) -> Plan:
     return next(plan for plan in PLANS if plan.fits(wanted, registry))
+
+
+_ON_THE_JOB = (
+    *("job_type", "status", "created_at", "completed_at"),
+    *("dedup_key", "concurrency_key", "schedule", "template"),
+)
+# One dedup record is looked up per type: of more types than these, all jobs are searched instead.
+_MOST_KEYED_TYPES = 6
+_TRIED_AGAIN_WITHIN = timedelta(hours=1)
+
+
+def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+    # The system's own jobs have a partition of their own, where no listing of others meets them.
+    partitions = table_partitions(wanted, scene.registry)
+    where = wanted.conditions(*_ON_THE_JOB)
+    for number, some in enumerate(batched(partitions, MAX_PARTITIONS, strict=False)):
+        yield Walk(
+            name=f"{name}{number:04d}",
+            source=TABLE_ORDER,
+            order=Order.SCHEDULED,
+            partitions=some,
+            first=_dated("scheduled#", start),
+            last=_dated("scheduled#", end),
+            where=where,
+            is_filtered=bool(where),
+        )
+
+
+def table_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
+    return registry.partitions(*([] if wanted.job_type is None else [wanted.job_type]))
+
+
+def ended_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
+    return [
+        ended_lane(status, job_type) for job_type in wanted.types(registry) for status in sorted(wanted.wanted_statuses)
+    ]
+
+
+def _dated(prefix: str, at: datetime | None) -> str | None:
+    return None if at is None else f"{prefix}{to_text(at)}"
+
+
+_IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
+
+
+def due_legs(
+    name: str, lanes: Sequence[str], wanted: JobFilter, *, first: str | None = None, last: str | None = None
+) -> Iterator[Leg]:
+    for number, some in enumerate(batched(lanes, MAX_PARTITIONS, strict=False)):
+        yield Walk(
+            name=f"{name}{number:04d}",
+            source=DUE_JOBS,
+            order=Order.DUE,
+            partitions=some,
+            first=first,
+            last=last,
+            # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
+            where=wanted.conditions(*_IN_THE_DUE_INDEX),
+            keep=may_match(wanted),
+            is_filtered=True,
+        )
+
+
+def run_lanes(shards: int) -> list[str]:
+    return [lane for level in lanes_by_priority(shards) for lane in level]
+
+
+def hold_lanes(queue: str) -> list[str]:
+    return [hold_lane(queue, priority) for priority in sorted(Priority, reverse=True)]
+
+
+def may_match(wanted: JobFilter) -> Callable[[Record], bool]:
+    """Whether an entry of an index is of a job that can match: both of ours tell its type, and its id its date."""
+
+    def keep(entry: Record) -> bool:
+        is_of_type = wanted.is_of_type(cast("str", entry.get("job_type")))
+        job_id = job_id_of_entry(entry)
+        # What is no job's is left to whoever reports it.
+        return is_of_type and (job_id is None or wanted.schedules(scheduled_for_of(job_id)))
+
+    return keep

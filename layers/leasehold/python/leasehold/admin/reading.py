@@ -6,46 +6,45 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from leasehold.admin.figures import count_jobs
-from leasehold.admin.filters import JobFilter
-from leasehold.admin.groups import list_groups
-from leasehold.admin.last_hour import last_hour
-from leasehold.admin.letters import LetterFilter, list_letters
-from leasehold.admin.listing import list_jobs
-from leasehold.admin.named import list_named
-from leasehold.admin.pages import DEFAULT_LIMIT, check_limit
-from leasehold.admin.views import Control, JobView, QueueView, RunView, ScheduleView
-from leasehold.domain.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
-from leasehold.domain.ids import parse_job_id
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.recurrence import slots_after
-from leasehold.domain.run_document import running_document
-from leasehold.engine import schedules as schedules_engine
-from leasehold.engine import templates as templates_engine
-from leasehold.engine.cancel_group import find_group
-from leasehold.engine.look import with_payload_of
-from leasehold.engine.measure import backlog_of
-from leasehold.engine.queue_order import MAX_PLACES, line_of, place_of
-from leasehold.engine.redrive import find_letter
-from leasehold.engine.switch import everything_stopped
-from leasehold.store import keys
-from leasehold.store.schedule_records import schedule_of
-from leasehold.store.template_records import template_of
+from leasehold.admin.acting import Actions
+from leasehold.admin.documents import Control, JobView, QueueView, RunView, ScheduleView
+from leasehold.admin.figures import count_jobs, last_hour
+from leasehold.admin.listing import list_jobs, list_named
+from leasehold.admin.others import Auditor, LetterFilter, list_groups, list_letters
+from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
+from leasehold.groups.stop import find_group
+from leasehold.kernel import keys
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.payload_items import with_payload_of
+from leasehold.kernel.refusals import JobNotFoundError
+from leasehold.kernel.transitions import JobStatus
+from leasehold.operate.control import everything_stopped
+from leasehold.operate.measure import backlog_of
+from leasehold.operate.order import MAX_PLACES, line_of, place_of
+from leasehold.operate.redrive import find_letter
+from leasehold.schedules import verbs as schedules_engine
+from leasehold.schedules.records import schedule_of
+from leasehold.schedules.recurrence import slots_after
+from leasehold.templates import verbs as templates_engine
+from leasehold.templates.records import template_of
+from leasehold.webhooks.model import running_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.admin.figures import Counts
-    from leasehold.admin.last_hour import LastHour
+    from leasehold.admin.figures import Counts, LastHour
     from leasehold.admin.pages import Page
-    from leasehold.domain.dead_letter import DeadLetter
-    from leasehold.domain.group import Group
-    from leasehold.domain.job import Job
-    from leasehold.domain.schedule import Schedule
-    from leasehold.domain.template import Template
-    from leasehold.engine.measure import Backlog
-    from leasehold.engine.parts import Parts
+    from leasehold.groups.model import Group
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.ports import Identity
+    from leasehold.kernel.services import Parts
+    from leasehold.operate.measure import Backlog
+    from leasehold.schedules.model import Schedule
+    from leasehold.templates.model import Template
+
 
 MAX_NEXT_RUNS = 100
 # Figures are the same for everybody who looks within this time.
@@ -179,3 +178,22 @@ class Reader:
             return ScheduleView(schedule)
         start = max(schedule.cursor, self._parts.clock.now())
         return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), next_runs)))
+
+
+class Admin:
+    """Reads, actions and the audit trail, in the name of one identity."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.read = Reader(parts)
+        self.act = Actions(parts)
+        self.audit = Auditor(parts)
+        self._parts = parts
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, for surfaces that build on it."""
+        return self._parts
+
+    def acting_as(self, identity: Identity) -> Admin:
+        """The same service for somebody else, whom a surface has authenticated."""
+        return Admin(self._parts.acting_as(identity))

@@ -7,16 +7,30 @@ about where to read.
 
 from __future__ import annotations
 
+import re
+from dataclasses import field
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.lean import dataclass
+from leasehold.groups.stop import find_group
+from leasehold.kernel.due import from_text, service_lanes
+from leasehold.kernel.job_type import CLOCK_TOLERANCE
+from leasehold.kernel.keys import JobId, job_id_at
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.limits.model import is_group_scope
+from leasehold.limits.waiting import is_told_by_name, lanes_by_name, lanes_waiting_for, waiting_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
 
-    from leasehold.admin.budget import Budget
-    from leasehold.admin.legs import Walk
-    from leasehold.store.table import Record, Table
+    from leasehold.admin.pages import Order
+    from leasehold.groups.model import Group
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Condition, Index, Record, Table, TableDefinition
+
 
 # Reads of a filtered partition: as many as cost some 64 read units of whole jobs, half of that of an index. The first
 # look at whole jobs is a modest guess.
@@ -126,3 +140,146 @@ def _frontier(trails: Sequence[_Trail]) -> str | None:
 
 def _sort_key(each: tuple[str, Record]) -> str:
     return each[0]
+
+
+# With the registry and the jobs themselves, which an index does not hold, that makes ten requests.
+MAX_PARTITIONS = 8
+
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A table's own order, or that of an index: its sort keys are unique over all partitions, or only within each."""
+
+    table: TableDefinition
+    index: Index | None = None
+    # What a sort key looks like; where it has a time, that is the group.
+    sort_key: re.Pattern[str]
+
+    @property
+    def sort(self) -> str:
+        return self.index.sort if self.index else self.table.key[1]
+
+    def time_of(self, sort_key: str) -> datetime | None:
+        found = self.sort_key.fullmatch(sort_key)
+        return from_text(found[1]) if found and found.re.groups else None
+
+
+TABLE_ORDER = Source(table=JOBS, sort_key=re.compile(rf"scheduled#({_TIME})#[0-9a-f-]{{36}}"))
+DUE_JOBS = Source(table=JOBS, index=DUE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-z]+#.{{1,600}}"))
+ENDED_JOBS = Source(table=JOBS, index=ENDED_INDEX, sort_key=re.compile(rf"({_TIME})#.{{1,600}}"))
+DEDUP_RECORDS = Source(table=JOBS, sort_key=re.compile(r"-|\d{4}-\d\d-\d\d"))
+OPEN_LETTERS = Source(table=DEAD_LETTERS, index=BY_DATE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-f-]{{36}}"))
+OPEN_LETTERS_OF_TYPE = Source(table=DEAD_LETTERS, index=BY_TYPE_INDEX, sort_key=OPEN_LETTERS.sort_key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """Partitions that are read together, the newest first. Legs follow each other in the order of their names."""
+
+    name: str
+    source: Source
+    order: Order
+    partitions: tuple[str, ...]
+    first: str | None = None
+    # Excluded: no sort key equals a time, or the date of one, alone.
+    last: str | None = None
+    where: tuple[Condition, ...] = ()
+    # Whether an entry can match, by what the index shows of it.
+    keep: Callable[[Record], bool] = field(default=lambda _: True, repr=False)
+    # Whether `where` or `keep` may leave something out.
+    is_filtered: bool = False
+
+    def is_position(self, text: str) -> bool:
+        return self.source.sort_key.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The members of a group, whose ids follow from their numbers; the last first."""
+
+    name: str
+    group: Group
+    order: Order
+
+    def is_position(self, text: str) -> bool:
+        return re.fullmatch(r"\d{1,7}", text) is not None
+
+
+type Leg = Walk | Members
+
+
+def job_id_of_entry(record: Record) -> JobId | None:
+    """The job that an entry of an index, or a dedup record, stands for; None if there can be no such job."""
+    names = ("job_pk", "job_sk") if "job_sk" in record else ("PK", "SK")
+    pk, sk = (cast("str", record.get(name, "")) for name in names)
+    return job_id_at(pk, sk)
+
+
+_SCOPES_READ = 1000
+# Lines of scopes that types share, and lanes of each, that are read for one listing.
+_LINES_READ = 2
+_LANES_READ = 100
+
+
+class Scene:
+    def __init__(self, parts: Parts, budget: Budget) -> None:
+        budget.spend()
+        self._parts = parts
+        self._budget = budget
+        self.registry: Registry = parts.deployment.registry()
+        self.now: datetime = parts.clock.now()
+
+    @property
+    def leases_over(self) -> datetime:
+        """When the last of the leases that are held now will be over, by the types that are deployed."""
+        leases = (each.lease_length for each in self.registry.types.values())
+        return self.now + max(leases, default=timedelta(0)) + CLOCK_TOLERANCE
+
+    def group(self, group_id: str) -> Group:
+        self._budget.spend()
+        return find_group(group_id, self._parts)
+
+    def waiting_lanes(self, job_type: str | None) -> WaitingLanes:
+        """Where jobs are held. Lanes of keys are named after them; those of other scopes are read, a few of these."""
+        self._budget.spend(1 + len(service_lanes(self.registry.shards)))
+        lanes: set[str] = set()
+        unread = 0
+        reads = 0
+        for scope in waiting_scopes(self._parts, limit=_SCOPES_READ):
+            found = [*lanes_by_name(scope)]
+            if not is_told_by_name(scope) and reads < _LINES_READ:
+                self._budget.spend()
+                reads += 1
+                read = lanes_waiting_for(scope, self._parts, limit=_LANES_READ)
+                unread += len(read) == _LANES_READ
+                found += read
+            elif not is_told_by_name(scope):
+                unread += 1
+            lanes |= {lane.name for lane in found if job_type is None or _is_of_type(lane.queue, job_type)}
+        return WaitingLanes(sorted(lanes), is_whole=unread == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLanes:
+    """Names of lanes; there are more where it is not whole."""
+
+    names: Sequence[str]
+    is_whole: bool
+
+
+def _is_of_type(queue: str, job_type: str) -> bool:
+    return is_group_scope(queue) or queue.partition("#")[0] == job_type
+
+
+MAX_REQUESTS = 10
+
+
+class Budget:
+    def __init__(self, requests: int = MAX_REQUESTS) -> None:
+        self.left = requests
+
+    def spend(self, requests: int = 1) -> None:
+        assert self.left >= requests, "a listing must look at its budget before it reads"
+        self.left -= requests

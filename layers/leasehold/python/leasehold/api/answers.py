@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import field
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from leasehold.domain.lean import dataclass
+from leasehold.api import errors as api
+from leasehold.kernel import errors, refusals
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from leasehold.kernel.errors import LeaseholdError
+
 
 JSON = "application/json"
 
@@ -37,3 +45,118 @@ class Answer:
 
 def answered(document: Mapping[str, object]) -> Answer:
     return Answer(document=document)
+
+
+PROBLEM = "application/problem+json"
+INTERNAL = "internal_error"
+
+# The nearest class counts; whatever is not in here is ours to repair, and a 500.
+STATUSES: dict[type[LeaseholdError], int] = {
+    errors.InvalidInputError: 400,
+    errors.UnknownJobTypeError: 422,
+    errors.UnknownTemplateError: 422,
+    errors.InvalidPayloadError: 422,
+    errors.InvalidMemberError: 422,
+    errors.NoCommonOrderError: 422,
+    errors.PayloadTooLargeError: 413,
+    errors.RefusedError: 409,
+    refusals.SystemHaltedError: 423,
+    refusals.JobTypePausedError: 423,
+    refusals.NotDeployedError: 503,
+    refusals.JobNotFoundError: 404,
+    refusals.ScheduleNotFoundError: 404,
+    refusals.GroupNotFoundError: 404,
+    refusals.WebhooksOffError: 422,
+    refusals.RequestKeyReusedError: 422,
+    refusals.IdentityUnknownError: 401,
+    errors.LeaseLostError: 409,
+    errors.StoreError: 503,
+    errors.RecordUnreadableError: 422,
+    errors.TransactionRefusedError: 409,
+    errors.DispatchError: 503,
+    errors.MirrorError: 503,
+    errors.DirectRunTimeoutError: 429,
+    api.NotAuthenticatedError: 401,
+    api.NotAllowedError: 403,
+    api.UnknownRouteError: 404,
+    api.NoSuchTemplateError: 404,
+    api.MethodNotAllowedError: 405,
+    api.RequestTooLargeError: 413,
+    api.UnsupportedContentError: 415,
+}
+_RETRY_AFTER_SECONDS = {423: "60", 429: "5", 503: "5"}
+# What else an error knows that a program can use.
+_DETAILS = ("existing", "path", "member", "state", "schedules", "limit")
+
+
+def status_of(error: LeaseholdError) -> int:
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def problem_of(error: LeaseholdError, *, request_id: str = "-") -> Answer:
+    code = status_of(error)
+    known = {name: getattr(error, name, None) for name in _DETAILS}
+    extra: dict[str, object] = {name: value for name, value in known.items() if isinstance(value, str | int | tuple)}
+    if isinstance(error, api.InvalidRequestError):
+        extra["fields"] = [{"field": name, "reason": reason} for name, reason in error.fields]
+    headers = {"Retry-After": _RETRY_AFTER_SECONDS[code]} if code in _RETRY_AFTER_SECONDS else {}
+    if isinstance(error, api.MethodNotAllowedError):
+        headers["Allow"] = ", ".join(error.allowed)
+    return _problem(code, error.code, _detail(error, code, request_id), headers, **extra)
+
+
+def _detail(error: LeaseholdError, status: int, request_id: str) -> str:
+    """What AWS says of a failure names accounts, roles and tables: that is for the log."""
+    if status < 500 or isinstance(error, errors.RefusedError):
+        return str(error)
+    return f"something that this needs did not answer as it should; the log of the API has it under {request_id}"
+
+
+def internal_problem(request_id: str) -> Answer:
+    """What went wrong stands in the log, and only there."""
+    return _problem(500, INTERNAL, f"this is a fault of Leasehold; its log has it under {request_id}", {})
+
+
+def _problem(status: int, code: str, detail: str, headers: dict[str, str], **extra: object) -> Answer:
+    document = {
+        "type": f"urn:leasehold:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        **extra,
+    }
+    return Answer(status=status, document=document, content_type=PROBLEM, headers=headers)
+
+
+def event_of(
+    method: str,
+    path: str,
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    authorizer: Mapping[str, Any] | None = None,
+    request_id: str = "local",
+) -> dict[str, Any]:
+    """`path` is quoted, as it came; `headers` have lower-case names. Nobody is authenticated unless it is said."""
+    decoded = unquote(path)
+    context: dict[str, Any] = {
+        "http": {"method": method, "path": decoded},
+        "stage": "$default",
+        "requestId": request_id,
+    }
+    if authorizer is not None:
+        context["authorizer"] = dict(authorizer)
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "ANY /api/{proxy+}",
+        "rawPath": decoded,
+        "rawQueryString": query,
+        "headers": dict(headers or {}),
+        "requestContext": context,
+        "isBase64Encoded": False,
+    }
+    if body:
+        event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+    return event

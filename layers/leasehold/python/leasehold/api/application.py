@@ -12,23 +12,33 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from leasehold.admin.acting import Actions
-from leasehold.admin.service import Admin
+from leasehold.admin.reading import Admin
+from leasehold.api.answers import internal_problem, problem_of
+from leasehold.api.callers import Call, role_needed
 from leasehold.api.errors import MethodNotAllowedError, NotAllowedError, UnknownRouteError
-from leasehold.api.operations import Call
-from leasehold.api.problems import internal_problem, problem_of
+from leasehold.api.idempotency import Asked
 from leasehold.api.requests import body_of, fingerprint_of, key_of, query_of
-from leasehold.api.roles import role_needed
-from leasehold.api.table import OPERATIONS
-from leasehold.domain.errors import LeaseholdError
-from leasehold.domain.lean import dataclass
-from leasehold.engine.once import Asked
+from leasehold.api.routes import (
+    control,
+    dead_letters,
+    direct_runs,
+    figures,
+    groups,
+    job_runs,
+    jobs,
+    openapi,
+    schedules,
+    templates,
+)
+from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.callers import Caller
-    from leasehold.api.operations import Operation
-    from leasehold.engine.direct_requests import Starter
-    from leasehold.engine.parts import Parts
+    from leasehold.api.callers import Caller, Operation
+    from leasehold.direct_runs.run import Starter
+    from leasehold.kernel.services import Parts
+
 
 # API Gateway gives up after 30 s.
 PATIENCE = timedelta(seconds=25)
@@ -135,3 +145,17 @@ class Application:
 
 def _pattern(operation: Operation) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path))
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *jobs.OPERATIONS,
+    *job_runs.OPERATIONS,
+    *direct_runs.OPERATIONS,
+    *dead_letters.OPERATIONS,
+    *schedules.OPERATIONS,
+    *templates.OPERATIONS,
+    *groups.OPERATIONS,
+    *control.OPERATIONS,
+    *figures.OPERATIONS,
+    *openapi.OPERATIONS,
+)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
-from pydantic import Field, JsonValue, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from leasehold.api.options import Body, Retry, Seconds, Window
-from leasehold.api.queries import Moment, Word
-from leasehold.domain.run import MAX_REASON_BYTES
-from leasehold.engine.queue_order import MAX_PLACES
+from leasehold.api.requests import Moment, Word
+from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.job import MAX_REASON_BYTES
+from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
+from leasehold.operate.order import MAX_PLACES
+
+if TYPE_CHECKING:
+    from leasehold.kernel.payload import Json
+
 
 type Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REASON_BYTES)]
 type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]
 type Attempts = Annotated[int, Field(ge=1, le=1000)]
 type Webhook = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class ReasonBody(Body):
@@ -175,3 +186,87 @@ class NewGroupBody(ReasonBody):
     on_failure: Literal["stop", "continue", "skip_remaining"] = "stop"
     callback: MemberBody | None = None
     group_id: Word | None = None
+
+
+def member_of(body: MemberBody) -> NewJob:
+    return NewJob(**_options(body))
+
+
+def job_of(body: NewJobBody) -> NewJob:
+    return NewJob(
+        **_options(body),
+        run_at=body.run_at,
+        run_in=None if body.run_in is None else timedelta(seconds=body.run_in),
+        dedup_key=body.dedup_key,
+        dedup_window=None if body.dedup_window is None else body.dedup_window.window(),
+    )
+
+
+def _options(body: MemberBody) -> dict[str, Any]:
+    return {
+        "job": body.job_type,
+        "payload": cast("Json", body.payload),
+        "start_by": body.start_by,
+        "priority": body.priority,
+        "max_attempts": body.max_attempts,
+        "concurrency_key": body.concurrency_key,
+        "template": body.template_name,
+        "retry": None if body.retry is None else body.retry.policy(),
+        "webhook": body.webhook,
+    }
+
+
+type Seconds = Annotated[float, Field(ge=0, le=366 * 24 * 3600, allow_inf_nan=False)]
+
+
+class UntilEndedWindow(Body):
+    kind: Literal["until_ended"]
+
+    def window(self) -> DedupWindow:
+        return UntilEnded()
+
+
+class WithinWindow(Body):
+    kind: Literal["within"]
+    seconds: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)]
+
+    def window(self) -> DedupWindow:
+        return Within(timedelta(seconds=self.seconds))
+
+
+class DayWindow(Body):
+    kind: Literal["day"]
+    timezone: Word = "UTC"
+
+    def window(self) -> DedupWindow:
+        return Day(self.timezone)
+
+
+class ExponentialRetry(Body):
+    kind: Literal["exponential"]
+    base: Seconds = 60
+    cap: Seconds = 6 * 3600
+    jitter: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
+
+    def policy(self) -> RetryPolicy:
+        return Exponential(timedelta(seconds=self.base), timedelta(seconds=self.cap), self.jitter)
+
+
+class FixedRetry(Body):
+    kind: Literal["fixed"]
+    delay: Seconds
+
+    def policy(self) -> RetryPolicy:
+        return Fixed(timedelta(seconds=self.delay))
+
+
+class DelaysRetry(Body):
+    kind: Literal["delays"]
+    delays: Annotated[list[Seconds], Field(min_length=1, max_length=50)]
+
+    def policy(self) -> RetryPolicy:
+        return Delays(tuple(timedelta(seconds=each) for each in self.delays))
+
+
+type Window = Annotated[UntilEndedWindow | WithinWindow | DayWindow, Field(discriminator="kind")]
+type Retry = Annotated[ExponentialRetry | FixedRetry | DelaysRetry, Field(discriminator="kind")]

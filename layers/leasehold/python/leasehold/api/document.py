@@ -14,15 +14,15 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
 
 from leasehold.api import documents
-from leasehold.api.problems import PROBLEM
+from leasehold.api.answers import PROBLEM
+from leasehold.api.application import OPERATIONS
+from leasehold.api.callers import role_needed
 from leasehold.api.requests import KEY_HEADER
-from leasehold.api.roles import role_needed
-from leasehold.api.table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.api.operations import Operation
+    from leasehold.api.callers import Operation
 
 _ALWAYS = {
     400: "The request cannot be read, or a value in it cannot be accepted",

@@ -1,6 +1,6 @@
 """What the API answers, for its description: the fields that are always there, and the most used of the others.
 
-Answers are made by leasehold.domain.documents and its neighbours; a test holds them to these.
+Answers are made by leasehold.admin.job_documents and its neighbours; a test holds them to these.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from leasehold.domain.direct_request import DirectState
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.direct_runs.model import DirectState
+from leasehold.kernel.transitions import JobStatus
 
 
 class Document(BaseModel):

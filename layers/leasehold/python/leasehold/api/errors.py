@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import InvalidInputError, LeaseholdError, RefusedError, shown
+from leasehold.kernel.errors import InvalidInputError, LeaseholdError, RefusedError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.domain.errors import UnknownTemplateError
-    from leasehold.settings.api_access import Role
+    from leasehold.aws.api_access import Role
+    from leasehold.kernel.errors import UnknownTemplateError
 
 
 class NotAuthenticatedError(RefusedError):

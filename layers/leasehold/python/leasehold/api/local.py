@@ -12,18 +12,18 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
+from leasehold.api.answers import event_of
 from leasehold.api.application import Application
 from leasehold.api.callers import Caller
-from leasehold.api.events import event_of
 from leasehold.api.requests import MAX_BODY_BYTES
-from leasehold.domain.lean import dataclass
-from leasehold.engine.direct_requests import perform
-from leasehold.settings.api_access import Role
+from leasehold.aws.api_access import Role
+from leasehold.direct_runs.run import perform
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.services import Parts
 
 HOST = "127.0.0.1"
 _LOGGER = logging.getLogger("leasehold.api")

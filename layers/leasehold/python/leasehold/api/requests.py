@@ -7,22 +7,30 @@ import binascii
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import parse_qsl
 
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT
 from leasehold.api.errors import (
     InvalidRequestError,
     InvalidRequestKeyError,
     RequestTooLargeError,
     UnsupportedContentError,
 )
+from leasehold.kernel.keys import MAX_SHARDS
+from leasehold.kernel.transitions import JobStatus
+from leasehold.operate.order import MAX_PLACES
+from leasehold.webhooks.model import statuses_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import BaseModel, ValidationError
+    from pydantic import ValidationError
 
-    from leasehold.api.operations import Operation
+    from leasehold.api.callers import Operation
+
 
 MAX_BODY_BYTES = 1024 * 1024
 KEY_HEADER = "idempotency-key"
@@ -120,3 +128,87 @@ def _fields(where: str, error: ValidationError) -> list[tuple[str, str]]:
 
 def _part(location: str | int) -> str:
     return str(location)[:64]
+
+
+# Also in the words of the requirements' API. Capitals tell them apart: `failed` waits for its next attempt.
+type Status = Literal[
+    "pending",
+    "in_progress",
+    "failed",
+    "completed",
+    "cancelled",
+    "dead_letter",
+    "QUEUED",
+    "RUNNING",
+    "COMPLETED",
+    "FAILED",
+    "CANCELLED",
+]
+
+
+def _written_out(value: object) -> object:
+    """pydantic would also take seconds since 1970, which nobody means."""
+    if not isinstance(value, str) or "-" not in value[1:]:
+        raise ValueError("a time is written like 2026-11-15T09:30:00Z")
+    return value
+
+
+type Word = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+type Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
+
+
+class Query(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paging(Query):
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    cursor: Annotated[str, StringConstraints(min_length=1, max_length=2048)] | None = None
+
+
+class JobsQuery(Paging):
+    """Every filter that is given must hold; `status` may come several times, also as a `state`: QUEUED, RUNNING, …"""
+
+    job_type: Word | None = None
+    status: Annotated[list[Status], Field(max_length=len(get_args(Status.__value__)))] = []
+    scheduled_from: Moment | None = None
+    scheduled_to: Moment | None = None
+    created_from: Moment | None = None
+    created_to: Moment | None = None
+    ended_from: Moment | None = None
+    ended_to: Moment | None = None
+    dedup_key: Word | None = None
+    concurrency_key: Word | None = None
+    group_id: Word | None = None
+    schedule: Word | None = None
+    template: Word | None = None
+
+    @property
+    def statuses(self) -> frozenset[JobStatus]:
+        named = (statuses_of(each) if each.isupper() else {JobStatus(each)} for each in self.status)
+        return frozenset[JobStatus]().union(*named)
+
+
+class QueueQuery(Query):
+    """From the place `first` on. held_by: those of this type that are held back; `report#acme` of its key `acme`."""
+
+    shard: Annotated[int, Field(ge=0, lt=MAX_SHARDS)] = 0
+    held_by: Annotated[str, StringConstraints(min_length=1, max_length=512)] | None = None
+    first: Annotated[int, Field(ge=1, le=MAX_PLACES)] = 1
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+
+
+class LettersQuery(Paging):
+    job_type: Word | None = None
+    failed_from: Moment | None = None
+    failed_to: Moment | None = None
+
+
+class ScheduleQuery(Query):
+    next_runs: Annotated[int, Field(ge=0, le=100)] = 5
+
+
+class AuditQuery(Paging):
+    """target: `job#<id>`, `schedule#<name>`, `control#halt`, …"""
+
+    target: Annotated[str, StringConstraints(min_length=1, max_length=512)] | None = None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
-from leasehold.domain.direct_run import COLD_START, DirectAnswer
-from leasehold.domain.errors import DirectRunLostError, DispatchError
-from leasehold.domain.instants import to_text
-from leasehold.domain.job_type import CLOCK_TOLERANCE
+from leasehold.direct_runs.model import COLD_START, DirectAnswer
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.kernel.job_type import CLOCK_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_lambda import LambdaClient
 
-    from leasehold.domain.direct_run import DirectRun
-    from leasehold.domain.job_type import JobType
+    from leasehold.direct_runs.model import DirectRun
+    from leasehold.kernel.job_type import JobType
 
 _REFUSED = range(400, 500)
 

@@ -6,7 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from leasehold.store.dynamodb.connection import table_config
+from leasehold.kernel.dynamodb.connection import table_config
+from leasehold.kernel.refusals import IdentityUnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.aws.container import Container
+
 
 # Set by Lambda, and by nothing else: whoever imports a handler to test it gets no connection.
 _IN_LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
@@ -52,3 +54,26 @@ def open_client(service: str, config: Config) -> Any:
     if not session.get_config_variable("data_path"):
         session.register_component("data_loader", KnownService())
     return session.create_client(service, config=config)
+
+
+class CallerIdentity:
+    """The ARN behind the credentials of this process. AWS lets everybody ask for their own."""
+
+    def __init__(self, **connection: Any) -> None:
+        """`connection` is what boto3.client takes besides the name of the service."""
+        self._connection = connection
+        self._actor: str | None = None
+
+    def actor(self) -> str:
+        if self._actor is None:
+            self._actor = self._ask()
+        return self._actor
+
+    def _ask(self) -> str:
+        import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return str(boto3.client("sts", **self._connection).get_caller_identity()["Arn"])
+        except (BotoCoreError, ClientError) as error:
+            raise IdentityUnknownError(str(error)) from error

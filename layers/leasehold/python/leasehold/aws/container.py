@@ -13,18 +13,18 @@ from leasehold.aws.event_schedules import mirror_of
 from leasehold.aws.reporting import reporter_of
 from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
-from leasehold.domain.lean import dataclass
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import NoWaker
+from leasehold.features import Store
+from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import threads_for
-from leasehold.store.dynamodb.table import DynamoTable, TableNames
-from leasehold.store.store import Store
+from leasehold.kernel.ports import NoWaker
+from leasehold.kernel.services import Parts
 
 if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.job_type import JobType
-    from leasehold.engine.ports import Waker
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.ports import Waker
     from leasehold.kernel.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
@@ -78,7 +78,7 @@ def open_container(service: str) -> Container:
 def _waker_of(settings: Settings) -> Waker:
     if settings.poller_function is None:
         return NoWaker()
-    from leasehold.aws.waker import LambdaWaker
+    from leasehold.aws.dispatcher import LambdaWaker
 
     return LambdaWaker(settings.poller_function)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_lambda import LambdaClient
 
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
 
 DESCRIBE = {"source": "leasehold.describe"}
 

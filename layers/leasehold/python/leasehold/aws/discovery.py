@@ -6,9 +6,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import InvalidOptionError, QueueNotFoundError, StoreError
-from leasehold.domain.lean import dataclass
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.errors import InvalidOptionError, QueueNotFoundError, StoreError
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

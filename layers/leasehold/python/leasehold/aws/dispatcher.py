@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from leasehold.aws import names as variables
+from leasehold.aws.api_access import Access
 from leasehold.aws.clients import open_client
-from leasehold.domain.errors import DispatchError
-from leasehold.domain.handover import batch_event
+from leasehold.aws.names import FREED_SOURCE
+from leasehold.kernel.errors import DispatchError, InvalidOptionError
+from leasehold.kernel.execute import batch_event
 from leasehold.kernel.pool import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mypy_boto3_lambda import LambdaClient
 
-    from leasehold.domain.handover import Handover
+    from leasehold.kernel.execute import Handover
+
 
 _ACCEPTED = 202
 
@@ -73,3 +78,50 @@ class LambdaDispatcher:
             raise DispatchError(f"function {function!r} was not reached: {error}") from error
         if answer["StatusCode"] != _ACCEPTED:
             raise DispatchError(f"function {function!r} answered {answer['StatusCode']} instead of {_ACCEPTED}")
+
+
+RUN_ID = "direct_run_id"
+
+
+class LambdaStarter:
+    def __init__(self, client: LambdaClient, function: str) -> None:
+        self._client = client
+        self._function = function
+
+    def start(self, run_id: str) -> None:
+        payload = json.dumps({RUN_ID: run_id}).encode()
+        try:
+            self._client.invoke(FunctionName=self._function, InvocationType="Event", Payload=payload)
+        except (BotoCoreError, ClientError) as error:
+            raise DispatchError(f"the direct run {run_id} was not started: {error}") from error
+
+
+class LambdaWaker:
+    """Connects with the first wake: most ends free nothing that anybody waits for."""
+
+    is_on = True
+
+    def __init__(self, function: str, dispatcher: LambdaDispatcher | None = None) -> None:
+        self._function = function
+        self._dispatcher = dispatcher
+
+    def wake(self, scopes: Sequence[str]) -> None:
+        if self._dispatcher is None:
+            self._dispatcher = LambdaDispatcher(connect_lambda())
+        event = {"source": FREED_SOURCE, "scopes": list(scopes)}
+        self._dispatcher.invoke(self._function, json.dumps(event).encode())
+
+
+def access_of(environment: Mapping[str, str] = os.environ) -> Access:
+    return Access.from_text(_required_for_the_api(variables.API_ACCESS, environment))
+
+
+def starter_of(environment: Mapping[str, str] = os.environ) -> LambdaStarter:
+    return LambdaStarter(connect_lambda(), _required_for_the_api(variables.DIRECT_RUNNER, environment))
+
+
+def _required_for_the_api(name: str, given: Mapping[str, str]) -> str:
+    value = given.get(name)
+    if not value:
+        raise InvalidOptionError(value, f"the environment variable {name} is not set", "The stacks set it: deploy.")
+    return value

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.stored_text import CACHE_SECONDS, MISSING_CACHE_SECONDS, StoredText
-from leasehold.domain.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

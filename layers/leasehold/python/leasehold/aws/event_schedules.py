@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import MirrorError
-from leasehold.engine.ports import NoMirror
-from leasehold.settings.schedule_names import event_schedule_name, wake_event
+from leasehold.aws.names import event_schedule_name, wake_event
+from leasehold.kernel.errors import MirrorError
+from leasehold.kernel.ports import NoMirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
 
     from leasehold.aws.settings import Settings
-    from leasehold.domain.schedule import Schedule
-    from leasehold.engine.ports import ScheduleMirror
+    from leasehold.kernel.ports import ScheduleMirror
+    from leasehold.schedules.model import Schedule
 
 # A wake that comes later than this finds that a tick was there before it.
 _RETRY = {"MaximumRetryAttempts": 2, "MaximumEventAgeInSeconds": 120}
@@ -33,7 +33,7 @@ class EventSchedules:
         self._target = {"Arn": function_arn, "RoleArn": role_arn, "RetryPolicy": _RETRY}
 
     def put(self, schedule: Schedule) -> None:
-        from leasehold.domain.event_bridge import expression_of
+        from leasehold.schedules.recurrence import expression_of
 
         expression = expression_of(schedule.recurrence)
         if expression is None or not schedule.is_active:

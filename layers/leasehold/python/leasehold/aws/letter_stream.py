@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import InvalidJobIdError
-from leasehold.domain.ids import parse_job_id
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.errors import InvalidJobIdError
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
 
 SWEEP = "leasehold.sweep"
 

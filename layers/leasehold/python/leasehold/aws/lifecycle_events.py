@@ -1,20 +1,102 @@
-"""From the job table's stream to an EventBridge bus: what happens to jobs, for whoever wants to follow it."""
+"""What a change of a job means to those who follow jobs from outside: an event, without any of its content."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
-from leasehold.domain.lifecycle_event import LifecycleEvent, event_of
-from leasehold.store.dynamodb.items import from_item
-from leasehold.store.records import job_of
+from leasehold.kernel.due import to_text
+from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.records import job_of
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mypy_boto3_events import EventBridgeClient
 
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
+
+
+EVENT_NAMES = (
+    "job.enqueued",
+    "job.started",
+    "job.completed",
+    "job.failed",
+    "job.dead_lettered",
+    "job.cancelled",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleEvent:
+    """`event_id` is the same however often the event is delivered: followers can tell a copy by it."""
+
+    name: str
+    event_id: str
+    detail: dict[str, object]
+
+
+def event_of(old: Job | None, new: Job) -> LifecycleEvent | None:
+    """The event of a change; None for changes that are the queue's own business (claims, holds, heartbeats, moves)."""
+    name = _name_of(old, new)
+    if name is None:
+        return None
+    mark = f"{new.job_id}#{name}#{new.attempts}#{len(new.runs)}"
+    return LifecycleEvent(
+        name=name, event_id=hashlib.sha256(mark.encode()).hexdigest()[:32], detail=_detail_of(old, new)
+    )
+
+
+def _name_of(old: Job | None, new: Job) -> str | None:
+    if old is None:
+        return "job.enqueued"
+    if new.status is JobStatus.IN_PROGRESS:
+        return "job.started" if new.started_at is not None and new.started_at != old.started_at else None
+    if new.status is old.status:
+        return None
+    match new.status:
+        case JobStatus.COMPLETED:
+            return "job.completed"
+        case JobStatus.FAILED:
+            return "job.failed"
+        case JobStatus.DEAD_LETTER:
+            return "job.dead_lettered"
+        case JobStatus.CANCELLED:
+            return "job.cancelled"
+        case JobStatus.PENDING:
+            return None  # given back, or snoozed
+        case _:
+            assert_never(new.status)
+
+
+def _detail_of(old: Job | None, new: Job) -> dict[str, object]:
+    run = new.runs[-1] if new.runs and (old is None or len(new.runs) > len(old.runs) or new.has_ended) else None
+    optional: dict[str, object | None] = {
+        "previous_status": str(old.status) if old else None,
+        "completed_at": to_text(new.completed_at) if new.completed_at else None,
+        "next_attempt_at": to_text(new.due.at) if new.status is JobStatus.FAILED and new.due else None,
+        "run_id": run.run_id(new.job_id) if run else None,
+        "outcome": str(run.outcome) if run else None,
+        "error_code": new.last_error_code if new.status in {JobStatus.FAILED, JobStatus.DEAD_LETTER} else None,
+        "schedule": new.schedule,
+        "template": new.template,
+        "group_id": new.group_id,
+        "retry_of": new.retry_of,
+        "trace": new.trace,
+    }
+    return {
+        "job_id": new.job_id,
+        "job_type": new.job_type,
+        "status": str(new.status),
+        "priority": int(new.priority),
+        "attempts": new.attempts,
+        "scheduled_for": to_text(new.scheduled_for),
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
 
 SOURCE = "leasehold"
 # What PutEvents takes in one call.

@@ -7,26 +7,27 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.wake import hints_of, is_stream_event
-from leasehold.domain import wakes
-from leasehold.domain.due import service_lanes
-from leasehold.domain.errors import DispatchError
-from leasehold.domain.lean import dataclass
-from leasehold.engine.stopping import Stopping
-from leasehold.engine.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
+from leasehold.aws import names as wakes
+from leasehold.kernel.due import service_lanes
+from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
+from leasehold.kernel.lean import dataclass
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
+from leasehold.kernel.pool import Stopping
+from leasehold.kernel.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
+from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
-from leasehold.store.jobs import DueJob, FreedScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.domain.limits import ConcurrencyPolicy
-    from leasehold.engine.parts import Parts
-    from leasehold.engine.ports import Dispatcher
-    from leasehold.kernel.report import PollReport
-    from leasehold.store.jobs import DueScope
+    from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.ports import Dispatcher
+    from leasehold.kernel.services import Parts
+    from leasehold.limits.model import ConcurrencyPolicy
+
 
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
 _A_WAKE = timedelta(seconds=2)
@@ -103,7 +104,7 @@ class Polling:
                 return self._answer_stream(wake)
             report = self._poller.poll(part=wake.part, should_stop=self._poll_is_over(wake))
             if wake.channel == TICK:
-                from leasehold.engine.measure import measure
+                from leasehold.operate.measure import measure
 
                 # First what must not be late: payloads that expire are lost, a figure comes again in a minute.
                 self._keep_payloads()
@@ -151,6 +152,27 @@ class Polling:
 
     def _keep_payloads(self) -> None:
         # Not needed by wakes, which are most of what this function does.
-        from leasehold.engine.keep_payloads import keep_payloads
+        from leasehold.kernel.payload_rounds import keep_payloads
 
         keep_payloads(self._parts, worker_id=self._worker_id, should_stop=self._should_stop)
+
+
+# The rest of an image, the payload above all, is not even decoded.
+_NEEDED = ("PK", "SK", "due_key", "due_lane", "job_type", "status", "priority", "concurrency_key")
+
+
+def is_stream_event(event: Mapping[str, Any]) -> bool:
+    return any(record.get("eventSource") == "aws:dynamodb" for record in event.get("Records", ()))
+
+
+def hints_of(event: Mapping[str, Any]) -> list[DueJob | DueScope]:
+    """The jobs of a stream event, and the scopes in which somebody waits who may run now."""
+    hints: list[DueJob | DueScope] = []
+    for record in event.get("Records", ()):
+        image = record.get("dynamodb", {}).get("NewImage")
+        if not image or "due_key" not in image:
+            continue
+        entry = due_entry(from_item({name: image[name] for name in _NEEDED if name in image}))
+        if isinstance(entry, DueScope) or (isinstance(entry, DueJob) and entry.status is not JobStatus.IN_PROGRESS):
+            hints.append(entry)
+    return hints

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.engine.ports import NoReporter
+from leasehold.kernel.ports import NoReporter
 
 if TYPE_CHECKING:
     from leasehold.aws.settings import Settings
-    from leasehold.engine.ports import ErrorReporter
+    from leasehold.kernel.ports import ErrorReporter
 
 
 def reporter_of(settings: Settings) -> ErrorReporter:

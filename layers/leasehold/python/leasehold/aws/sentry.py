@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from sentry_sdk import Client
 
-    from leasehold.aws.sentry_transport import KnownOutcomeTransport
-    from leasehold.domain.failure_report import FailureReport
+    from leasehold.aws.sentry_event import KnownOutcomeTransport
+    from leasehold.kernel.failure_report import FailureReport
 
 # After Sentry was not reached, nobody waits for it again so soon.
 REST_SECONDS = 10.0
@@ -75,7 +75,7 @@ class SentryReporter:
         from sentry_sdk import Client
         from sentry_sdk.scrubber import EventScrubber
 
-        from leasehold.aws.sentry_transport import KnownOutcomeTransport
+        from leasehold.aws.sentry_event import KnownOutcomeTransport
 
         # Personal data is off unless asked for; naming that option, too, has become a warning in the SDK.
         return Client(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.failure_report import Severity
-from leasehold.domain.instants import to_text
+from sentry_sdk.transport import HttpTransport
+
+from leasehold.kernel.due import to_text
+from leasehold.kernel.failure_report import Severity
 
 if TYPE_CHECKING:
-    from leasehold.domain.failure_report import FailureReport
-    from leasehold.domain.run import Run
+    from sentry_sdk.envelope import Envelope
+
+    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.kernel.job import Run
 
 
 def event_of(report: FailureReport) -> dict[str, Any]:
@@ -69,3 +73,27 @@ def _run(run: Run) -> dict[str, Any]:
 
 def _without_unset(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+class KnownOutcomeTransport(HttpTransport):
+    # A Sentry that hangs must not use up the time of the function that reports.
+    TIMEOUT = 3
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        # Why the last envelope did not arrive, in the SDK's words: network, status_500, self_rate_limits, …
+        self.dropped: str | None = None
+
+    def capture_envelope(self, envelope: Envelope) -> None:
+        self.dropped = None
+        try:
+            self._send_envelope(envelope)
+        except Exception as error:
+            self.on_dropped_event(f"network: {error}")
+
+    def on_dropped_event(self, reason: str, /) -> None:
+        self.dropped = reason
+
+    def _get_pool_options(self) -> dict[str, Any]:
+        # The stream and the sweep try again; urllib3's own retries would only multiply the timeout.
+        return {**super()._get_pool_options(), "retries": False}

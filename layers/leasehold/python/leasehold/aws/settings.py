@@ -6,10 +6,10 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.lean import dataclass
-from leasehold.engine.telemetry import NAMESPACE
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.telemetry import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

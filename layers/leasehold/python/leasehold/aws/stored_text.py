@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

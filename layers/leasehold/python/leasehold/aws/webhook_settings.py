@@ -6,11 +6,10 @@ import os
 import ssl
 from typing import TYPE_CHECKING
 
-from leasehold.aws.outbound import Outbound
+from leasehold.aws import names as variables
 from leasehold.aws.stored_text import StoredText
-from leasehold.domain.public_address import refusal_of
-from leasehold.domain.signing_keys import SigningKeys
-from leasehold.settings import variables
+from leasehold.webhooks.outbound import Outbound, refusal_of
+from leasehold.webhooks.standard import SigningKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,25 +11,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.errors import LeaseLostError, StoreUnavailableError
-from leasehold.domain.payload import encode_result
 from leasehold.kernel.attempt import Attempt, release
+from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.execute import Execution
-from leasehold.store.jobs import TransitionRefused
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.payload import encode_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
-    from leasehold.domain.due import Due
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.lifecycle import Write
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.due import Due
     from leasehold.kernel.end import Ending
-    from leasehold.kernel.execute import Executor
+    from leasehold.kernel.execute import Executor, Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.transitions import Write
 
     # What each attempt came to: a JSON value, or what was raised in its place.
     type Work = Callable[[Sequence[Attempt]], Sequence[object]]

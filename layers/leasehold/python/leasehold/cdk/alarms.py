@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
 from leasehold.cdk.metrics import MINUTE, own_metric, table_metric
-from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
+from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from leasehold.cdk.context import QueueContext
     from leasehold.cdk.handlers import JobHandler
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
 
 _BREACHING = cloudwatch.TreatMissingData.BREACHING
 _FINE = cloudwatch.TreatMissingData.NOT_BREACHING

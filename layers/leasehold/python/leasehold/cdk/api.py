@@ -13,10 +13,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.api_rights import api_statements, direct_runner_statements
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
-from leasehold.domain.direct_request import BEGINS_WITHIN
-from leasehold.settings import variables
+from leasehold.direct_runs.model import BEGINS_WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,8 +23,8 @@ from leasehold.cdk.rights import (
     on_keys,
     on_table,
 )
-from leasehold.store.definition import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
-from leasehold.store.keys import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
+from leasehold.kernel.keys import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
+from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_lambda as lambda_
 
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
 
 AUDIT_PARTITIONS = ("audit#*",)
 GROUP_PARTITIONS = (f"{GROUP}#*",)

@@ -9,11 +9,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.acknowledgements import ROOTS_BUCKET, acknowledge, acknowledge_wildcard
 from leasehold.cdk.event_sources import ScheduledStart
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.rights import audit_root_statements
-from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from leasehold.cdk.context import AuditRootOptions, QueueContext

@@ -13,9 +13,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 
-from leasehold.domain.limits import MAX_SEATS
-from leasehold.settings import variables
-from leasehold.settings.api_access import Access
+from leasehold.aws import names as variables
+from leasehold.aws.api_access import Access
+from leasehold.kernel.type_options import MAX_SEATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from leasehold.cdk.metrics import own_metric, table_metric
-from leasehold.engine import telemetry
-from leasehold.store.definition import DUE_INDEX, ENDED_INDEX
+from leasehold.kernel import telemetry
+from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.acknowledgements import (
     NETWORK_INTERFACES,
     NO_EVENT_DESTINATION,
@@ -20,8 +21,7 @@ from leasehold.cdk.acknowledgements import (
     acknowledge,
     acknowledge_log_streams,
 )
-from leasehold.settings import variables
-from leasehold.settings.job_toml import LOG_RETENTION_DAYS
+from leasehold.job_folders.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.api_rights import operate_statements, read_statements
 from leasehold.cdk.metrics import MINUTE, own_metric
 from leasehold.cdk.rights import (
@@ -25,9 +26,8 @@ from leasehold.cdk.rights import (
     record_creation_statements,
     run_now_statements,
 )
-from leasehold.domain.ids import NOT_ISOLATED
-from leasehold.engine import telemetry
-from leasehold.settings import variables
+from leasehold.kernel import telemetry
+from leasehold.kernel.keys import NOT_ISOLATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_kms as kms
 
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
 
 
 _METRICS_OF_AN_ALARM = 10  # by CloudWatch

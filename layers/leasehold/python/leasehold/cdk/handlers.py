@@ -11,19 +11,19 @@ from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.acknowledgements import acknowledge_wildcard
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
-from leasehold.settings import variables
 
 if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
 
     from leasehold.cdk.context import QueueContext
-    from leasehold.domain.job_type import JobType
-    from leasehold.settings.job_toml import JobFolder
-    from leasehold.settings.permission import Permission
+    from leasehold.job_folders.job_toml import JobFolder
+    from leasehold.job_folders.permission import Permission
+    from leasehold.kernel.job_type import JobType
 
 
 class JobHandler(Construct):

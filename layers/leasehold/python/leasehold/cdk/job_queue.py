@@ -17,6 +17,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 
+from leasehold.aws import names as variables
 from leasehold.cdk.alarms import Alarms
 from leasehold.cdk.api import Api
 from leasehold.cdk.audit_roots import AuditRoots
@@ -33,9 +34,8 @@ from leasehold.cdk.reporter import DeadLetterReporter
 from leasehold.cdk.schedules import ScheduleWakes
 from leasehold.cdk.store import JobQueueStore
 from leasehold.cdk.webhook_sender import WebhookSender
-from leasehold.domain.job_type import JobType
-from leasehold.settings import variables
-from leasehold.settings.job_folder import load_job_folders, registry_of, schedules_of
+from leasehold.job_folders.folder import load_job_folders, registry_of, schedules_of
+from leasehold.kernel.job_type import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from constructs import Construct
 
     from leasehold.cdk.context import ApiOptions, TextStore, WebhookOptions
-    from leasehold.settings.job_toml import JobFolder
+    from leasehold.job_folders.job_toml import JobFolder
 
 # Set by `leasehold local deploy`: functions then run on this machine, whatever it is.
 LOCAL = "leasehold:local"

@@ -10,8 +10,8 @@ from constructs import Construct
 
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.rights import deployed_schedule_statements, registry_statements
-from leasehold.store.registries import registry_record
-from leasehold.store.schedule_records import definition_record
+from leasehold.kernel.registry_records import registry_record
+from leasehold.schedules.records import definition_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from leasehold.cdk.context import QueueContext
     from leasehold.cdk.handlers import JobHandler
-    from leasehold.domain.control import Registry
-    from leasehold.domain.schedule import Schedule
+    from leasehold.kernel.registry import Registry
+    from leasehold.schedules.model import Schedule
 
 
 class PublishedRegistry(Construct):

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
-from leasehold.domain.group import group_scope
-from leasehold.domain.ids import NOT_ISOLATED, SYSTEM_CODE, id_pattern
-from leasehold.domain.limits import EVERYTHING, OWN_SCOPE, key_scope, resource_scope
-from leasehold.domain.webhook import DELIVERY
-from leasehold.store.definition import BY_DATE_INDEX, DUE_INDEX
-from leasehold.store.keys import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
+from leasehold.kernel.keys import (
+    AUDIT_HEADS,
+    NOT_ISOLATED,
+    PAYLOAD,
+    SYSTEM_CODE,
+    SYSTEM_PAYLOAD,
+    audit_heads,
+    circuit,
+    id_pattern,
+    scope_partition,
+)
+from leasehold.kernel.table import BY_DATE_INDEX, DUE_INDEX
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.limits.model import EVERYTHING, OWN_SCOPE, group_scope, key_scope, resource_scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
 
     from leasehold.cdk.context import QueueContext
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 JOB_PARTITIONS = ("job", "job#*")

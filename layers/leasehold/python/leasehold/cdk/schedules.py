@@ -13,19 +13,19 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from leasehold.aws import names as variables
+from leasehold.aws.names import event_schedule_name, wake_event
 from leasehold.cdk.acknowledgements import Finding, acknowledge
 from leasehold.cdk.event_sources import scheduler_principal
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.rights import trigger_statements
-from leasehold.domain.event_bridge import expression_of
-from leasehold.settings import variables
-from leasehold.settings.schedule_names import event_schedule_name, wake_event
+from leasehold.schedules.recurrence import expression_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.cdk.context import QueueContext
-    from leasehold.domain.schedule import Schedule
+    from leasehold.schedules.model import Schedule
 
 
 class ScheduleWakes(Construct):

@@ -12,12 +12,12 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from leasehold.store.definition import DEAD_LETTERS, ENDED_INDEX, JOBS
+from leasehold.kernel.table import DEAD_LETTERS, ENDED_INDEX, JOBS
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-    from leasehold.store.definition import Index, TableDefinition
+    from leasehold.kernel.table import Index, TableDefinition
 
 _FOR_LOGS = (
     *("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey"),

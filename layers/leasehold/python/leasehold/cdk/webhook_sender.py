@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration
 from constructs import Construct
 
+from leasehold.aws import names as variables
 from leasehold.cdk.context import place_of, reading_statements
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.rights import sender_statements
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.settings import variables
+from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from leasehold.cdk.context import QueueContext, WebhookOptions

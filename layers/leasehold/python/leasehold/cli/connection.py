@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leasehold.admin.service import Admin
+    from leasehold.admin.reading import Admin
     from leasehold.audit.roots import Archive
     from leasehold.local.aws.instance import Running
     from leasehold.verify.site import Site
@@ -33,7 +33,7 @@ class Connection:
     def tables(self) -> tuple[str, str]:
         """The names of both tables; InvalidOptionError where they are not known."""
         from leasehold.aws.discovery import named
-        from leasehold.domain.errors import InvalidOptionError
+        from leasehold.kernel.errors import InvalidOptionError
 
         if self.jobs_table and self.dead_letters_table:
             return self.jobs_table, self.dead_letters_table
@@ -49,8 +49,8 @@ class Connection:
 
 def open_admin(connection: Connection) -> Admin:
     """The admin service of that queue, in the name of whoever AWS says we are."""
-    from leasehold.admin.service import Admin
-    from leasehold.client.queue import Queue
+    from leasehold.admin.reading import Admin
+    from leasehold.queue import Queue
 
     if connection.is_local:
         return Admin(_local_queue(connection).parts)
@@ -63,7 +63,7 @@ def open_admin(connection: Connection) -> Admin:
 
 def open_roots(connection: Connection, bucket: str) -> Archive:
     """The archive of audit roots in that bucket, reached as the tables are."""
-    from leasehold.audit.archive import open_bucket
+    from leasehold.aws.archive import open_bucket
 
     if connection.is_local:
         return open_bucket(bucket, **_running(connection.root).client_options)
@@ -75,7 +75,7 @@ def open_site(connection: Connection) -> Site:
     """The deployment of that queue as its account shows it."""
     import boto3
 
-    from leasehold.client.queue import Queue
+    from leasehold.queue import Queue
     from leasehold.verify.site import Site
 
     options: dict[str, str] = {}
@@ -117,7 +117,7 @@ def _local_queue(connection: Connection) -> Any:
 
 
 def _running(root: Path) -> Running:
-    from leasehold.domain.errors import ServerUnavailableError
+    from leasehold.kernel.errors import ServerUnavailableError
     from leasehold.local.aws.instance import LocalAws
 
     running = LocalAws(root.absolute()).running()

@@ -35,7 +35,7 @@ def demo(
     Exits with 0 only if every job ended as it should, 1 if one did not, 2 if the demo could not run.
     """
     from leasehold.cli.progress import console_for
-    from leasehold.domain.errors import LeaseholdError
+    from leasehold.kernel.errors import LeaseholdError
     from leasehold.local.aws.instance import LocalAws
     from leasehold.local.demo import summary
 

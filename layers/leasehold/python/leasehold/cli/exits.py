@@ -23,20 +23,20 @@ MEANINGS = {
 
 
 def exit_code_of(error: Exception) -> int:
-    from leasehold.domain import errors
+    from leasehold.kernel import errors, refusals
 
     not_found = (
-        errors.JobNotFoundError,
-        errors.ScheduleNotFoundError,
-        errors.GroupNotFoundError,
+        refusals.JobNotFoundError,
+        refusals.ScheduleNotFoundError,
+        refusals.GroupNotFoundError,
         errors.UnknownTemplateError,
         errors.UnknownJobTypeError,
     )
     unavailable = (
         errors.StoreError,
-        errors.NotDeployedError,
+        refusals.NotDeployedError,
         errors.QueueNotFoundError,
-        errors.IdentityUnknownError,
+        refusals.IdentityUnknownError,
         errors.ServerUnavailableError,
         errors.DispatchError,
     )

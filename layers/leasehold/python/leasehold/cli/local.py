@@ -99,7 +99,7 @@ def invoke(
     root: Root = HERE,
 ) -> None:
     """Call a deployed function with an event of your own and print its answer; exits with 1 if it failed."""
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
     from leasehold.local.aws.inspection import invoke as call
 
     with _told_errors():
@@ -130,7 +130,7 @@ def _local_aws(root: Path) -> LocalAws:
 
 
 def _running(root: Path) -> Running:
-    from leasehold.domain.errors import ServerUnavailableError
+    from leasehold.kernel.errors import ServerUnavailableError
 
     running = _local_aws(root).running()
     if running is None:
@@ -141,7 +141,7 @@ def _running(root: Path) -> Running:
 @contextmanager
 def _told_errors() -> Iterator[None]:
     """What a user can repair is told in words, not as a traceback."""
-    from leasehold.domain.errors import LeaseholdError
+    from leasehold.kernel.errors import LeaseholdError
 
     try:
         yield

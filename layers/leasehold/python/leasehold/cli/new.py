@@ -20,7 +20,7 @@ def job(
     root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
 ) -> None:
     """Make functions/jobs/NAME with a payload model, a handler and its settings, and a test for it."""
-    from leasehold.domain.errors import InvalidInputError
+    from leasehold.kernel.errors import InvalidInputError
 
     try:
         made = write_job(name, root)
@@ -35,8 +35,8 @@ def job(
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
     from leasehold.cli.job_templates import HANDLER, PAYLOAD, SETTINGS, TEST
-    from leasehold.domain.errors import InvalidOptionError
-    from leasehold.domain.job_type import parse_users_job_type
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.job_type import parse_users_job_type
 
     class_name = _class_name(parse_users_job_type(name))
     folder = root / "functions" / "jobs" / name
@@ -65,7 +65,7 @@ def _class_name(name: str) -> str:
     >>> _class_name("daily_summary")
     'DailySummary'
     """
-    from leasehold.domain.errors import InvalidJobTypeError
+    from leasehold.kernel.errors import InvalidJobTypeError
 
     class_name = "".join(word.capitalize() for word in name.split("_"))
     if keyword.iskeyword(name) or class_name == "BaseJob":

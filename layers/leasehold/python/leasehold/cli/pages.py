@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.cli.terminal.output import Output
     from leasehold.cli.terminal.tables import Column
-    from leasehold.domain.resource_documents import Document
 
 DEFAULT_LIMIT = 50
 # A search that finds little is not gone on with for ever: so many pages, of ten requests at most each.

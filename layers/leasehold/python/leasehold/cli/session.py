@@ -17,20 +17,20 @@ from leasehold.cli.terminal.output import Output
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.admin.service import Admin
+    from leasehold.admin.reading import Admin
     from leasehold.audit.roots import Archive
-    from leasehold.engine.ports import Clock
+    from leasehold.kernel.ports import Clock
     from leasehold.verify.site import Site
 
 
 def _system_clock() -> Clock:
-    from leasehold.engine.ports import SystemClock
+    from leasehold.kernel.ports import SystemClock
 
     return SystemClock()
 
 
 def ask_at_terminal(question: str) -> bool:
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     if not sys.stdin.isatty():
         raise InvalidOptionError(question, "nobody is there to confirm this", "Pass --yes, or --dry-run to look first.")

@@ -34,7 +34,7 @@ def length_of(text: str, *, what: str) -> timedelta:
     >>> length_of("90s", what="--in"), length_of("2h", what="--in")
     (datetime.timedelta(seconds=90), datetime.timedelta(seconds=7200))
     """
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     found = _LENGTH.fullmatch(text.strip())
     if found is None:
@@ -46,8 +46,8 @@ def length_of(text: str, *, what: str) -> timedelta:
 
 def _iso(text: str, what: str, fix: str) -> datetime:
     """Without an offset it is UTC, like every time that is shown."""
-    from leasehold.domain.errors import InvalidOptionError
-    from leasehold.domain.instants import instant
+    from leasehold.kernel.due import instant
+    from leasehold.kernel.errors import InvalidOptionError
 
     try:
         found = datetime.fromisoformat(text.strip())
@@ -57,6 +57,6 @@ def _iso(text: str, what: str, fix: str) -> datetime:
 
 
 def _shifted(now: datetime, by: timedelta, what: str) -> datetime:
-    from leasehold.domain.instants import later
+    from leasehold.kernel.due import later
 
     return later(now, by, what=what)

@@ -7,17 +7,17 @@ from urllib.parse import parse_qs
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.admin.auditing import Auditor
+from leasehold.admin.others import Auditor
 from leasehold.api.local import LocalApi
 from leasehold.console.exchange import Answer, json_answer, problem
-from leasehold.domain.errors import InvalidInputError
+from leasehold.kernel.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.audit.roots import Archive
     from leasehold.console.exchange import Request
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.services import Parts
 
 # Not of the API, which is answered within seconds: what is verified here is read from end to end.
 VERIFY = "/audit-check.json"

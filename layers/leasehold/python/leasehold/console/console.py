@@ -8,13 +8,13 @@ from leasehold.console.assets import assets
 from leasehold.console.backend import VERIFY
 from leasehold.console.exchange import json_answer, problem
 from leasehold.console.security import READS, refusal_of_method
-from leasehold.domain.errors import LeaseholdError
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Answer, Backend, Request
     from leasehold.console.security import Guard
-    from leasehold.engine.ports import Identity
+    from leasehold.kernel.ports import Identity
 
 SESSION = "/session.json"
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.audit.roots import Archive
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.services import Parts
 
 
 def console_of(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Self
 from leasehold.console.console import Console
 from leasehold.console.exchange import Request, problem
 from leasehold.console.security import HEADERS, MAX_BODY_BYTES, Guard
-from leasehold.domain.errors import ServerUnavailableError
+from leasehold.kernel.errors import ServerUnavailableError
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Answer, Backend
-    from leasehold.engine.ports import Identity
+    from leasehold.kernel.ports import Identity
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8642

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.api.application import Application
 from leasehold.api.callers import caller_of
-from leasehold.aws.api_settings import access_of, starter_of
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container
+from leasehold.aws.dispatcher import access_of, starter_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

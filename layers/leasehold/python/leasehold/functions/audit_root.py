@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from leasehold.audit.archive import open_bucket
 from leasehold.audit.roots import keep_root
+from leasehold.aws.archive import open_bucket
 from leasehold.aws.container import open_container
-from leasehold.domain.instants import to_text
+from leasehold.kernel.due import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.audit.archive import RootBucket
+    from leasehold.aws.archive import RootBucket
     from leasehold.aws.container import Container
 
 

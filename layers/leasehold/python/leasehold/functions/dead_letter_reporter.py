@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining
 from leasehold.aws.letter_stream import batch_answer, is_sweep, new_letters
-from leasehold.engine.report_letters import report_letters, sweep_unreported
+from leasehold.operate.reports import report_letters, sweep_unreported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

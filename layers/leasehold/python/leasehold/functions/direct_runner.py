@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, worker_id
-from leasehold.aws.direct_starter import RUN_ID
-from leasehold.engine.direct_requests import perform
+from leasehold.aws.dispatcher import RUN_ID
+from leasehold.direct_runs.run import perform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

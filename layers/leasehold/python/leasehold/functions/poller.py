@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from leasehold.aws.container import Container, LambdaContext
-    from leasehold.domain.limits import ConcurrencyPolicy
+    from leasehold.limits.model import ConcurrencyPolicy
 
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, object]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.container import open_container
 from leasehold.aws.custom_resource import answered
 from leasehold.aws.describing import asking, connect_to_ask
-from leasehold.engine.schedules import deploy
-from leasehold.engine.switch import publish
+from leasehold.kernel.registry_records import registry_of
+from leasehold.operate.control import publish
+from leasehold.schedules.records import definition_of
+from leasehold.schedules.verbs import deploy
 from leasehold.schemas.publish import with_schemas
-from leasehold.store.registries import registry_of
-from leasehold.store.schedule_records import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container
-from leasehold.engine.trigger import trigger
+from leasehold.schedules.trigger import trigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.engine.count_ends import after_member, log_change
-from leasehold.engine.trust import report
+from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
+from leasehold.groups.plan import told
+from leasehold.groups.records import GroupChanged, are_codes_apart, callback_used, change_of, codes_expire
+from leasehold.groups.turn import next_turn
+from leasehold.kernel.admission import report
+from leasehold.kernel.due import Due, position_at, to_text
+from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
-from leasehold.store.group_records import change_of
+from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
+from leasehold.kernel.jobs import TransitionRefused, insertion
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.offload import laid_out
+from leasehold.kernel.payload import encode, shortened
+from leasehold.kernel.records import request_token
+from leasehold.kernel.services import make_stamp
+from leasehold.kernel.telemetry import COMPLETED, Event
+from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus, Write
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change
 
 
 class GroupHooks(Hooks):
@@ -36,3 +51,167 @@ class GroupHooks(Hooks):
             changes=[change_of(group, step.group), *step.changes],
             then=lambda: log_change(group, step.group, services),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a group becomes, and what becomes of jobs in the same transaction."""
+
+    group: Group
+    changes: tuple[Change, ...] = ()
+
+
+def after_member(group: Group, job: Job, parts: Parts) -> Step:
+    """What the end of this member makes of its group."""
+    end = end_of(job)
+    counted = group.counting({end: 1})
+    if counted.left == 0:
+        return finish(counted, parts)
+    if group.state is not GroupState.RUNNING:
+        return Step(counted)
+    if end is MemberEnd.FAILED and group.on_failure is not OnFailure.CONTINUE:
+        return Step(_stopping(counted, job, parts))
+    if group.mode is GroupMode.SEQUENTIAL and group.turn is not None and job.member == group.turn:
+        turn = next_turn(group, group.turn + 1, parts)
+        return Step(replace(counted, turn=turn.member), turn.changes)
+    return Step(counted)
+
+
+def _stopping(group: Group, job: Job, parts: Parts) -> Group:
+    now = parts.clock.now()
+    stopping = replace(
+        group,
+        state=GroupState.STOPPING,
+        swept=group.total,
+        reason=f"member {job.member} failed: {job.last_error_code or 'unknown'}",
+    )
+    return stopping.due_at(now, now, make_stamp(parts.chance))
+
+
+def finish(group: Group, parts: Parts) -> Step:
+    """The end of a group whose last member has been counted: it makes the callback."""
+    now = parts.clock.now()
+    ended = group.finished(now)
+    job_id = ended.callback_job_id
+    kept = parts.store.groups.callback(group.group_id) if job_id else None
+    also = (codes_expire(ended),) if are_codes_apart(ended) else ()
+    if job_id is None or kept is None:
+        return Step(ended, also)
+    job = replace(
+        kept,
+        job_id=job_id,
+        scheduled_for=now,
+        created_at=now,
+        due=Due(now, position_at(now), job_id),
+        wake=True,
+        stored_payload=encode(told(kept, ended)),
+    )
+    job = laid_out(replace(job, due_lane=job.run_lane), parts)
+    # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
+    return Step(ended, (insertion(job), callback_used(group.group_id), *also))
+
+
+def commit(group: Group, step: Step, parts: Parts) -> bool:
+    """Make of the group what the step says, with all that goes with it; False if something is not what was read."""
+    try:
+        if step.changes:
+            token = request_token("group", group.group_id, group.stamp, make_stamp(parts.chance))
+            parts.store.groups.change_with(group, step.group, step.changes, token=token)
+        elif not parts.store.groups.change(group, step.group):
+            return False
+    except GroupChanged:
+        return False
+    log_change(group, step.group, parts)
+    return True
+
+
+def log_change(before: Group, after: Group, parts: Parts) -> None:
+    """Log what became of a group, if its state changed."""
+    if after.state is before.state:
+        return
+    parts.telemetry.event(
+        Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason
+    )
+    if after.callback_job_id is not None:
+        parts.telemetry.event(
+            Event.JOB_ENQUEUED,
+            job_id=after.callback_job_id,
+            job_type=after.callback,
+            group_id=after.group_id,
+            created_by=after.created_by,
+        )
+
+
+# As it is registered in features.py.
+GROUPS = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class EndedMember:
+    """How a member ends. `is_counted` tells whether its count is part of the same transaction.
+
+    It is unless the member owes somebody else something too: then `settle` does that first, and counts it after.
+    """
+
+    job: Job
+    end: MemberEnd
+    reason: str
+    ending: Ending
+    is_counted: bool
+
+
+def may_be_ended(job: Job, group: Group) -> bool:
+    """A member that waits; of a cancelled group also one that was claimed and has not started."""
+    is_unstarted = job.status is JobStatus.IN_PROGRESS and job.started_at is None
+    return job.status.is_waiting or (is_unstarted and group.state is GroupState.CANCELLING)
+
+
+def may_be_asked_to_stop(job: Job, group: Group) -> bool:
+    is_running = job.status is JobStatus.IN_PROGRESS and job.started_at is not None
+    return is_running and job.cancel_requested is None and group.state is GroupState.CANCELLING
+
+
+def ended(job: Job, group: Group, parts: Parts, worker_id: str) -> EndedMember:
+    is_skipped = group.state is GroupState.STOPPING and group.on_failure is OnFailure.SKIP_REMAINING
+    reason, worker = reason_of(group), worker_id if is_skipped else None
+    step = SKIP if is_skipped else TURN_AWAY if job.status.is_waiting else CANCEL
+    outcome = Outcome.SKIPPED if is_skipped else None
+    # Counted at once, it owes nothing more to its group.
+    alone = Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
+    ending = alone if alone.is_plain else Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker)
+    end = MemberEnd.SKIPPED if is_skipped else MemberEnd.CANCELLED
+    return EndedMember(job, end, reason, ending, is_counted=ending is alone)
+
+
+def after_end(member: EndedMember, parts: Parts) -> None:
+    job = member.job
+    event = Event.JOB_COMPLETED if member.end is MemberEnd.SKIPPED else Event.JOB_CANCELLED
+    parts.telemetry.event(event, job_id=job.job_id, job_type=job.job_type, status=str(member.end), reason=member.reason)
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=str(member.end))
+    member.ending.after()
+
+
+def end_alone(member: EndedMember, parts: Parts) -> bool:
+    """End a member that is counted later; False if it is not what was read."""
+    try:
+        member.ending.commit()
+    except TransitionRefused:
+        return False
+    after_end(member, parts)
+    return True
+
+
+def ask_to_stop(job: Job, group: Group, parts: Parts) -> bool:
+    """False if it does not run any more: it has ended, or waits to be tried again."""
+    values = {"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason_of(group)}
+    try:
+        parts.store.jobs.advance(Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values))
+    except TransitionRefused:
+        return False
+    return True
+
+
+def reason_of(group: Group) -> str:
+    """What a member is told of why it ended."""
+    stopped = "was cancelled" if group.state is GroupState.CANCELLING else "stopped"
+    return shortened(f"group {group.group_id} {stopped}: {group.reason}", MAX_REASON_BYTES)

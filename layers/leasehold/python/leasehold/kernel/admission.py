@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.jobs import DueJob, DueUnreadable
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.telemetry import DISAGREEMENTS, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from leasehold.domain.control import Switches
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.limits import ConcurrencyPolicy
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.claim import Claims
-    from leasehold.store.jobs import DueJob, DueScope
-    from leasehold.store.table import Change
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.jobs import DueEntry, DueScope
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change
+    from leasehold.limits.model import ConcurrencyPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +147,46 @@ class Gatekeeper:
 
             self._gate = open_gate(self._parts, self._policy)
         return self._gate
+
+
+def trusted_entries(entries: Sequence[DueEntry], parts: Parts) -> list[DueEntry]:
+    """The entries of a due lane that agree with their keys. The others are reported, and left where they are."""
+    return [entry for entry in entries if _is_trusted(entry, parts)]
+
+
+def trusted_jobs(entries: Iterable[DueEntry], parts: Parts) -> list[DueJob]:
+    return [entry for entry in entries if isinstance(entry, DueJob) and _is_trusted(entry, parts)]
+
+
+def is_trusted(job_id: JobId, job_type: str, parts: Parts) -> bool:
+    """Whether a job with this id may be of this type; where not, that is reported."""
+    if parts.deployment.agrees(job_id, job_type):
+        return True
+    report(job_id, f"its key is not that of a {job_type} job", parts)
+    return False
+
+
+def trusted_job(job: Job | None, parts: Parts) -> Job | None:
+    return job if job is not None and is_trusted(job.job_id, job.job_type, parts) else None
+
+
+def is_trusted_letter(letter: DeadLetter, parts: Parts) -> bool:
+    """A dead letter is told by its key, which is its job's id."""
+    if letter.original_job_id != letter.id:
+        report(letter.id, f"this dead letter calls itself one of job {letter.original_job_id}", parts)
+        return False
+    return is_trusted(letter.id, letter.job_type, parts)
+
+
+def report(entry: str, problem: str, parts: Parts) -> None:
+    parts.telemetry.event(Event.ENTRY_DISAGREES, entry=entry, problem=problem)
+    parts.telemetry.measure(DISAGREEMENTS, 1)
+
+
+def _is_trusted(entry: DueEntry, parts: Parts) -> bool:
+    if isinstance(entry, DueJob):
+        return is_trusted(entry.job_id, entry.job_type, parts)
+    if isinstance(entry, DueUnreadable) and entry.is_misplaced:
+        report(entry.due_key, entry.problem, parts)
+        return False
+    return True

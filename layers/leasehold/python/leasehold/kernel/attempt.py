@@ -10,22 +10,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from leasehold.domain.errors import LeaseLostError, StoreUnavailableError
-from leasehold.domain.lifecycle import (
-    ABORT,
-    COMPLETE,
-    DEAD_LETTER,
-    EXPIRE,
-    EXTEND,
-    FAIL,
-    RELEASE,
-    SNOOZE,
-    Transition,
-    Write,
-)
-from leasehold.domain.run import MAX_REASON_BYTES, Outcome
-from leasehold.domain.text import shortened
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.end import (
     Ending,
     Failure,
@@ -37,18 +21,34 @@ from leasehold.kernel.end import (
     retry_values,
     waiting_values,
 )
-from leasehold.store.jobs import TransitionRefused
+from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
+from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.payload import shortened
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import (
+    ABORT,
+    COMPLETE,
+    DEAD_LETTER,
+    EXPIRE,
+    EXTEND,
+    FAIL,
+    RELEASE,
+    SNOOZE,
+    Transition,
+    Write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.payload import Json
-    from leasehold.engine.parts import Parts
-    from leasehold.store.table import ForeignItem
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import ForeignItem
 
 _FIRST_PAUSE = timedelta(milliseconds=200)
 _LONGEST_PAUSE = timedelta(seconds=5)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Due, position_at
-from leasehold.domain.lifecycle import DEBOUNCE, JobStatus, Write
-from leasehold.engine.deeds import contended, tries
-from leasehold.engine.draft import needs_wake
-from leasehold.engine.enqueue import Enqueued, OnDuplicate, job_of_holder, write
-from leasehold.engine.lay_out import lay_out
-from leasehold.store.jobs import TransitionRefused
+from leasehold.audit.records import contended, tries
+from leasehold.kernel.draft import needs_wake
+from leasehold.kernel.due import Due, position_at
+from leasehold.kernel.enqueue import Enqueued, OnDuplicate, job_of_holder, write
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.offload import lay_out
+from leasehold.kernel.transitions import DEBOUNCE, JobStatus, Write
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
-    from leasehold.engine.draft import Draft
-    from leasehold.engine.parts import Parts
-    from leasehold.store.audits import Deed
+    from leasehold.audit.records import Deed
+    from leasehold.kernel.draft import Draft
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
 
 
 def enqueue_debounced(drafted: Draft, parts: Parts, *, deed: Deed | None) -> Enqueued:

@@ -9,35 +9,34 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.domain.dead_letter import DeadLetter
-from leasehold.domain.due import Due, position_at
-from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.domain.instants import to_text
-from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import SETTLE, SETTLE_RUN, JobStatus, Write
-from leasehold.domain.redaction import without_payload
-from leasehold.domain.retry import hand_over_backoff, next_retry_at
-from leasehold.domain.run import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.domain.text import shortened
-from leasehold.engine.draft import needs_wake
-from leasehold.engine.telemetry import COMPLETED, Event
-from leasehold.engine.trust import trusted_job
+from leasehold.kernel.admission import trusted_job
+from leasehold.kernel.dead_letter import DeadLetter
+from leasehold.kernel.draft import needs_wake
+from leasehold.kernel.due import Due, position_at, to_text
+from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import End, owed
-from leasehold.store.jobs import TransitionRefused, ended_lane, letter_insertion, transition
-from leasehold.store.table import TransactionCancelled
-from leasehold.store.tokens import request_token
+from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
+from leasehold.kernel.jobs import TransitionRefused, ended_lane, letter_insertion, transition
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import shortened
+from leasehold.kernel.records import request_token
+from leasehold.kernel.redaction import without_payload
+from leasehold.kernel.retry import hand_over_backoff, next_retry_at
+from leasehold.kernel.table import TransactionCancelled
+from leasehold.kernel.telemetry import COMPLETED, Event
+from leasehold.kernel.transitions import SETTLE, SETTLE_RUN, JobStatus, Write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.lifecycle import Transition
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import Hooks, Joining
-    from leasehold.store.jobs import DueJob
-    from leasehold.store.table import Change, ForeignItem, Put
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change, ForeignItem, Put
+    from leasehold.kernel.transitions import Transition
 
 # A job that never reached a handler is given up only after many hand-overs and a day.
 MANY_DISPATCHES = 20

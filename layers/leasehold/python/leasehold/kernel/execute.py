@@ -12,31 +12,39 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.domain.instants import to_text
-from leasehold.domain.job_type import CLOCK_TOLERANCE
-from leasehold.domain.lifecycle import START, Write
-from leasehold.domain.payload import encode_result
-from leasehold.domain.redaction import without_payload
-from leasehold.domain.run import MAX_CODE_BYTES
-from leasehold.domain.signals import Cancel, GiveUp, Skip, Snooze
-from leasehold.domain.text import shortened
-from leasehold.engine.ports import make_nonce
-from leasehold.engine.report_failure import report_failure
-from leasehold.engine.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 from leasehold.kernel.attempt import Attempt, expire_if_too_late, release
+from leasehold.kernel.due import Due, to_text
 from leasehold.kernel.end import Failure, log_dead
-from leasehold.store.jobs import TransitionRefused
+from leasehold.kernel.errors import (
+    InvalidInputError,
+    InvalidOptionError,
+    LeaseholdError,
+    LeaseLostError,
+    NonRetryableError,
+)
+from leasehold.kernel.failure_report import report_failure
+from leasehold.kernel.job import MAX_CODE_BYTES
+from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import encode_result, shortened
+from leasehold.kernel.redaction import without_payload
+from leasehold.kernel.retry import MAX_DELAY
+from leasehold.kernel.services import make_nonce
+from leasehold.kernel.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.kernel.transitions import START, Write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+
 
 _RELEASED_FOR = timedelta(seconds=60)
 
@@ -312,3 +320,92 @@ def _from_the_handler(trace: TracebackType | None) -> TracebackType | None:
     while frame is not None and frame.tb_frame.f_globals.get("__name__", "").startswith("leasehold."):
         frame = frame.tb_next
     return frame or trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """`lease` is the due entry that the claim wrote: its time is when the lease expires."""
+
+    job_id: JobId
+    job_type: str
+    token: str
+    lease: Due
+
+    def to_event(self) -> dict[str, str]:
+        return {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, object]) -> Handover:
+        try:
+            return cls(
+                job_id=parse_job_id(event["job_id"]),
+                job_type=parse_job_type(event["job_type"]),
+                token=str(event["token"]),
+                lease=Due.parse(str(event["lease"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
+            ) from None
+
+
+def batch_event(handovers: Sequence[Handover]) -> dict[str, object]:
+    """Several hand-overs of one type as one event. An invocation is told its type before it looks at its jobs."""
+    return {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+
+
+def handovers_in(event: Mapping[str, object]) -> list[Handover]:
+    """The hand-overs of an event: one, or a batch of one type."""
+    batch = event.get("batch")
+    if batch is None:
+        return [Handover.from_event(event)]
+    if not isinstance(batch, list) or not batch:
+        raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
+    return [Handover.from_event(each) for each in batch]
+
+
+class Signal(Exception):  # noqa: N818  these are not errors
+    """Root of the signals."""
+
+
+class Snooze(Signal):
+    """Not now: run again after a while. The attempt is given back.
+
+    >>> Snooze(30).delay
+    datetime.timedelta(seconds=30)
+    """
+
+    def __init__(self, seconds: float | timedelta) -> None:
+        delay = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
+        if not timedelta(0) < delay <= MAX_DELAY:
+            raise InvalidOptionError(
+                seconds,
+                f"a snooze is longer than nothing and at most {MAX_DELAY.days} days",
+                "Use a positive number of seconds.",
+            )
+        super().__init__(f"snoozed for {delay.total_seconds():g} s")
+        self.delay = delay
+
+
+class Cancel(Signal):
+    """Not any more: the job ends as cancelled, with this reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
+
+class GiveUp(Signal):
+    """It failed, and is not tried again, but nobody needs to look after it: the job ends as cancelled."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Skip(Signal):
+    """Nothing to do: the job ends as completed, its run's outcome is SKIPPED."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)

@@ -16,20 +16,19 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.errors import StoreError
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.errors import StoreError
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.lifecycle import Transition
-    from leasehold.domain.run import Run
-    from leasehold.engine.parts import Parts
-    from leasehold.store.table import Change, Put
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change, Put
+    from leasehold.kernel.transitions import Transition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,38 +9,35 @@ What only some entries need is imported when one is met: a poller is started for
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from leasehold.domain.due import Due, lanes_by_priority, service_lanes
-from leasehold.domain.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.domain.ids import shard_of
-from leasehold.domain.lean import dataclass
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.engine.telemetry import HEARTBEAT, POLL_SCANNED, Event
-from leasehold.engine.trust import trusted_entries, trusted_jobs
-from leasehold.kernel.admission import Gatekeeper
-from leasehold.kernel.claim import Claims
-from leasehold.kernel.dispatch import HandOvers, ready
+from leasehold.kernel.admission import Gatekeeper, trusted_entries, trusted_jobs
+from leasehold.kernel.claim import Claims, HandOvers, ready
+from leasehold.kernel.deployment import ShardLocks
+from leasehold.kernel.due import Due, is_asked_for, lanes_by_priority, service_lanes
+from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
+from leasehold.kernel.keys import shard_of
+from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import InTurn, ahead
-from leasehold.kernel.report import HALT, PollReport
-from leasehold.kernel.shard_locks import ShardLocks
-from leasehold.store.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
-from leasehold.store.lines import is_asked_for
+from leasehold.kernel.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
-    from leasehold.domain.control import Switches
-    from leasehold.domain.limits import ConcurrencyPolicy
-    from leasehold.engine.parts import Parts
-    from leasehold.engine.ports import Dispatcher
     from leasehold.kernel.admission import Visits
+    from leasehold.kernel.jobs import DueEntry, DuePage
     from leasehold.kernel.pool import Pool
-    from leasehold.store.jobs import DueEntry, DuePage
-    from leasehold.store.table import Record
+    from leasehold.kernel.ports import Dispatcher
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
+    from leasehold.limits.model import ConcurrencyPolicy
 
 
 POLL_LIMIT = 25
@@ -462,11 +459,11 @@ class _Run:
                 case DueJob():
                     self._handle_job(entry, switches)
                 case DueSchedule():
-                    from leasehold.engine.trigger import trigger
+                    from leasehold.schedules.trigger import trigger
 
                     self.report.triggered += len(trigger(entry.name, self._parts))
                 case DueGroup():
-                    from leasehold.engine.tend_group import tend
+                    from leasehold.groups.stop import tend
 
                     self.report.settled += tend(
                         entry, self._parts, worker_id=self._worker_id, may_go_on=self._may_go_on
@@ -492,7 +489,7 @@ class _Run:
             case JobStatus.PENDING | JobStatus.FAILED:
                 self._claims.offer(entry, switches)
             case JobStatus.IN_PROGRESS:
-                from leasehold.engine.reap import reap
+                from leasehold.kernel.reap import reap
 
                 self.report.reaped += reap(entry, self._parts)
             case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
@@ -532,3 +529,49 @@ class _Run:
             Event.POLL_PAUSED, message="job worker paused due to system halt", by=halt.by, reason=halt.reason
         )
         return True
+
+
+NOTHING_DUE = "nothing due"
+HALT = "halt"
+
+
+@dataclass(slots=True)
+class PollReport:
+    """Counts of one poll. `looked` are scopes that somebody waits for; `lost_races` are jobs that another poller was
+    quicker with; `failed` are entries that could not be handled and were passed by. `stopped_by` says why it ended.
+    """
+
+    scanned: int = 0
+    claimed: int = 0
+    dispatched: int = 0
+    released: int = 0
+    reaped: int = 0
+    settled: int = 0
+    triggered: int = 0
+    held: int = 0
+    expired: int = 0
+    turned_away: int = 0
+    looked: int = 0
+    lost_races: int = 0
+    failed: int = 0
+    # Jobs that stay due because too many others were handed over and have not started yet.
+    held_back: int = 0
+    stopped_by: str = NOTHING_DUE
+    # When this poll itself has seen to it that something falls due, the soonest.
+    soonest_at: datetime | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        return self.stopped_by == NOTHING_DUE
+
+    @property
+    def has_moved_on(self) -> bool:
+        """Whether anything that was due is not so any more."""
+        of_jobs = self.claimed + self.reaped + self.settled + self.held + self.expired + self.turned_away
+        return of_jobs + self.triggered + self.looked > 0
+
+    def note_due(self, at: datetime) -> None:
+        self.soonest_at = min(at, self.soonest_at or at)
+
+    def as_fields(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if name != "soonest_at"}

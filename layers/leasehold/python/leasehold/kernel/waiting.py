@@ -13,21 +13,20 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import lanes_by_priority, service_lanes
-from leasehold.domain.lean import dataclass
-from leasehold.engine.ports import make_nonce
+from leasehold.kernel.due import lanes_by_priority, service_lanes
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.poll import HALT
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.report import HALT
-from leasehold.store.jobs import DueJob
+from leasehold.kernel.services import make_nonce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
-    from leasehold.engine.parts import Parts
-    from leasehold.kernel.poll import Poller
-    from leasehold.kernel.report import PollReport
-    from leasehold.store.jobs import DueScope
+    from leasehold.kernel.jobs import DueScope
+    from leasehold.kernel.poll import Poller, PollReport
+    from leasehold.kernel.services import Parts
 
 _SHORTEST_GAP = timedelta(milliseconds=100)
 _LONGEST_GAP = timedelta(seconds=10)

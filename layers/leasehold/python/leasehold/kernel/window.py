@@ -13,17 +13,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.engine.parts import Parts
-    from leasehold.store.jobs import DueJob
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
 
 _FIRST, _LEAST, _MOST = 16, 4, 1024
 # A cold start takes one or two seconds; what takes longer waits for a place.

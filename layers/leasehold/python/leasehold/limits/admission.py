@@ -9,33 +9,40 @@ crash in between leaves a look for nothing, never a job that nobody looks at.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from leasehold.domain.due import Due, queue_of
-from leasehold.domain.instants import EPOCH
-from leasehold.domain.limits import DeployedLimits, OnFull, type_scope
-from leasehold.engine.ports import make_stamp
-from leasehold.engine.probe import Probes, give_up, note_of
+from leasehold.circuit_breaker.probes import Probes, give_up, note_of
 from leasehold.kernel.admission import Joined, TurnedAway, Undecided, Waits
+from leasehold.kernel.due import EPOCH, Due, queue_of
+from leasehold.kernel.end import Ending, log_cancelled
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.services import make_stamp
+from leasehold.kernel.telemetry import COMPLETED, Event
+from leasehold.kernel.transitions import SKIP, TURN_AWAY
+from leasehold.kernel.type_options import OnFull, type_scope
+from leasehold.limits.lines import Lane, LineEntry, Turn
+from leasehold.limits.model import DeployedLimits
 from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
-from leasehold.limits.stops import stop_of
-from leasehold.store.lines import Lane, LineEntry, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
-    from leasehold.domain.breaker import Circuit
-    from leasehold.domain.control import Switches
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.limits import ConcurrencyPolicy, Limit
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.admission import Decision
     from leasehold.kernel.claim import Claims
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.type_options import Circuit
+    from leasehold.limits.model import ConcurrencyPolicy, Limit
     from leasehold.limits.seating import Choice
     from leasehold.limits.visit import Visits
-    from leasehold.store.jobs import DueJob
+
 
 # The net below every nudge: how soon, and how late at most, a scope is looked at that nobody made due before.
 FIRST_LOOK_AFTER = timedelta(minutes=1)
@@ -276,3 +283,79 @@ class Admitted:
             self._admission.seats.forget(each.limit.scope)  # they were given back
         if self._circuit is not None:
             give_up(handover, self._circuit, self._parts)
+
+
+CIRCUIT_OPEN = "circuit open"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why no job of a type may run; `until` is when to look again, None if somebody will say so."""
+
+    reason: str
+    until: datetime | None = None
+    # If this alone is the reason, one job may be let through as a probe.
+    circuit: Circuit | None = None
+
+
+def stop_of(job_type: str, switches: Switches, parts: Parts) -> Stop | None:
+    """Why no job of this type may run, or None."""
+    if job_type in switches.pauses:
+        return Stop("paused")
+    reserved_until = switches.reserved_until(job_type, parts.clock.now())
+    if reserved_until is not None:
+        return Stop("reserved", reserved_until)
+    # Before a job waits for a deployment, make sure that it has not just happened: the registry is cached.
+    if job_type not in parts.deployment.registry().types and (
+        job_type not in parts.deployment.registry(fresh=True).types
+    ):
+        return Stop("not deployed")
+    # Last: a probe passes by this reason and by no other.
+    circuit = parts.deployment.circuit(job_type)
+    if circuit is not None:
+        return Stop(CIRCUIT_OPEN, circuit.probe_at, circuit)
+    return None
+
+
+def may_be_turned_away(job: Job | None) -> bool:
+    """A job that has run before is owed its next attempt, however full it is."""
+    return job is not None and job.status.is_waiting and job.last_attempt_at is None
+
+
+def turn_away(job: Job, why: str, parts: Parts, *, worker_id: str) -> bool:
+    """End a waiting job that need not wait; False if somebody changed it since it was read."""
+    on_full = parts.deployment.settings_of(job.job_type).on_full
+    match on_full:
+        case OnFull.SKIP:
+            return skip(job, why, parts, worker_id=worker_id)
+        case OnFull.CANCEL_NEW:
+            return cancel_new(job, why, parts)
+        case OnFull.WAIT:
+            raise ValueError(f"{job.job_type} waits when it is full")
+        case _:
+            assert_never(on_full)
+
+
+def skip(job: Job, why: str, parts: Parts, *, worker_id: str) -> bool:
+    """Completed without having run; its history says why."""
+    if not _end(Ending(job, SKIP, parts, outcome=Outcome.SKIPPED, reason=why, worker=worker_id)):
+        return False
+    parts.telemetry.event(Event.JOB_COMPLETED, job_id=job.job_id, job_type=job.job_type, status="skipped", reason=why)
+    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="skipped")
+    return True
+
+
+def cancel_new(job: Job, why: str, parts: Parts) -> bool:
+    if not _end(Ending(job, TURN_AWAY, parts, reason=why)):
+        return False
+    log_cancelled(job, why, parts)
+    return True
+
+
+def _end(ending: Ending) -> bool:
+    try:
+        ending.commit()
+    except TransitionRefused:
+        return False
+    ending.after()
+    return True

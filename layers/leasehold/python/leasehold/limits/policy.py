@@ -9,16 +9,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from leasehold.domain.dedup import parse_key
-from leasehold.domain.errors import InvalidKeyError, InvalidOptionError
-from leasehold.domain.limits import OWN_SCOPE, DeployedLimits, Limit, check_seats
-from leasehold.domain.webhook import DELIVERY
+from leasehold.kernel.dedup import parse_key
+from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
+from leasehold.kernel.type_options import DELIVERY, check_seats
+from leasehold.limits.model import OWN_SCOPE, DeployedLimits, Limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leasehold.domain.control import Registry
-    from leasehold.domain.job_type import JobType
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.registry import Registry
 
 _FIX = 'Set concurrency_policy = "module:function" to a function of the deployed policy folder.'
 

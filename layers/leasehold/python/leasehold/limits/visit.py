@@ -16,32 +16,29 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
-from leasehold.domain.due import Due, Priority, type_of_queue
-from leasehold.domain.group import is_group_scope
-from leasehold.domain.lean import dataclass
-from leasehold.domain.limits import type_of_scope, type_scope, weight_of
-from leasehold.domain.position import creation_of
-from leasehold.engine.trust import trusted_jobs
+from leasehold.kernel.admission import trusted_jobs
 from leasehold.kernel.claim import Outcome
-from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, together
-from leasehold.limits.stops import stop_of
-from leasehold.store.jobs import DueScope
-from leasehold.store.lines import EMPTY_FOR, Lane, Scope, Turn, first_of, is_asked_for
+from leasehold.kernel.due import Due, Priority, creation_of, is_asked_for, type_of_queue
+from leasehold.kernel.jobs import DueScope
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.type_options import type_scope
+from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, stop_of, together
+from leasehold.limits.lines import EMPTY_FOR, Lane, Scope, Turn, first_of
+from leasehold.limits.model import is_group_scope, type_of_scope, weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.domain.control import Switches
-    from leasehold.domain.limits import Limit
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.claim import Claims
-    from leasehold.limits.admission import Admission
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
+    from leasehold.limits.admission import Admission, Stop
+    from leasehold.limits.lines import LineEntry
+    from leasehold.limits.model import Limit
     from leasehold.limits.seating import SeatPlan
-    from leasehold.limits.stops import Stop
-    from leasehold.store.jobs import DueJob
-    from leasehold.store.lines import LineEntry
-    from leasehold.store.table import Record
 
 # So many lanes may be tried in vain on a page; so much of a line is read at once.
 _LANES_TRIED = 10

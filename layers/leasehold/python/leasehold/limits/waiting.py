@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.due import Priority, queue_of, service_lanes
-from leasehold.domain.group import is_group_scope
-from leasehold.domain.limits import key_of_scope, type_of_scope, type_scope
+from leasehold.kernel.due import Priority, queue_of, service_lanes
+from leasehold.kernel.jobs import DueScope
+from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import LAST_LOOK_AFTER
-from leasehold.store.jobs import DueScope
-from leasehold.store.lines import Lane
+from leasehold.limits.lines import Lane
+from leasehold.limits.model import is_group_scope, key_of_scope, type_of_scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.services import Parts
 
 
 def waiting_scopes(parts: Parts, *, limit: int) -> list[str]:

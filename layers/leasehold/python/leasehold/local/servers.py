@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from leasehold.domain.errors import ServerUnavailableError
+from leasehold.kernel.errors import ServerUnavailableError
 from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:

@@ -12,24 +12,22 @@ from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.domain.control import Switch
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.lean import dataclass
-from leasehold.engine.deeds import check_deed, deed_of, token_of
-from leasehold.engine.deployment import CACHE_FOR
-from leasehold.store import keys
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.dynamodb.items import from_item, to_item
-from leasehold.store.switchboard import halted
-from leasehold.store.table import ConditionFailed, Key, Put
+from leasehold.audit.records import check_deed, deed_of, token_of
+from leasehold.kernel import keys
+from leasehold.kernel.deployment import CACHE_FOR
+from leasehold.kernel.dynamodb.expressions import from_item, to_item
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.registry import Switch
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Put
+from leasehold.operate.control import halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from leasehold.engine.parts import Parts
-    from leasehold.store.definition import TableDefinition
-    from leasehold.store.table import Record
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record, TableDefinition
 
 HALT_TARGET = "control#halt"
 _FILES = {"jobs": JOBS, "dead-letters": DEAD_LETTERS}

@@ -11,25 +11,27 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import InvalidOptionError, WrongStateError
-from leasehold.domain.instants import to_text
-from leasehold.domain.lean import dataclass
-from leasehold.engine.operate import cancel
-from leasehold.engine.schedules import all_schedules, pause, resume
-from leasehold.engine.switch import halt
+from leasehold.kernel.dead_letter import dead_letter_of
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.records import job_of
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.table import DEAD_LETTERS, JOBS
+from leasehold.operate.control import halt
+from leasehold.operate.jobs import cancel
 from leasehold.restore.files import records_of
-from leasehold.store.definition import DEAD_LETTERS, JOBS
-from leasehold.store.records import dead_letter_of, job_of
+from leasehold.schedules.verbs import all_schedules, pause, resume
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.engine.parts import Parts
-    from leasehold.store.table import Record
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
 
 
 class Unknown(StrEnum):

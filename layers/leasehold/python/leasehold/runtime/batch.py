@@ -12,8 +12,7 @@ import inspect
 import logging
 from typing import TYPE_CHECKING
 
-from leasehold.runtime.context import JobContext
-from leasehold.runtime.handler import awaited
+from leasehold.runtime.handler import JobContext, awaited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from leasehold.domain.direct_run import DirectAnswer
-from leasehold.domain.instants import to_text
-from leasehold.domain.payload import decode, encode_result
-from leasehold.domain.redaction import redacted
-from leasehold.domain.run import MAX_ERROR_BYTES
-from leasehold.domain.signals import Cancel, Skip, Snooze
-from leasehold.domain.text import shortened
-from leasehold.engine.telemetry import Event
-from leasehold.kernel.execute import failure_of
-from leasehold.runtime.direct_context import DirectContext
+from leasehold.direct_runs.model import DirectAnswer
+from leasehold.kernel.due import to_text
+from leasehold.kernel.execute import Cancel, Skip, Snooze, failure_of
+from leasehold.kernel.job import MAX_ERROR_BYTES
+from leasehold.kernel.payload import decode, encode_result, shortened
+from leasehold.kernel.records import request_token
+from leasehold.kernel.redaction import redacted
+from leasehold.kernel.telemetry import Event
+from leasehold.runtime.handler import JobContext, JobLogger, check_artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import timedelta
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
 
-    from leasehold.domain.direct_run import DirectRun
-    from leasehold.engine.parts import Parts
-    from leasehold.runtime.context import JobContext
+    from leasehold.direct_runs.model import DirectRun
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import ForeignItem
 
 
 def run_directly(
@@ -75,3 +76,70 @@ def _raised(error: BaseException) -> DirectAnswer:
         case _:
             failure = failure_of(error)
             return DirectAnswer(error=shortened(failure.error, MAX_ERROR_BYTES), error_code=failure.code)
+
+
+class DirectContext(JobContext):
+    """A JobContext in whose place a direct run stands."""
+
+    def __init__(self, run: DirectRun, parts: Parts, *, started_at: datetime, deadline: datetime) -> None:
+        self._run = run
+        self._parts = parts
+        self._started_at = started_at
+        self._deadline = deadline
+        self._artifacts = 0
+        # What the handler completed with by itself, before it returned.
+        self.completions: list[str | None] = []
+        self.logger = JobLogger(
+            logging.getLogger(f"leasehold.jobs.{run.job_type}"),
+            {"run_id": run.run_id, "job_type": run.job_type, "attempt": 1, "trace": run.trace},
+        )
+
+    @property
+    def job_id(self) -> str:
+        """The run's id: no job has it."""
+        return self._run.run_id
+
+    @property
+    def job_type(self) -> str:
+        return self._run.job_type
+
+    @property
+    def attempt(self) -> int:
+        return 1
+
+    @property
+    def idempotency_key(self) -> str:
+        return self._run.run_id
+
+    @property
+    def trace(self) -> str | None:
+        return self._run.trace
+
+    @property
+    def started_at(self) -> datetime:
+        return self._started_at
+
+    @property
+    def deadline(self) -> datetime:
+        return self._deadline
+
+    @property
+    def cancel_requested(self) -> bool:
+        """Nobody can ask for it: there is no job to cancel."""
+        return False
+
+    def extend(self) -> datetime:
+        """There is no lease to prolong: the run may go on to its deadline as it is."""
+        return self._deadline
+
+    def add_artifact(self, location: str) -> None:
+        """Checked as in a job's run, and kept nowhere."""
+        check_artifact(location, self._artifacts)
+        self._artifacts += 1
+
+    def transact_complete(self, items: Sequence[ForeignItem], result: Json = None) -> None:
+        """Make your own DynamoDB writes, all or none; the result is the run's."""
+        text = None if result is None else encode_result(result)
+        token = request_token(self._run.run_id, "complete", str(len(self.completions)))
+        self._parts.store.table.transact((), token=token, foreign=items)
+        self.completions.append(text)

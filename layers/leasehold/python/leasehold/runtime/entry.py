@@ -9,14 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws import names as variables
 from leasehold.aws.clients import warm
-from leasehold.domain.direct_run import DirectRun
-from leasehold.domain.errors import HandlerStartError, LeaseholdError
-from leasehold.domain.handover import handovers_in
+from leasehold.direct_runs.model import DirectRun
+from leasehold.kernel.errors import HandlerStartError, LeaseholdError
+from leasehold.kernel.execute import handovers_in
 from leasehold.runtime.handler import BaseJobHandler, handler_of
-from leasehold.runtime.timeout import run_within
-from leasehold.runtime.worker import RESERVE, Worker
-from leasehold.settings import variables
+from leasehold.runtime.worker import RESERVE, Worker, run_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

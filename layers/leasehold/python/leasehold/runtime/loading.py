@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import HandlerStartError
+from leasehold.kernel.errors import HandlerStartError
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.schemas.shape import shape_of
 

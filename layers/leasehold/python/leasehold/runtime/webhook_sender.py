@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.aws.outbound import Outbound
-from leasehold.domain.errors import InvalidOptionError, WebhookFailedError
-from leasehold.domain.lean import dataclass
-from leasehold.domain.signals import GiveUp
-from leasehold.domain.standard_webhook import signed_headers
-from leasehold.domain.webhook import DELIVERY, Address
-from leasehold.domain.webhook_delivery import TRIES, is_genuine
+from leasehold.kernel.errors import InvalidOptionError, WebhookFailedError
+from leasehold.kernel.execute import GiveUp
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.type_options import DELIVERY, Address
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.webhooks.model import TRIES, is_genuine
+from leasehold.webhooks.outbound import Outbound
+from leasehold.webhooks.standard import signed_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.domain.signing_keys import SigningKeys
-    from leasehold.runtime.context import JobContext
+    from leasehold.runtime.handler import JobContext
+    from leasehold.webhooks.standard import SigningKeys
 
 _GONE = 410
 _HEADERS = {"content-type": "application/json", "user-agent": "Leasehold-Webhooks/1"}

@@ -2,38 +2,72 @@
 
 from __future__ import annotations
 
+import contextvars
+import queue
+import signal
+import threading
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from leasehold.client.tracing import trace_context
-from leasehold.domain.errors import NonRetryableError
-from leasehold.domain.job_type import START_AND_RESERVE
-from leasehold.domain.payload import decode
+from leasehold.kernel.draft import trace_context
+from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.kernel.execute import Executor
-from leasehold.runtime.context import JobContext
+from leasehold.kernel.job_type import START_AND_RESERVE
+from leasehold.kernel.payload import decode
 from leasehold.runtime.direct import run_directly
-from leasehold.runtime.handler import call, handler_of
-from leasehold.runtime.heartbeat import heartbeat
-from leasehold.runtime.timeout import run_within
+from leasehold.runtime.handler import JobContext, call, handler_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from types import FrameType
 
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.payload import Json
-    from leasehold.engine.parts import Parts
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.attempt import Attempt
-    from leasehold.kernel.execute import Execution
+    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.services import Parts
     from leasehold.runtime.handler import BaseJobHandler, Handler
+
 
 # Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a
 # container that has not reported anything yet.
 RESERVE = timedelta(seconds=2)
 # An alarm of no time at all would be no alarm.
 _SHORTEST = timedelta(milliseconds=1)
+
+
+@contextmanager
+def heartbeat(attempt: Attempt) -> Iterator[None]:
+    """Extend every third of the lease. A lease that is lost meanwhile is raised when the handler returns."""
+    stop = threading.Event()
+    lost: list[LeaseLostError] = []
+    interval = attempt.job_type.lease_length.total_seconds() / 3
+
+    def beat() -> None:
+        while not stop.wait(interval):
+            try:
+                attempt.extend()
+            except LeaseLostError as error:
+                lost.append(error)
+                return
+            except LeaseholdError:
+                continue  # the store may answer at the next beat; two more fit into the lease
+
+    thread = threading.Thread(target=beat, name="leasehold-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        # A beat that meets an outage lasts as long as the client tries: it is left behind. What it still writes is an
+        # extension of this lease, which does no harm, or is refused once the job has ended.
+        thread.join(_LONGEST_WAIT.total_seconds())
+    # A handler that completed by itself has no lease left to lose.
+    if lost and not attempt.has_ended:
+        raise lost[0]
 
 
 class Worker:
@@ -130,3 +164,54 @@ def _outcome(handle: Callable[[Attempt], object], attempt: Attempt) -> object:
         return handle(attempt)
     except (Exception, SystemExit) as error:
         return error
+
+
+# A part of the time that is kept back for the job's end.
+_LONGEST_WAIT = timedelta(milliseconds=500)
+
+
+def run_within[T](limit: timedelta, work: Callable[[], T]) -> T:
+    """Run `work`; JobTimeoutError if it takes longer than `limit`.
+
+    In a process's main thread, as in Lambda, an alarm interrupts the work where it is. Elsewhere Python cannot
+    interrupt a thread: the work is left behind, and whatever it still writes for its job is refused by the fencing.
+    """
+    seconds = limit.total_seconds()
+    if threading.current_thread() is threading.main_thread():
+        return _with_alarm(seconds, work)
+    return _in_thread(seconds, work)
+
+
+def _with_alarm[T](seconds: float, work: Callable[[], T]) -> T:
+    def expire(_signal: int, _frame: FrameType | None) -> None:
+        raise JobTimeoutError(seconds)
+
+    before = signal.signal(signal.SIGALRM, expire)
+    pending = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        # Somebody else's alarm, e.g. a test runner's, goes on; it comes later by as long as the work took.
+        signal.setitimer(signal.ITIMER_REAL, *pending)
+
+
+def _in_thread[T](seconds: float, work: Callable[[], T]) -> T:
+    answer: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            answer.put((True, context.run(work)))
+        except BaseException as error:
+            answer.put((False, error))
+
+    threading.Thread(target=run, name="leasehold-handler", daemon=True).start()
+    try:
+        succeeded, outcome = answer.get(timeout=seconds)
+    except queue.Empty:
+        raise JobTimeoutError(seconds) from None
+    if not succeeded:
+        raise cast("BaseException", outcome)
+    return cast("T", outcome)

@@ -6,18 +6,18 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.domain.errors import InvalidPayloadError, StoreError
-from leasehold.domain.lean import dataclass
-from leasehold.domain.payload import decode
+from leasehold.kernel import keys
+from leasehold.kernel.errors import InvalidPayloadError, StoreError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import decode
+from leasehold.kernel.table import Put
 from leasehold.schemas.fit import misfits
-from leasehold.store import keys
-from leasehold.store.table import Put
 
 if TYPE_CHECKING:
-    from leasehold.domain.job_type import JobType
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Table
     from leasehold.schemas.shape import Shape
-    from leasehold.store.table import Table
 
 # Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
 MAX_SCHEMA_BYTES = 100_000

@@ -6,12 +6,12 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.domain.lean import dataclass
+from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.payload import Json
     from leasehold.schemas.shape import Shape
 
 _MOST = 5

@@ -6,19 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.errors import DeploymentError
-from leasehold.domain.instants import LATEST
-from leasehold.engine.telemetry import Event
+from leasehold.kernel.due import LATEST
+from leasehold.kernel.errors import DeploymentError
+from leasehold.kernel.telemetry import Event
 from leasehold.schemas.check import PayloadSchema, digest_of, read_schema, write_schema
 from leasehold.schemas.fit import misfits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from leasehold.domain.control import Registry
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.engine.parts import Parts
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.services import Parts
     from leasehold.schemas.shape import Shape
 
     # A handler's answer, or None if it could not be asked, e.g. because all its places are taken.

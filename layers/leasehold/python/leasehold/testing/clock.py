@@ -6,7 +6,7 @@ import random
 import threading
 from datetime import UTC, datetime, timedelta
 
-from leasehold.domain.instants import instant
+from leasehold.kernel.due import instant
 
 DEFAULT_START = datetime(2026, 1, 1, tzinfo=UTC)
 

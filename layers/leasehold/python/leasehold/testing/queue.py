@@ -7,39 +7,37 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.groups import Groups
-from leasehold.client.operator import Operator
-from leasehold.client.queue import Queue
-from leasehold.domain.control import Registry
-from leasehold.domain.due import lanes_by_priority
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.instants import EPOCH, LATEST, instant
-from leasehold.domain.job_type import JobType
-from leasehold.domain.webhook import DELIVERY
-from leasehold.domain.webhook_delivery import delivery_type
-from leasehold.engine.parts import Parts
-from leasehold.engine.ports import KnownIdentity
+from leasehold.features import Store
+from leasehold.groups.sdk import Groups
+from leasehold.kernel.due import EPOCH, LATEST, instant, lanes_by_priority
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.services import Parts
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.operate.operator import Operator
+from leasehold.queue import Queue
 from leasehold.runtime.loading import describe
 from leasehold.runtime.worker import Worker
 from leasehold.schemas.publish import with_schemas
-from leasehold.store.memory import MemoryTable
-from leasehold.store.store import Store
 from leasehold.testing.clock import FakeClock, SeededChance
 from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
+from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.domain.direct_run import DirectAnswer, DirectRun
-    from leasehold.domain.handover import Handover
-    from leasehold.domain.job import Job
-    from leasehold.domain.payload import Json
-    from leasehold.engine.create_group import GroupCreated
-    from leasehold.engine.enqueue import BulkResult, Enqueued
-    from leasehold.kernel.execute import Execution
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.groups.create import GroupCreated
+    from leasehold.kernel.enqueue import BulkResult, Enqueued
+    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.payload import Json
     from leasehold.runtime.handler import Handler
 
 _ENDLESS = 100_000

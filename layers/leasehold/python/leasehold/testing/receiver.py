@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.webhook import DELIVERY
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.webhook_sender import Message
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.client.operator import Operator
-from leasehold.client.queue import NewJob
-from leasehold.domain.errors import LeaseholdError
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.transitions import JobStatus
+from leasehold.operate.operator import Operator
 from leasehold.verify.report import NotShown, Wrong
 from leasehold.verify.site import PROBE
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.domain.job import Job
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.payload import Json
     from leasehold.verify.report import Report
     from leasehold.verify.site import Site
 

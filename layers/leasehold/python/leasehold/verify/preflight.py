@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.settings import variables
+from leasehold.aws import names as variables
 from leasehold.verify.report import NotShown, Wrong
 from leasehold.verify.rights import check_rights
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.domain.due import Due, Priority
-from leasehold.domain.ids import JobPartition, make_job_id
-from leasehold.domain.job import Job
-from leasehold.domain.lifecycle import CLAIM, COMPLETE, START, JobStatus, Write
-from leasehold.store.definition import JOBS
-from leasehold.store.dynamodb.expressions import insert_statement, update_statement, write_request
-from leasehold.store.dynamodb.items import to_item
-from leasehold.store.jobs import transition
-from leasehold.store.plain import plain
-from leasehold.store.records import job_record
-from leasehold.store.table import Key, Put, Update
+from leasehold.kernel.due import Due, Priority
+from leasehold.kernel.dynamodb.expressions import insert_statement, to_item, update_statement, write_request
+from leasehold.kernel.job import Job
+from leasehold.kernel.jobs import transition
+from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.records import job_record
+from leasehold.kernel.table import JOBS, Key, Put, Update, plain
+from leasehold.kernel.transitions import CLAIM, COMPLETE, START, JobStatus, Write
 from leasehold.verify.report import NotShown, StandIn, Wrong
 
 if TYPE_CHECKING:

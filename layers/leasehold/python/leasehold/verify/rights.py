@@ -7,7 +7,7 @@ from collections import defaultdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.ids import JobPartition, make_job_id
+from leasehold.kernel.keys import JobPartition, make_job_id
 from leasehold.verify.report import NotShown, StandIn, Wrong
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.engine.ports import make_stamp
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.services import make_stamp
 from leasehold.verify.flow import BULK, flow
 from leasehold.verify.preflight import preflight
 from leasehold.verify.probe import probe

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.webhook import DELIVERY
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.verify.report import Wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from leasehold.client.queue import Queue
+    from leasehold.queue import Queue
 
 PROBE = "leasehold_probe"
 # What the names of functions that are in no registry tell.

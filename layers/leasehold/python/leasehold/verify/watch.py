@@ -6,8 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from leasehold.engine.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, METRICS, OLDEST_DUE_AGE
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, METRICS, OLDEST_DUE_AGE
 from leasehold.verify.report import StandIn, Wrong
 
 if TYPE_CHECKING:

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.webhook import DELIVERY, RunEvent, events_of
-from leasehold.domain.webhook_delivery import delivery
-from leasehold.engine.lay_out import lay_out
-from leasehold.engine.telemetry import Event
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
-from leasehold.store.table import ConditionFailed
+from leasehold.kernel.offload import lay_out
+from leasehold.kernel.table import ConditionFailed
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, RunEvent, events_of
+from leasehold.webhooks.model import delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leasehold.domain.job import Job
-    from leasehold.domain.job_type import JobType
-    from leasehold.domain.run import Run
-    from leasehold.engine.parts import Parts
     from leasehold.kernel.hooks import End
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.services import Parts
 
 NAME = "webhooks"
 # What is owed is noted by the numbers of the runs, and this for the dead letter.

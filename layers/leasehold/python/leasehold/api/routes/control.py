@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from leasehold.admin.documents import control_document
 from leasehold.api.answers import answered
 from leasehold.api.bodies import ReasonBody
-from leasehold.api.operations import Operation, asked_for
+from leasehold.api.callers import Operation, asked_for
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def show(call: Call) -> Answer:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from leasehold.admin.acting import LettersWanted
 from leasehold.admin.documents import page_document, redriven_document
-from leasehold.admin.letters import LetterFilter
+from leasehold.admin.job_documents import letter_document, letter_summary
+from leasehold.admin.others import LetterFilter
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import ReasonBody, RedriveManyBody
-from leasehold.api.making import made_once
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import LettersQuery
-from leasehold.domain.documents import letter_document, letter_summary
+from leasehold.api.callers import Operation, asked_for
+from leasehold.api.idempotency import made_once
+from leasehold.api.requests import LettersQuery
 
 if TYPE_CHECKING:
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def list_letters(call: Call) -> Answer:

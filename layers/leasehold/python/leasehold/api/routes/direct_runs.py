@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, cast
 from leasehold.admin.documents import direct_run_document
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import DirectRunBody
-from leasehold.api.operations import Operation, asked_for
-from leasehold.client.payloads import encode_value
-from leasehold.domain.direct_request import DirectState
-from leasehold.engine.direct_requests import DirectOrder, accept, find_direct, wait_for_direct
-from leasehold.engine.run_now import make_run_id
+from leasehold.api.callers import Operation, asked_for
+from leasehold.direct_runs.model import DirectState
+from leasehold.direct_runs.run import DirectOrder, accept, find_direct, make_run_id, wait_for_direct
+from leasehold.kernel.payload import encode_value
 
 if TYPE_CHECKING:
-    from leasehold.api.operations import Call
-    from leasehold.domain.payload import Json
+    from leasehold.api.callers import Call
+    from leasehold.kernel.payload import Json
 
 
 def start(call: Call) -> Answer:

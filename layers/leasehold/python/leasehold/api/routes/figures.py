@@ -12,12 +12,12 @@ from leasehold.admin.documents import (
     page_document,
 )
 from leasehold.api.answers import answered
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import AuditQuery
+from leasehold.api.callers import Operation, asked_for
+from leasehold.api.requests import AuditQuery
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def counts(call: Call) -> Answer:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.job_documents import group_document, job_summary
+from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import Answer, answered
-from leasehold.api.bodies import NewGroupBody, ReasonBody
-from leasehold.api.making import made_once
-from leasehold.api.new_jobs import member_of
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import Paging
-from leasehold.domain.documents import job_summary
-from leasehold.domain.group import parse_group_id
-from leasehold.domain.resource_documents import group_document
+from leasehold.api.bodies import NewGroupBody, ReasonBody, member_of
+from leasehold.api.callers import Operation, asked_for
+from leasehold.api.idempotency import made_once
+from leasehold.api.requests import Paging
+from leasehold.groups.model import parse_group_id
 
 if TYPE_CHECKING:
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def list_groups(call: Call) -> Answer:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.admin.job_documents import run_of_job, running_runs
 from leasehold.api.answers import answered
 from leasehold.api.bodies import RetryBody
-from leasehold.api.making import job_made_once
-from leasehold.api.operations import Operation, asked_for
+from leasehold.api.callers import Operation, asked_for
+from leasehold.api.idempotency import job_made_once
 from leasehold.api.routes.jobs import successor_id
-from leasehold.domain.documents import run_of_job, running_runs
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def show(call: Call) -> Answer:

@@ -6,32 +6,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import job_view_document, page_document, queue_document
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.job_documents import job_document, job_summary
+from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import answered
-from leasehold.api.bodies import (
-    MoveBody,
-    NewJobBody,
-    PriorityBody,
-    ReasonBody,
-    RescheduleBody,
-    RetryBody,
-)
+from leasehold.api.bodies import MoveBody, NewJobBody, PriorityBody, ReasonBody, RescheduleBody, RetryBody, job_of
+from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import InvalidRequestError
-from leasehold.api.making import job_made_once
-from leasehold.api.new_jobs import job_of
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import JobsQuery, QueueQuery
-from leasehold.client.queue import request_of
-from leasehold.domain.documents import job_document, job_summary
-from leasehold.domain.ids import RANDOM_BITS, make_job_id, partition_of
-from leasehold.engine.draft import draft
-from leasehold.engine.enqueue import OnDuplicate
-from leasehold.engine.operate import find
+from leasehold.api.idempotency import job_made_once
+from leasehold.api.requests import JobsQuery, QueueQuery
+from leasehold.kernel.draft import draft, request_of
+from leasehold.kernel.enqueue import OnDuplicate
+from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
+from leasehold.operate.jobs import find
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.operations import Call
-    from leasehold.domain.ids import JobId
+    from leasehold.api.callers import Call
+    from leasehold.kernel.keys import JobId
 
 
 def list_jobs(call: Call) -> Answer:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.api.answers import answered
-from leasehold.api.operations import Operation
+from leasehold.api.callers import Operation
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def show(_call: Call) -> Answer:

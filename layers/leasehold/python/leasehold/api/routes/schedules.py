@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from leasehold.admin.documents import page_document, schedule_view_document
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import Paging, ScheduleQuery
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.domain.instants import instant
-from leasehold.domain.recurrence import slots_between
+from leasehold.api.callers import Operation, asked_for
+from leasehold.api.requests import Paging, ScheduleQuery
+from leasehold.kernel.due import instant
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.schedules.recurrence import slots_between
 
 if TYPE_CHECKING:
+    from leasehold.admin.job_documents import Document
     from leasehold.api.bodies import SchedulePlan
-    from leasehold.api.operations import Call
-    from leasehold.domain.resource_documents import Document
-    from leasehold.domain.schedule import Schedule
+    from leasehold.api.callers import Call
+    from leasehold.schedules.model import Schedule
 
 # Each is a transaction, and the gateway waits for 30 s.
 MAX_SLOTS = 200

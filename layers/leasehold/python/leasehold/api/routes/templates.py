@@ -6,19 +6,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from leasehold.admin.documents import page_document
+from leasehold.admin.job_documents import template_document
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import NewTemplateBody, ReasonBody, TemplateBody
+from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import NoSuchTemplateError
-from leasehold.api.operations import Operation, asked_for
-from leasehold.api.queries import Paging
-from leasehold.domain.errors import UnknownTemplateError
-from leasehold.domain.resource_documents import template_document
+from leasehold.api.requests import Paging
+from leasehold.kernel.errors import UnknownTemplateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.api.bodies import TemplatePreset
-    from leasehold.api.operations import Call
+    from leasehold.api.callers import Call
 
 
 def list_templates(call: Call) -> Answer:

@@ -14,8 +14,7 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.audit.roots import KeptRoots
-    from leasehold.audit.verify import Flaw
+    from leasehold.audit.roots import Flaw, KeptRoots
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
 
@@ -66,7 +65,7 @@ def verify(
     Chains show edits; only the roots, which are kept outside of the table, show that a whole trail was written anew.
     Their first versions count: later ones, deletions and missing days are findings.
     """
-    from leasehold.admin.deed_documents import trail_document
+    from leasehold.admin.documents import trail_document
 
     checked, flawed = 0, []
     with session.out.progress("verifying") as progress:
@@ -103,8 +102,8 @@ def _kept_in(place: str | None, session: Session) -> KeptRoots | None:
     """The roots at a place that is named, or in the deployment's own bucket; None where there is none."""
     from pathlib import Path
 
-    from leasehold.audit.archive import RootFolder
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.aws.archive import RootFolder
+    from leasehold.kernel.errors import InvalidOptionError
 
     bucket = session.admin.audit.root_bucket() if place is None else place.removeprefix("s3://").removesuffix("/roots/")
     if bucket is None:
@@ -122,6 +121,6 @@ def _kept_in(place: str | None, session: Session) -> KeptRoots | None:
 
 def _named(target: str | None) -> str | None:
     """A bare job id is a target too."""
-    from leasehold.domain.ids import parse_job_id
+    from leasehold.kernel.keys import parse_job_id
 
     return target if target is None or "#" in target else f"job#{parse_job_id(target)}"

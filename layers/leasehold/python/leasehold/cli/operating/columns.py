@@ -10,7 +10,7 @@ from leasehold.cli.terminal.tables import Column
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 
 def _attempts(document: Document) -> str:

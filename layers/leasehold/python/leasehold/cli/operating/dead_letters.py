@@ -42,10 +42,10 @@ def list_letters(
     cursor: Cursor = None,
 ) -> None:
     """List open dead letters, those that failed last first."""
-    from leasehold.admin.letters import LetterFilter
+    from leasehold.admin.job_documents import letter_document
+    from leasehold.admin.others import LetterFilter
     from leasehold.cli.operating.columns import LETTERS
     from leasehold.cli.times import past_moment
-    from leasehold.domain.documents import letter_document
 
     now = session.now()
     wanted = LetterFilter(
@@ -60,8 +60,8 @@ def list_letters(
 @command(app, "show", example="leasehold dead-letters show JOB_ID")
 def show(session: Session, job_id: _LetterId) -> None:
     """Show a dead letter, resolved or not, with its error and runs."""
+    from leasehold.admin.job_documents import letter_document
     from leasehold.cli.operating.job_page import show_letter
-    from leasehold.domain.documents import letter_document
 
     document = letter_document(session.admin.read.dead_letter(job_id))
     if session.out.as_json:
@@ -92,7 +92,7 @@ def redrive(
     from leasehold.cli.operating import redriving
     from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     has_filter = everything or job_type is not None or since is not None or until is not None
     if bool(job_ids) == has_filter:
@@ -114,7 +114,7 @@ def redrive(
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
 def discard(session: Session, job_id: _LetterId, *, reason: Reason) -> None:
     """Resolve a dead letter without running it again."""
-    from leasehold.domain.documents import letter_document
+    from leasehold.admin.job_documents import letter_document
 
     letter = session.admin.act.discard(job_id, reason=reason)
     session.out.done(letter_document(letter), f"{letter.id} is discarded")

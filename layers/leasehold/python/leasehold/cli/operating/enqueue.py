@@ -7,13 +7,7 @@ from typing import Annotated
 import typer
 
 from leasehold.cli.command import OPERATE, command
-from leasehold.cli.operating.options import (
-    PayloadFileOption,
-    PayloadOption,
-    PriorityOption,
-    Reason,
-    complete_job_type,
-)
+from leasehold.cli.operating.options import PayloadFileOption, PayloadOption, PriorityOption, Reason, complete_job_type
 from leasehold.cli.session import Session
 
 app = typer.Typer()
@@ -55,7 +49,7 @@ def enqueue(
     webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None,
 ) -> None:
     """Put a job into the queue, now or for later; prints its id."""
-    from leasehold.admin.deed_documents import enqueued_document
+    from leasehold.admin.documents import enqueued_document
     from leasehold.cli.operating.values import (
         parse_delays,
         parse_on_duplicate,
@@ -64,7 +58,7 @@ def enqueue(
         read_payload,
     )
     from leasehold.cli.times import length_of, moment
-    from leasehold.client.queue import NewJob
+    from leasehold.kernel.draft import NewJob
 
     wanted = NewJob(
         job=job_type,

@@ -13,7 +13,7 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.domain.group import Group
+    from leasehold.groups.model import Group
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that belong together: list, show, members, cancel.")
 
@@ -25,8 +25,8 @@ def list_groups(
     session: Session, *, limit: Limit = DEFAULT_LIMIT, everything: Everything = False, cursor: Cursor = None
 ) -> None:
     """List groups, those that were created last first."""
+    from leasehold.admin.job_documents import group_document
     from leasehold.cli.operating.columns import GROUPS
-    from leasehold.domain.resource_documents import group_document
 
     fetch = session.admin.read.groups
     list_pages(fetch, group_document, GROUPS, session.out, limit=limit, cursor=cursor, everything=everything)
@@ -48,9 +48,9 @@ def members(
     cursor: Cursor = None,
 ) -> None:
     """List the jobs of a group, the last member first."""
-    from leasehold.admin.filters import JobFilter
+    from leasehold.admin.job_documents import job_summary
+    from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating.columns import job_columns
-    from leasehold.domain.documents import job_summary
 
     fetch = partial(session.admin.read.jobs, JobFilter(group_id=group_id))
     columns = job_columns(session.now())
@@ -66,8 +66,8 @@ def cancel(session: Session, group_id: _GroupId, *, reason: Reason, yes: Yes = F
 
 
 def _show(session: Session, group: Group) -> None:
+    from leasehold.admin.job_documents import group_document
     from leasehold.cli.terminal.details import show_fields
-    from leasehold.domain.resource_documents import group_document
 
     document = group_document(group)
     if session.out.as_json:

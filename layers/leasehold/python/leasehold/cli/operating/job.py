@@ -12,7 +12,7 @@ from leasehold.cli.operating.options import JobIdArgument, PriorityOption, Reaso
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
 
 app = typer.Typer(
     cls=ShowsByDefault,
@@ -53,7 +53,7 @@ def reschedule(
 ) -> None:
     """Have a waiting job due at another time."""
     from leasehold.cli.times import length_of, moment
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     if (at is None) == (in_ is None):
         raise InvalidOptionError((at, in_), "a job is moved to one time", "Pass --at or --in; or use run-now.")
@@ -104,7 +104,7 @@ def purge(session: Session, job_id: JobIdArgument, *, reason: Reason, yes: Yes =
 @command(verbs, "cancel", rich_help_panel=OPERATE, example="leasehold cancel JOB_ID --reason 'withdrawn'")
 def cancel(session: Session, job_id: JobIdArgument, *, reason: Reason) -> None:
     """Cancel a job that has not started; one that runs is asked to stop, and not tried again."""
-    from leasehold.admin.deed_documents import cancelled_document
+    from leasehold.admin.documents import cancelled_document
 
     answer = session.admin.act.cancel(job_id, reason=reason)
     text = "is cancelled" if answer.job_ended else "runs, and was asked to stop"
@@ -127,7 +127,7 @@ def retry(
     priority: PriorityOption = None,
 ) -> None:
     """Run a waiting job now, or an ended one again as a new job; prints its id."""
-    from leasehold.admin.deed_documents import enqueued_document
+    from leasehold.admin.documents import enqueued_document
     from leasehold.cli.operating.values import parse_priority
 
     act = session.admin.act
@@ -142,6 +142,6 @@ def retry(
 
 
 def _tell(session: Session, job: Job, text: str) -> None:
-    from leasehold.domain.documents import job_summary
+    from leasehold.admin.job_documents import job_summary
 
     session.out.done(job_summary(job), f"{job.job_id} {text}")

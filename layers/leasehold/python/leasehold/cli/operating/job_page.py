@@ -12,7 +12,7 @@ from leasehold.cli.terminal.tables import show_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 _BELOW = ("payload", "result", "traceback", "runs", "timeline", "dead_letter", "priority", "job_id")
 

@@ -13,7 +13,7 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 app = typer.Typer()
 
@@ -53,10 +53,10 @@ def jobs(
     cursor: Cursor = None,
 ) -> None:
     """List jobs, the newest first. All filters that are given must hold."""
-    from leasehold.admin.filters import JobFilter
+    from leasehold.admin.job_documents import job_summary
+    from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating.columns import job_columns
     from leasehold.cli.times import past_moment
-    from leasehold.domain.documents import job_summary
 
     now = session.now()
     wanted = JobFilter(

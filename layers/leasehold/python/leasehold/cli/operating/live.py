@@ -13,16 +13,16 @@ from leasehold.cli.operating.columns import job_columns
 from leasehold.cli.operating.overview import TYPES, headlines, live_overview, rows_by_type
 from leasehold.cli.terminal.cells import clean, length, short_time
 from leasehold.cli.terminal.tables import fitting_table, make_table
-from leasehold.domain.errors import StoreError
+from leasehold.kernel.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console, RenderableType
 
+    from leasehold.admin.job_documents import Document
     from leasehold.cli.session import Session
     from leasehold.cli.terminal.tables import Column
-    from leasehold.domain.resource_documents import Document
 
 _BARS = " ▁▂▃▄▅▆▇█"
 

@@ -17,13 +17,13 @@ def complete_job_type(incomplete: str) -> list[str]:
 
 
 def complete_status(incomplete: str) -> list[str]:
-    from leasehold.domain.lifecycle import JobStatus
+    from leasehold.kernel.transitions import JobStatus
 
     return [str(each) for each in JobStatus if each.startswith(incomplete)]
 
 
 def complete_priority(incomplete: str) -> list[str]:
-    from leasehold.domain.due import Priority
+    from leasehold.kernel.due import Priority
 
     return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
 

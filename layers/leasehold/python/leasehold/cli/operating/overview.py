@@ -12,16 +12,16 @@ from leasehold.admin.documents import (
     last_hour_document,
     page_document,
 )
-from leasehold.admin.filters import JobFilter
+from leasehold.admin.job_documents import job_summary
+from leasehold.admin.pages import JobFilter
 from leasehold.cli.terminal.cells import NOTHING, ago, cell, clean
 from leasehold.cli.terminal.tables import Column
-from leasehold.domain.documents import job_summary
-from leasehold.domain.instants import to_text
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.due import to_text
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
-    from leasehold.admin.service import Admin
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
+    from leasehold.admin.reading import Admin
 
 RUNNING_SHOWN = 20
 

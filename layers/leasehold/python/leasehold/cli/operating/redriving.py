@@ -8,19 +8,19 @@ import typer
 
 from leasehold.admin.acting import LettersWanted
 from leasehold.admin.documents import redriven_document
-from leasehold.admin.letters import LetterFilter
+from leasehold.admin.job_documents import letter_document
+from leasehold.admin.others import LetterFilter
 from leasehold.cli import exits
 from leasehold.cli.operating.columns import LETTERS
-from leasehold.domain.documents import letter_document
-from leasehold.domain.errors import InvalidOptionError, LeaseholdError
-from leasehold.engine.redrive import Redriven
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
+from leasehold.operate.redrive import Redriven
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.cli.session import Session
-    from leasehold.domain.ids import JobId
+    from leasehold.kernel.keys import JobId
 
 _SHOWN = 10
 

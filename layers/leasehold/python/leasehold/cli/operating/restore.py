@@ -70,7 +70,7 @@ def settle(
     """
     from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
     from leasehold.restore.settle import Unknown, look
     from leasehold.restore.settle import settle as put_right
 
@@ -90,7 +90,7 @@ def settle(
 
 
 def _document(report: Report) -> dict[str, object]:
-    from leasehold.domain.instants import to_text
+    from leasehold.kernel.due import to_text
 
     return {
         "at": to_text(report.at),
@@ -103,7 +103,7 @@ def _document(report: Report) -> dict[str, object]:
 
 
 def _found(found: Found) -> dict[str, object]:
-    from leasehold.domain.instants import to_text
+    from leasehold.kernel.due import to_text
 
     return {
         "job_id": found.job_id,

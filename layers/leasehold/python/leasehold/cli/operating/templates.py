@@ -22,7 +22,7 @@ from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.domain.template import Template
+    from leasehold.templates.model import Template
 
 app = typer.Typer(no_args_is_help=True, help="Named presets for jobs: list, show, create, update, delete.")
 
@@ -38,8 +38,8 @@ def list_templates(
     session: Session, *, limit: Limit = DEFAULT_LIMIT, everything: Everything = False, cursor: Cursor = None
 ) -> None:
     """List templates by name."""
+    from leasehold.admin.job_documents import template_document
     from leasehold.cli.operating.columns import TEMPLATES
-    from leasehold.domain.resource_documents import template_document
 
     fetch = session.admin.read.templates
     list_pages(fetch, template_document, TEMPLATES, session.out, limit=limit, cursor=cursor, everything=everything)
@@ -131,8 +131,8 @@ def delete(session: Session, name: _Name, *, reason: Reason) -> None:
 
 
 def _show(session: Session, template: Template) -> None:
+    from leasehold.admin.job_documents import template_document
     from leasehold.cli.terminal.details import show_fields, show_json
-    from leasehold.domain.resource_documents import template_document
 
     document = template_document(template)
     if session.out.as_json:

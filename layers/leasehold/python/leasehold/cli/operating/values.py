@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from leasehold.cli.times import length_of
 
 if TYPE_CHECKING:
-    from leasehold.domain.dedup import DedupWindow
-    from leasehold.domain.due import Priority
-    from leasehold.domain.payload import Json
-    from leasehold.domain.retry import RetryPolicy
-    from leasehold.engine.enqueue import OnDuplicate
+    from leasehold.kernel.dedup import DedupWindow
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.retry import RetryPolicy
 
 
 def needed(reason: str | None) -> str:
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     if reason is None:
         raise InvalidOptionError(reason, "this is kept on record with a reason", "Pass --reason, or --dry-run to look.")
@@ -27,7 +27,7 @@ def needed(reason: str | None) -> str:
 
 def read_payload(text: str | None, file: str | None) -> Json:
     """The payload from an option, a file or the standard input; None where nothing is given."""
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     if text is not None and file is not None:
         raise InvalidOptionError(file, "the payload is given twice", "Pass --payload or --payload-file.")
@@ -45,8 +45,8 @@ def read_payload(text: str | None, file: str | None) -> Json:
 
 
 def parse_priority(text: str | None) -> Priority | None:
-    from leasehold.domain.due import Priority
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.errors import InvalidOptionError
 
     if text is None:
         return None
@@ -57,8 +57,8 @@ def parse_priority(text: str | None) -> Priority | None:
 
 
 def parse_on_duplicate(text: str) -> OnDuplicate:
-    from leasehold.domain.errors import InvalidOptionError
-    from leasehold.engine.enqueue import OnDuplicate
+    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.errors import InvalidOptionError
 
     try:
         return OnDuplicate(text)
@@ -71,7 +71,7 @@ def parse_delays(text: str | None) -> RetryPolicy | None:
     >>> parse_delays("10s,5m")
     Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
     """
-    from leasehold.domain.retry import Delays
+    from leasehold.kernel.retry import Delays
 
     if text is None:
         return None
@@ -80,7 +80,7 @@ def parse_delays(text: str | None) -> RetryPolicy | None:
 
 def parse_window(text: str | None) -> DedupWindow | None:
     """`day`, `day:Europe/Berlin`, or a length of time."""
-    from leasehold.domain.dedup import Day, Within
+    from leasehold.kernel.dedup import Day, Within
 
     if text is None:
         return None
@@ -91,7 +91,7 @@ def parse_window(text: str | None) -> DedupWindow | None:
 
 
 def _content(file: str) -> str:
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
 
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")

@@ -47,7 +47,7 @@ def verify(
     """
     import json
 
-    from leasehold.domain.errors import InvalidOptionError
+    from leasehold.kernel.errors import InvalidOptionError
     from leasehold.verify.run import CHOSEN, WHAT_IT_DOES
     from leasehold.verify.run import verify as prove
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 
 def show_fields(document: Document, console: Console, *, without: Sequence[str] = ()) -> None:

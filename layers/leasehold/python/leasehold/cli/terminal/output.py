@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from leasehold.admin.job_documents import Document
     from leasehold.cli.terminal.tables import Column
-    from leasehold.domain.resource_documents import Document
 
 
 class Output:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from leasehold.domain.resource_documents import Document
+    from leasehold.admin.job_documents import Document
 
 _GAP = 2
 # A column that stretches is worth showing from this width on.

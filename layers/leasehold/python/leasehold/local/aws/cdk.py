@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import DeploymentError
+from leasehold.kernel.errors import DeploymentError
 from leasehold.local.signals import held_signals
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from leasehold.aws.caller import LambdaCaller, connect_patiently
+from leasehold.aws.clients import CallerIdentity
 from leasehold.aws.discovery import all_published, named
-from leasehold.aws.identity import CallerIdentity
-from leasehold.client.queue import Queue
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.store.dynamodb.connection import connect
+from leasehold.kernel.dynamodb.connection import connect
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.queue import Queue
 
 if TYPE_CHECKING:
     from leasehold.aws.discovery import QueueAddress

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from leasehold.domain.errors import InvalidOptionError
-from leasehold.settings import variables
+from leasehold.aws import names as variables
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.domain.errors import InvalidOptionError, ServerUnavailableError
+from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
 from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
 from leasehold.local.signals import held_signals

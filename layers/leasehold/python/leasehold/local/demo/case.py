@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from leasehold.client.queue import Queue
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.domain.payload import Json
-    from leasehold.engine.enqueue import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json
+    from leasehold.queue import Queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
-    from leasehold.domain.run import Run
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.keys import JobId
 
 _LOST = "worker_lost"
 

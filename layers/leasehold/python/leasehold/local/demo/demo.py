@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.client.operator import Operator
-from leasehold.domain.instants import LATEST
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.due import LATEST
+from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.local.demo.changes import changes
+from leasehold.operate.operator import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leasehold.client.queue import Queue
-    from leasehold.domain.ids import JobId
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Record
     from leasehold.local.demo.case import Case
     from leasehold.local.demo.journal import Journal
     from leasehold.local.demo.view import View
-    from leasehold.store.table import Record
+    from leasehold.queue import Queue
 
 # Several times what the longest case takes: beyond it something is wrong, and the verdicts say what.
 PATIENCE_SECONDS = 120.0

@@ -9,17 +9,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client.queue import NewJob
-from leasehold.domain.lifecycle import JobStatus
-from leasehold.domain.run import Outcome
-from leasehold.engine.enqueue import Rejected
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import Rejected
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Asked, Case, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leasehold.domain.job import Job
-    from leasehold.domain.payload import Json
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.payload import Json
     from leasehold.local.demo.case import Desk
 
 AT_ONCE = 5

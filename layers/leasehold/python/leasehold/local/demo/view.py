@@ -10,14 +10,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from leasehold.domain.job import Job
+    from leasehold.kernel.job import Job
     from leasehold.local.demo.journal import Journal, Line
 
 _RECENT = 10

@@ -1,0 +1,299 @@
+"""What surfaces show, as JSON-ready documents: pure functions, used by the HTTP API, the command line and the console.
+
+Unset values are left out. Times are texts in UTC, durations are seconds. Payloads and results are as they are stored:
+a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.kernel.due import queue_of_lane, to_text
+from leasehold.kernel.payload import shown_json
+from leasehold.kernel.retry import Delays, Exponential, Fixed
+from leasehold.kernel.transitions import JobStatus
+from leasehold.schedules.recurrence import Cron, Every
+from leasehold.webhooks.model import external_status, run_document, running_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leasehold.groups.model import Group
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.schedules.model import Schedule
+    from leasehold.schedules.recurrence import Recurrence
+    from leasehold.templates.model import Template
+
+
+def job_summary(job: Job) -> Document:
+    """A job in a list: all but its payload, its result and its history.
+
+    `status` is one of the six states, `state` what the API calls it: QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED.
+    """
+    return set_only(
+        job_id=job.job_id,
+        job_type=job.job_type,
+        status=str(job.status),
+        state=external_status(job.status),
+        priority=int(job.priority),
+        scheduled_for=to_text(job.scheduled_for),
+        due_at=time_text(job.due_at) if not job.has_ended else None,
+        held_by=queue_of_lane(job.due_lane) if job.due_lane else None,
+        created_at=to_text(job.created_at),
+        created_by=job.created_by,
+        attempts=job.attempts,
+        max_attempts=job.max_attempts,
+        started_at=time_text(job.started_at),
+        ended_at=time_text(job.completed_at),
+        error=job.last_error.rstrip().rpartition("\n")[2] if job.last_error else None,
+        error_code=job.last_error_code,
+        cancel_requested_at=job.cancel_requested,
+        cancel_reason=job.cancel_reason,
+        dedup_key=job.dedup.key if job.dedup else None,
+        concurrency_key=job.concurrency_key,
+        schedule=job.schedule,
+        template=job.template,
+        group_id=job.group_id,
+        member=job.member,
+        retry_of=job.retry_of,
+    )
+
+
+def job_document(job: Job) -> Document:
+    """All of a job: with payload, result, runs and timeline."""
+    return {
+        **job_summary(job),
+        "payload": shown_json(job.payload_text),
+        **set_only(
+            result=None if job.result_text is None else shown_json(job.result_text),
+            traceback=job.last_error,
+            artifacts=list(job.artifacts) or None,
+            last_attempt_at=time_text(job.last_attempt_at),
+            lease=_lease(job),
+            start_by=time_text(job.start_by),
+            dedup_window=job.dedup.window if job.dedup else None,
+            retry=retry_document(job.retry) if job.retry else None,
+            webhook=job.webhook,
+            trace=job.trace,
+            expires_at=epoch(job.expires_at),
+        ),
+        "runs": [*(run_of_job(job, run) for run in job.runs), *running_runs(job)],
+        "timeline": timeline(job),
+    }
+
+
+def run_of_job(job: Job, run: Run) -> Document:
+    """A run as those see it who look after the job: with its worker, and the traceback that others do not see."""
+    return {**run_document(job, run), **set_only(worker=run.worker, traceback=run.error)}
+
+
+def running_runs(job: Job) -> list[Document]:
+    """The run that goes on now, if one does."""
+    running = running_document(job)
+    return [] if running is None else [{**running, **set_only(worker=job.locked_by)}]
+
+
+def letter_document(letter: DeadLetter) -> Document:
+    """`failure_reason` is the exception and its message, `traceback` all that is known."""
+    return {
+        "id": letter.id,
+        "original_job_id": letter.original_job_id,
+        "job_type": letter.job_type,
+        "payload": shown_json(letter.payload_text),
+        "failed_at": to_text(letter.failed_at),
+        "failure_reason": letter.failure_reason.rstrip().rpartition("\n")[2],
+        "error_code": letter.error_code,
+        "traceback": letter.failure_reason,
+        "attempts": letter.attempts,
+        "is_open": letter.is_open,
+        "runs": [_run_alone(letter, run) for run in letter.runs],
+        **set_only(
+            max_attempts=letter.max_attempts,
+            trace=letter.trace,
+            resolution=str(letter.resolution) if letter.resolution else None,
+            resolved_by=letter.resolved_by,
+            resolved_at=time_text(letter.resolved_at),
+            resolved_reason=letter.resolved_reason,
+            redriven_as=letter.redriven_as,
+            reported_at=time_text(letter.reported_at),
+        ),
+    }
+
+
+def letter_summary(letter: DeadLetter) -> Document:
+    """A letter in a list: all but its payload and its history, which may be large."""
+    left_out = {"payload", "runs", "traceback"}
+    return {name: value for name, value in letter_document(letter).items() if name not in left_out}
+
+
+def _run_alone(letter: DeadLetter, run: Run) -> Document:
+    return {
+        "run_id": run.run_id(letter.id),
+        "attempt": run.number,
+        "status": str(run.outcome),
+        "worker": run.worker,
+        "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at),
+        **set_only(error_code=run.error_code, reason=run.reason, traceback=run.error),
+    }
+
+
+def _lease(job: Job) -> Document | None:
+    if job.locked_by is None:
+        return None
+    return set_only(holder=job.locked_by, since=time_text(job.locked_at), until=time_text(job.lock_expires_at))
+
+
+type Moment = dict[str, object]
+
+
+def timeline(job: Job) -> list[Moment]:
+    """Moments in order, the last ones possibly still to come: `is_past` is left to whoever knows what time it is."""
+    return sorted(_moments(job), key=lambda moment: str(moment["at"]))
+
+
+def _moments(job: Job) -> Iterator[Moment]:
+    yield _moment(job.created_at, "created", by=job.created_by)
+    if job.scheduled_for > job.created_at:
+        yield _moment(job.scheduled_for, "scheduled")
+    for run in job.runs:
+        yield _moment(run.started_at, "started", run=run.number, worker=run.worker)
+        yield _moment(
+            run.ended_at,
+            str(run.outcome).lower(),
+            run=run.number,
+            error_code=run.error_code,
+            reason=run.reason,
+            seconds=(run.ended_at - run.started_at).total_seconds(),
+        )
+    if job.cancel_requested is not None:
+        yield {"at": job.cancel_requested, "event": "cancel_requested"}
+    yield from _now(job)
+
+
+def _now(job: Job) -> Iterator[Moment]:
+    """How it stands: what runs, what comes next, or how it ended."""
+    if job.completed_at is not None:
+        yield _moment(job.completed_at, str(job.status), reason=job.cancel_reason)
+    if job.status is JobStatus.IN_PROGRESS and job.started_at is not None:
+        yield _moment(job.started_at, "running")
+    elif job.status is JobStatus.IN_PROGRESS and job.locked_at is not None:
+        yield _moment(job.locked_at, "handed_over")
+    if job.status is JobStatus.FAILED and job.due is not None:
+        yield _moment(job.due.at, "next_attempt")
+    if job.status is JobStatus.PENDING and job.due is not None and job.due.at != job.scheduled_for:
+        yield _moment(job.due.at, "due")
+
+
+def _moment(at: datetime, event: str, **more: object) -> Moment:
+    return {"at": to_text(at), "event": event, **{name: value for name, value in more.items() if value is not None}}
+
+
+type Document = dict[str, object]
+
+
+def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) -> Document:
+    return {
+        "name": schedule.name,
+        "job_type": schedule.job_type,
+        "payload": shown_json(schedule.payload_text),
+        **_recurrence(schedule.recurrence),
+        "enabled": schedule.enabled,
+        "paused": schedule.paused,
+        "is_active": schedule.is_active,
+        "missed": str(schedule.missed),
+        "missed_window": schedule.missed_window.total_seconds(),
+        "overlap": str(schedule.overlap),
+        "origin": str(schedule.origin),
+        "version": schedule.version,
+        "created_by": schedule.created_by,
+        "is_mirrored": schedule.is_mirrored,
+        "next_runs": [to_text(each) for each in next_runs],
+        **set_only(
+            priority=None if schedule.priority is None else int(schedule.priority),
+            template=schedule.template,
+            last_triggered_at=time_text(schedule.last_triggered_at),
+            last_job_id=schedule.last_job_id,
+            mirror_error=schedule.mirror_error,
+        ),
+    }
+
+
+def template_document(template: Template) -> Document:
+    return {
+        "name": template.name,
+        "job_type": template.job_type,
+        "payload": shown_json(template.payload_text),
+        "version": template.version,
+        "created_by": template.created_by,
+        "created_at": to_text(template.created_at),
+        **set_only(
+            priority=None if template.priority is None else int(template.priority),
+            max_attempts=template.max_attempts,
+            retry=retry_document(template.retry) if template.retry else None,
+            webhook=template.webhook,
+            description=template.description,
+        ),
+    }
+
+
+def group_document(group: Group) -> Document:
+    return {
+        **group.progress,
+        "left": group.left,
+        "mode": str(group.mode),
+        "on_failure": str(group.on_failure),
+        "created_at": to_text(group.created_at),
+        "created_by": group.created_by,
+        **set_only(
+            reason=group.reason,
+            ended_at=time_text(group.ended_at),
+            callback=group.callback,
+            callback_job_id=group.callback_job_id,
+            turn=group.turn,
+            expires_at=epoch(group.expires_at),
+        ),
+    }
+
+
+def retry_document(policy: RetryPolicy) -> Document:
+    match policy:
+        case Exponential(base, cap, jitter):
+            return {"kind": "exponential", "base": base.total_seconds(), "cap": cap.total_seconds(), "jitter": jitter}
+        case Fixed(delay):
+            return {"kind": "fixed", "delay": delay.total_seconds()}
+        case Delays(delays):
+            return {"kind": "delays", "delays": [delay.total_seconds() for delay in delays]}
+        case _:
+            assert_never(policy)
+
+
+def _recurrence(recurrence: Recurrence) -> Document:
+    match recurrence:
+        case Every(interval):
+            return {"every": interval.total_seconds()}
+        case Cron(line, timezone, in_the_gap, when_repeated):
+            return {
+                "cron": line,
+                "timezone": timezone,
+                "in_the_gap": str(in_the_gap),
+                "when_repeated": str(when_repeated),
+            }
+        case _:
+            assert_never(recurrence)
+
+
+def time_text(at: datetime | None) -> str | None:
+    return None if at is None else to_text(at)
+
+
+def epoch(seconds: int | None) -> str | None:
+    return None if seconds is None else to_text(datetime.fromtimestamp(seconds, UTC))
+
+
+def set_only(**values: object) -> Document:
+    """What is unset is left out."""
+    return {name: value for name, value in values.items() if value is not None}

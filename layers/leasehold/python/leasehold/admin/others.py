@@ -1,0 +1,189 @@
+"""Open dead letters, the newest first. Resolved ones are in no index: they are found by their id."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast
+
+from leasehold.admin.pages import (
+    DEFAULT_LIMIT,
+    Order,
+    Page,
+    Position,
+    check_limit,
+    check_range,
+    decode_position,
+    encode_cursor,
+    fingerprint,
+    is_within,
+)
+from leasehold.admin.walking import ENDED_JOBS, OPEN_LETTERS, OPEN_LETTERS_OF_TYPE, Budget, Source, Walk, walk
+from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
+from leasehold.audit.roots import check_roots, verify, verify_all
+from leasehold.groups.records import LISTED, group_of
+from leasehold.kernel import keys
+from leasehold.kernel.admission import is_trusted_letter
+from leasehold.kernel.dead_letter import dead_letter_of
+from leasehold.kernel.due import instant, to_text
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload_items import read_each
+from leasehold.kernel.records import OPEN
+from leasehold.kernel.table import JOBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leasehold.audit.records import AuditRecord
+    from leasehold.audit.roots import Flaw, KeptRoots
+    from leasehold.groups.model import Group
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterFilter:
+    """The range is of when they failed; it includes its start and excludes its end."""
+
+    job_type: str | None = None
+    failed_from: datetime | None = None
+    failed_to: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("failed_from", "failed_to"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, instant(value, what=name))
+        if self.job_type is not None:
+            parse_job_type(self.job_type)
+        check_range("failed", self.failed_from, self.failed_to)
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint("letters", self.job_type, self.failed_from, self.failed_to)
+
+    def matches(self, letter: DeadLetter) -> bool:
+        is_of_type = self.job_type in {None, letter.job_type}
+        return letter.is_open and is_of_type and is_within(letter.failed_at, self.failed_from, self.failed_to)
+
+
+def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: str | None) -> Page[DeadLetter]:
+    leg = Walk(
+        name="letters",
+        source=OPEN_LETTERS if wanted.job_type is None else OPEN_LETTERS_OF_TYPE,
+        order=Order.FAILED,
+        partitions=(OPEN if wanted.job_type is None else wanted.job_type,),
+        first=to_text(wanted.failed_from) if wanted.failed_from else None,
+        last=to_text(wanted.failed_to) if wanted.failed_to else None,
+    )
+    most, start = check_limit(limit), decode_position(cursor, wanted.fingerprint, leg)
+    table = parts.store.table
+    stretch = walk(table, leg, start, most, Budget())
+    listed = [cast("JobId", record["id"]) for record in stretch.records]
+    read = read_each(table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+    found = {letter.id: letter for letter in read.items if is_trusted_letter(letter, parts)}
+    end = stretch.below
+    return Page(
+        items=tuple(found[each] for each in listed if each in found and wanted.matches(found[each])),
+        cursor=None if end is None else encode_cursor(Position(leg.name, end), wanted.fingerprint),
+        order=leg.order,
+        searched=stretch.searched,
+        reached=None if end is None else leg.source.time_of(end),
+        unreadable=tuple(read.unreadable),
+    )
+
+
+# The ended index lists groups too, in a lane of their own.
+_LEG = Walk(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(LISTED,))
+_FINGERPRINT = fingerprint("groups")
+
+
+def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Group]:
+    most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _LEG)
+    if not parts.deployment.registry().ended_index:
+        raise InvalidOptionError(
+            "ended_index = false",
+            "this deployment has no ended index, from which groups are listed",
+            "Deploy with it, or look at a group by its id.",
+        )
+    stretch = walk(parts.store.table, _LEG, start, most, Budget())
+    # Only a group's own key makes a group of what stands in this lane.
+    own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == keys.GROUP]
+    listed = [group_id for each in own if (group_id := keys.group_of_partition(each)) is not None]
+    read = read_each(parts.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
+    found = {group.group_id: group for group in read.items}
+    end = stretch.below
+    return Page(
+        items=tuple(found[each] for each in listed if each in found),
+        cursor=None if end is None else encode_cursor(Position(_LEG.name, end), _FINGERPRINT),
+        order=_LEG.order,
+        searched=stretch.searched,
+        reached=None if end is None else _LEG.source.time_of(end),
+        unreadable=tuple(read.unreadable),
+    )
+
+
+_TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)#[0-9a-f]{1,64}"))
+
+
+class Auditor:
+    """Who did what, when and why. Nothing here changes anything."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def records(
+        self, target: str | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[AuditRecord]:
+        """The newest first: of one target (`job#<id>`, `schedule#<name>`, `control#halt`, …), or of all.
+
+        With a job's own come those of its dead letter.
+
+        All records are listed from the ended index; without it, ask for one target.
+        """
+        leg = _leg_of(target)
+        mark = fingerprint("audit", target)
+        most, start = check_limit(limit), decode_position(cursor, mark, leg)
+        stretch = walk(self._parts.store.table, leg, start, most, Budget())
+        listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
+        records = self._parts.store.table.get_many([keys.audit_record(*each) for each in listed])
+        read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
+        found = dict(read.items)
+        end = stretch.below
+        return Page(
+            items=tuple(found[each] for each in listed if each in found),
+            cursor=None if end is None else encode_cursor(Position(leg.name, end), mark),
+            order=leg.order,
+            searched=stretch.searched,
+            reached=None if end is None else leg.source.time_of(end),
+            unreadable=tuple(read.unreadable),
+        )
+
+    def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:
+        """Each target with what is wrong with its trail: one, or all that anything was ever done to."""
+        if target is None:
+            yield from verify_all(self._parts)
+        else:
+            yield target, verify(target, self._parts.store.audits.head(target), self._parts)
+
+    def check_roots(self, kept: KeptRoots) -> list[Flaw]:
+        """What is wrong with the daily roots: versions, missing days, and whether the table still leads to them."""
+        return check_roots(kept, self._parts)
+
+    def root_bucket(self) -> str | None:
+        """The bucket where a deployment keeps its daily roots; None where it keeps none."""
+        registry = self._parts.store.switchboard.registry()
+        return registry.audit_roots if registry else None
+
+
+def _leg_of(target: str | None) -> Walk:
+    if target is None:
+        return Walk(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
+    # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
+    job_id = target.removeprefix("job#") if target.startswith("job#") else None
+    targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
+    partitions = tuple(keys.audit_partition(each) for each in targets)
+    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=partitions)

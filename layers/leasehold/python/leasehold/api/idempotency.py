@@ -1,0 +1,163 @@
+"""Making something once: how a request with an idempotency key finds what it made before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.api.answers import Answer
+from leasehold.kernel import keys
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.keys import JobId
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.records import request_token
+from leasehold.kernel.refusals import RequestKeyReusedError
+from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from leasehold.api.callers import Call
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record, Table
+
+
+def made_once(call: Call, propose: Callable[[], str], make: Callable[[str | None, bool], Answer]) -> Answer:
+    """`make` gets the id to make it under (None without a key: any), and whether somebody has tried before."""
+    if call.asked is None:
+        return make(None, False)
+    text = once(call.asked, propose, lambda made_id, again: make(made_id, again).to_text(), call.parts)
+    return Answer.from_text(text)
+
+
+def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobId | None], Enqueued]) -> Answer:
+    """A job that is there under its id was made by a try before, or by one at the same time."""
+
+    def attempt(made_id: str | None, again: bool) -> Answer:
+        if made_id is None:
+            return _told(make(None))
+        job_id = JobId(made_id)
+        made = Enqueued(job_id=job_id, created=True)
+        if again and call.parts.store.jobs.get(job_id) is not None:
+            return _told(made)
+        try:
+            return _told(make(job_id))
+        except StoreUnavailableError:
+            if call.parts.store.jobs.get(job_id) is None:
+                raise
+            return _told(made)
+
+    return made_once(call, propose, attempt)
+
+
+def _told(enqueued: Enqueued) -> Answer:
+    document: dict[str, object] = {"job_id": enqueued.job_id, "created": enqueued.created}
+    if enqueued.replaced is not None:
+        document["replaced"] = enqueued.replaced
+    return Answer(status=201 if enqueued.created else 200, document=document)
+
+
+KEPT_FOR = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request with its key. The same key of somebody else, or of another route, is another key."""
+
+    actor: str
+    route: str
+    key: str
+    fingerprint: str
+
+    @property
+    def name(self) -> str:
+        return request_token("request", self.actor, self.route, self.key)
+
+
+def once(
+    asked: Asked,
+    propose: Callable[[], str],
+    make: Callable[[str, bool], str],
+    parts: Parts,
+) -> str:
+    """The answer to a request with a key, which is kept for a day.
+
+    propose: an id for what is to be made. Whatever can be refused is refused there: nothing has been written yet.
+    make: make it under this id and say what is answered; its second argument tells whether somebody tried before.
+    """
+    now = parts.clock.now()
+    found = parts.store.requests.get(asked.name, now)
+    is_repeat = found is not None
+    if found is None:
+        wanted = RequestRecord(name=asked.name, fingerprint=asked.fingerprint, made_id=propose(), until=now + KEPT_FOR)
+        found = parts.store.requests.take(wanted, now)
+        is_repeat = found.made_id != wanted.made_id
+    if found.fingerprint != asked.fingerprint:
+        raise RequestKeyReusedError(asked.key)
+    if found.answer is not None:
+        return found.answer
+    answer = make(found.made_id, is_repeat)
+    parts.store.requests.answer(found, answer)
+    return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
+    """fingerprint: of what was asked for. made_id: of what it makes or has made. answer: once there is one."""
+
+    name: str
+    fingerprint: str
+    made_id: str
+    until: datetime
+    answer: str | None = None
+
+
+class Requests:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, name: str, now: datetime) -> RequestRecord | None:
+        record = self._table.get(keys.request(name))
+        found = _record_of(name, record) if record else None
+        return found if found and found.until > now else None
+
+    def take(self, wanted: RequestRecord, now: datetime) -> RequestRecord:
+        """Write it where there is none, or one whose time is over; else the one that stands there."""
+        key = keys.request(wanted.name)
+        vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
+        try:
+            self._table.write(Put(key=key, record=_record(wanted), conditions=(vacant,)))
+        except ConditionFailed as failed:
+            # It may be ours, by a try whose response was lost: then it says the same.
+            return _record_of(wanted.name, failed.current or {})
+        return wanted
+
+    def answer(self, made: RequestRecord, answer: str) -> None:
+        """Keep what the caller is told; somebody who asked the same at the same time may have been quicker."""
+        guards = (Equals("made_id", made.made_id), Missing("answer"))
+        try:
+            self._table.write(Update(key=keys.request(made.name), conditions=guards, sets={"answer": answer}))
+        except ConditionFailed:
+            return
+
+
+def _record(request: RequestRecord) -> Record:
+    return {
+        "fingerprint": request.fingerprint,
+        "made_id": request.made_id,
+        "until": to_text(request.until),
+        "expires_at": int(request.until.timestamp()),
+    }
+
+
+def _record_of(name: str, record: Record) -> RequestRecord:
+    return RequestRecord(
+        name=name,
+        fingerprint=cast("str", record["fingerprint"]),
+        made_id=cast("str", record["made_id"]),
+        until=from_text(cast("str", record["until"])),
+        answer=cast("str | None", record.get("answer")),
+    )

@@ -1,0 +1,303 @@
+"""Audit records: who did what to what, chained per target, written in the same transaction as the deed.
+
+A record is put once and never changed. The head of each chain is an item of its own, in one partition for each kind of
+targets: it outlives its target, and whoever wants to know that no chain was cut reads these partitions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import keys
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
+from leasehold.kernel.job import MAX_REASON_BYTES
+from leasehold.kernel.jobs import TransitionRefused, transition
+from leasehold.kernel.keys import records_in
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import fits
+from leasehold.kernel.records import request_token
+from leasehold.kernel.table import ENDED_INDEX, JOBS, Equals, Put, TransactionCancelled, Update
+from leasehold.kernel.transitions import Write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.end import Ending
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Attribute, Change, Record, Table
+
+
+# The lane of the ended index that lists all records by date.
+ALL = "audit"
+# As fine as a date is written.
+_ONE_STEP = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """An action that leaves a record: by whom, when, why, and what it changed."""
+
+    target: str
+    action: str
+    by: str
+    at: datetime
+    reason: str
+    details: str
+    deed_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """A deed as it was recorded. `previous` is the head of its chain before it, `head` the one after it."""
+
+    deed: Deed
+    previous: str
+    head: str
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the head is what the record says it is made of."""
+        return self.head == head_of(self.deed, self.previous)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The record of a deed and the move of its chain's head, to be made together with the deed; and that head."""
+
+    record: Put
+    move: Update
+    head: str
+
+    @property
+    def changes(self) -> list[Change]:
+        return [self.record, self.move]
+
+    def stands_in(self, cancelled: TransactionCancelled, position: int) -> bool:
+        """Whether a transaction was cancelled because an earlier try of it succeeded, and its response was lost."""
+        return cast("Record", cancelled.failed.get(position) or {}).get("head") == self.head
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The end of a target's chain, and when it was written."""
+
+    target: str
+    digest: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    records: list[AuditRecord]
+    cursor: Record | None
+
+
+class Audits:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def head(self, target: str) -> str:
+        """The head of a target's chain; empty where there is none."""
+        record = self._table.get(keys.audit_head(target))
+        return cast("str", record["head"]) if record else ""
+
+    def audit(self, deed: Deed, *, is_first: bool = False) -> Audit:
+        """What to write with the deed. It holds only as long as nobody else does something to the target.
+
+        is_first: the deed makes its target, so that nothing was done to it yet.
+        Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
+        dates grow along a chain.
+        """
+        key = keys.audit_head(deed.target)
+        found = None if is_first else self._table.get(key)
+        previous = cast("str", found["head"]) if found else ""
+        if found is not None:
+            deed = replace(deed, at=max(deed.at, from_text(cast("str", found["at"])) + _ONE_STEP))
+        record, head = audited(deed, previous)
+        move = Update(
+            key=key,
+            conditions=(Equals("head", previous),) if previous else (key.is_absent,),
+            sets={"head": head, "at": to_text(deed.at)},
+        )
+        return Audit(record, move, head)
+
+    def commit(self, changes: Sequence[Change], audit: Audit, *, token: str) -> bool:
+        """Make changes together with their record; False if their target is not, or no longer, what was read."""
+        try:
+            self._table.transact([*changes, *audit.changes], token=token)
+        except TransactionCancelled as cancelled:
+            return audit.stands_in(cancelled, len(changes))
+        return True
+
+    def trail(self, target: str, *, limit: int, after: Record | None = None, newest_first: bool = False) -> AuditPage:
+        """What was done to one target."""
+        page = self._table.query(
+            JOBS, keys.audit_partition(target), limit=limit, after=after, newest_first=newest_first
+        )
+        return AuditPage([audit_record_of(each) for each in page.records], page.cursor)
+
+    def recent(self, *, limit: int, after: Record | None = None) -> AuditPage:
+        """What was done to anything, the newest first. Needs the ended index."""
+        page = self._table.query(JOBS, ALL, index=ENDED_INDEX, limit=limit, after=after, newest_first=True)
+        wanted = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
+        found = {
+            (cast("str", each["PK"]), cast("str", each["SK"])): audit_record_of(each)
+            for each in self._table.get_many([keys.audit_record(pk, sk) for pk, sk in wanted])
+        }
+        return AuditPage([found[each] for each in wanted if each in found], page.cursor)
+
+    def heads(self) -> Iterator[Head]:
+        """Every target that something was ever done to, by kind and name, with the head of its chain."""
+        for kind in keys.AUDIT_KINDS:
+            for record in records_in(self._table, keys.audit_heads(kind)):
+                yield head_of_record(record)
+
+
+def audited(deed: Deed, previous: str) -> tuple[Put, str]:
+    """The record of a deed, and the head of its target's chain from then on."""
+    head = head_of(deed, previous)
+    record: Record = {
+        "action": deed.action,
+        "by": deed.by,
+        "at": to_text(deed.at),
+        "reason": deed.reason,
+        "details": deed.details,
+        "previous": previous,
+        "head": head,
+        "ended_lane": ALL,
+        "ended_key": f"{to_text(deed.at)}#{deed.deed_id}",
+    }
+    return Put(key=keys.audit(deed.target, to_text(deed.at), deed.deed_id), record=record), head
+
+
+def head_of(deed: Deed, previous: str) -> str:
+    """A hash over the deed and the head before it: a record that is changed, removed or moved breaks the chain."""
+    said = [deed.target, deed.deed_id, deed.action, deed.by, to_text(deed.at), deed.reason, deed.details, previous]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def audit_record_of(record: Record) -> AuditRecord:
+    at, _, deed_id = cast("str", record["SK"]).partition("#")
+    deed = Deed(
+        target=keys.target_of_audit(cast("str", record["PK"])),
+        action=cast("str", record["action"]),
+        by=cast("str", record["by"]),
+        at=from_text(at),
+        reason=cast("str", record["reason"]),
+        details=cast("str", record["details"]),
+        deed_id=deed_id,
+    )
+    return AuditRecord(deed, cast("str", record["previous"]), cast("str", record["head"]))
+
+
+def head_of_record(record: Record) -> Head:
+    return Head(
+        target=cast("str", record["SK"]), digest=cast("str", record["head"]), at=from_text(cast("str", record["at"]))
+    )
+
+
+# How long a change is tried while others change the same thing. The API answers within 29 s.
+PATIENCE = timedelta(seconds=10)
+_FEWEST_TRIES = 5
+_FIRST_PAUSE = timedelta(milliseconds=10)
+_LONGEST_PAUSE = timedelta(milliseconds=400)
+_MAX_NAME_BYTES = 256
+# A larger payload stands in its record as a hash: written out, and escaped twice, it could outgrow a DynamoDB item.
+_MAX_PAYLOAD_BYTES = 32 * 1024
+
+
+def check_deed(what: str, by: str, reason: str) -> None:
+    if not fits(by, _MAX_NAME_BYTES) or not fits(reason, MAX_REASON_BYTES):
+        raise InvalidOptionError(
+            (by, reason),
+            f"a change of a {what} needs a name of at most {_MAX_NAME_BYTES} bytes, and a reason of {MAX_REASON_BYTES}",
+            "Pass by and reason.",
+        )
+
+
+def deed_of(target: str, action: str, changed: Record, parts: Parts, *, by: str, reason: str) -> Deed:
+    """`changed` is what the target says from then on."""
+    return Deed(
+        target=target,
+        action=action,
+        by=by,
+        at=parts.clock.now(),
+        reason=reason,
+        details=json.dumps(_bounded(changed), sort_keys=True, ensure_ascii=False),
+        deed_id=f"{parts.chance.bits(64):016x}",
+    )
+
+
+def job_target(job_id: JobId) -> str:
+    return f"job#{job_id}"
+
+
+def dead_letter_target(job_id: str) -> str:
+    return f"dead-letter#{job_id}"
+
+
+def deed_on_job(job_id: JobId, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
+    """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
+    actor = parts.identity.actor()
+    check_deed("job", actor, reason)
+    return deed_of(job_target(job_id), action, details, parts, by=actor, reason=reason)
+
+
+def advance_with_record(asked: Write | Ending, deed: Deed, parts: Parts) -> None:
+    """Make a transition or an end that somebody asked for, with its record, or neither; TransitionRefused as ever."""
+    write, changes = (asked, [transition(asked)]) if isinstance(asked, Write) else (asked.write, asked.changes)
+    if not parts.store.audits.commit(changes, parts.store.audits.audit(deed), token=token_of(deed)):
+        # The job is not what was read, or somebody else did something to it meanwhile: look again.
+        raise TransitionRefused(write, None)
+
+
+def token_of(deed: Deed) -> str:
+    return request_token(deed.target, deed.deed_id)
+
+
+def retried[Thing](what: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
+    """Read, decide and write, until the write meets what was read; an attempt that came too late answers None."""
+    for _ in tries(parts):
+        done = attempt()
+        if done is not None:
+            return done
+    raise contended(what)
+
+
+def tries(parts: Parts) -> Iterator[int]:
+    """Attempts at a change that others may be making too, with random pauses: without, three of them starve one."""
+    give_up_at = parts.clock.now() + PATIENCE
+    for number in itertools.count(1):
+        yield number
+        if number >= _FEWEST_TRIES and parts.clock.now() >= give_up_at:
+            return
+        parts.clock.sleep(min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE) * (0.1 + 0.9 * parts.chance.share()))
+
+
+def contended(what: str) -> StoreUnavailableError:
+    seconds = f"{PATIENCE.total_seconds():g}"
+    return StoreUnavailableError(f"{what} was changed by others all the time, for {seconds} s; try again")
+
+
+def _bounded(changed: Record) -> Record:
+    payload = cast("str", changed.get("payload", "")).encode()
+    if len(payload) <= _MAX_PAYLOAD_BYTES:
+        return changed
+    return {**changed, "payload": f"{len(payload)} bytes, sha256 {hashlib.sha256(payload).hexdigest()}"}
+
+
+def refuse_without_reason(reason: object) -> None:
+    if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
+        raise InvalidOptionError(
+            reason,
+            f"a cancel needs a reason of 1 to {MAX_REASON_BYTES} bytes",
+            "Say why, for whoever looks at the job later.",
+        )

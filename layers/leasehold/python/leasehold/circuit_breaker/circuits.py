@@ -1,0 +1,144 @@
+"""Access patterns of circuits: one record per type, which counts how its runs end, or says that its circuit is open.
+
+A count may be lost with the process that was to write it, or be made twice by a retry whose first try had arrived. That
+moves a rate over many runs by one. What opens and closes the circuit is written under conditions, like everything else.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import keys
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.jobs import awakened
+from leasehold.kernel.table import After, ConditionFailed, Delete, Equals, Exists, Put, TransactionCancelled, Update
+from leasehold.kernel.type_options import Circuit, Tally, type_scope
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.table import Change, Condition, Record, Table
+
+_TRIES = 3
+_COUNTED = frozenset({"since", "runs", "failures"})
+
+
+class Circuits:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, job_type: str) -> Circuit | None:
+        """The circuit of a type if it is open."""
+        record = self._table.get(keys.circuit(job_type))
+        return circuit_of(record) if record else None
+
+    def count(self, job_type: str, now: datetime, window: timedelta, *, failed: bool) -> Tally | Circuit | None:
+        """Count one run into the window of now; the circuit if it is open: then nothing is counted."""
+        one_more = Update(
+            key=keys.circuit(job_type),
+            conditions=(After("since", to_text(now - window)),),
+            adds={"runs": 1, "failures": int(failed)},
+        )
+        for _ in range(_TRIES):
+            try:
+                return _tally_of(self._table.write(one_more))
+            except ConditionFailed as over:
+                circuit = None if over.current is None else circuit_of(over.current)
+                if circuit is not None:
+                    return circuit
+                first = Tally(since=now, runs=1, failures=int(failed))
+                if self._begin_window(job_type, first, over.current):
+                    return first
+        return None
+
+    def _begin_window(self, job_type: str, first: Tally, over: Record | None) -> bool:
+        record: Record = {"since": to_text(first.since), "runs": first.runs, "failures": first.failures}
+        # Of two who find the window over, none may throw away what the other has counted since.
+        is_as_seen = None if over is None else (Equals("since", over["since"]),)
+        try:
+            self._table.write(Put(key=keys.circuit(job_type), record=record, conditions=is_as_seen))
+        except ConditionFailed:
+            return False
+        return True
+
+    def open(self, job_type: str, circuit: Circuit, because: Tally) -> bool:
+        """Open the circuit, unless it was opened since these runs were counted. What was counted is spent."""
+        as_counted = Equals("since", to_text(because.since))
+        return self._change(job_type, as_counted, circuit_record(circuit), removes=_COUNTED)
+
+    def put_off(self, job_type: str, probe: JobId, at: datetime, wait: timedelta) -> bool:
+        """The probe is over and the circuit stays open; False if this is not the probe (any more)."""
+        sets: Record = {"probe_at": to_text(at), "wait": int(wait.total_seconds())}
+        return self._change(job_type, Equals("probe", probe), sets, removes=frozenset({"probe"}))
+
+    def close(self, job_type: str, now: datetime, *, token: str, shards: int, probe: JobId | None = None) -> bool:
+        """Close it and wake the held jobs, in one transaction; with a `probe`, only if that still is the probe."""
+        try:
+            self._table.transact(closing(job_type, now, stamp=token, shards=shards, probe=probe), token=token)
+        except TransactionCancelled:
+            return False
+        return True
+
+    def _change(self, job_type: str, condition: Condition, sets: Record, *, removes: frozenset[str]) -> bool:
+        change = Update(key=keys.circuit(job_type), conditions=(condition,), sets=sets, removes=removes)
+        try:
+            self._table.write(change)
+        except ConditionFailed as failed:
+            # It may stand there already, by a try of ours whose response was lost.
+            current = failed.current or {}
+            return sets.items() <= current.items() and not removes & current.keys()
+        return True
+
+
+def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetime) -> Update:
+    """One job is let through, unless somebody let one through since; if nothing is heard of it, so is the next."""
+    return Update(
+        key=keys.circuit(job_type),
+        conditions=(Equals("probe_at", to_text(seen.probe_at)),),
+        sets={"probe": probe, "probe_at": to_text(replaced_at)},
+    )
+
+
+def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: JobId | None = None) -> list[Change]:
+    """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
+    is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
+    lift = Delete(key=keys.circuit(job_type), conditions=(is_open,))
+    return [lift, awakened(type_scope(job_type), now, stamp, shards)]
+
+
+def closed(job_type: str) -> Delete:
+    """Whatever it was: closed, and counted anew."""
+    return Delete(key=keys.circuit(job_type), conditions=())
+
+
+def circuit_record(circuit: Circuit) -> Record:
+    record: Record = {
+        "opened_at": to_text(circuit.opened_at),
+        "reason": circuit.reason,
+        "probe_at": to_text(circuit.probe_at),
+        "wait": int(circuit.wait.total_seconds()),
+    }
+    return record if circuit.probe is None else {**record, "probe": circuit.probe}
+
+
+def circuit_of(record: Record) -> Circuit | None:
+    """None while it is closed, and the record only counts."""
+    if "probe_at" not in record:
+        return None
+    return Circuit(
+        opened_at=from_text(cast("str", record["opened_at"])),
+        reason=cast("str", record["reason"]),
+        probe_at=from_text(cast("str", record["probe_at"])),
+        wait=timedelta(seconds=cast("int", record["wait"])),
+        probe=cast("JobId | None", record.get("probe")),
+    )
+
+
+def _tally_of(record: Record) -> Tally:
+    return Tally(
+        since=from_text(cast("str", record["since"])),
+        runs=cast("int", record["runs"]),
+        failures=cast("int", record["failures"]),
+    )

@@ -1,0 +1,166 @@
+"""Probe: let one job of a type through whose circuit is open, and take its end as the answer.
+
+The claim and the note of who is the probe are one transaction, conditional on the circuit as it was seen: of several
+pollers one sends a probe, and none is sent that nobody knows of. A probe that is never heard of again is replaced.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.circuit_breaker.circuits import probe_noted
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import StoreError
+from leasehold.kernel.hooks import Hooks
+from leasehold.kernel.records import request_token
+from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
+from leasehold.kernel.type_options import Circuit, CircuitBreaker
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.hooks import End
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Update
+    from leasehold.kernel.type_options import Tally
+
+
+# A probe whose worker died is reaped first: that is an answer, too.
+_LEFT_TO_THE_REAPER = timedelta(minutes=1)
+
+
+class Probes:
+    """Which circuits one poll may send a probe into: each once, as the poll saw it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._sent: set[tuple[str, datetime]] = set()
+
+    def due(self, job_type: str, circuit: Circuit | None) -> Circuit | None:
+        """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
+        if circuit is None or circuit.probe_at > self._parts.clock.now():
+            return None
+        return None if (job_type, circuit.probe_at) in self._sent else circuit
+
+    def note_sent(self, job_type: str, circuit: Circuit) -> None:
+        """By this poll, or by another that was faster."""
+        self._sent.add((job_type, circuit.probe_at))
+
+
+def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, parts: Parts) -> Update:
+    """The part of the claim that makes this job the probe."""
+    replaced_at = parts.clock.now() + job_type.longest_hold + _LEFT_TO_THE_REAPER
+    return probe_noted(job_type.name, circuit, job_id, replaced_at)
+
+
+def probed_by(job_id: JobId, job_type: str, parts: Parts) -> Circuit | None:
+    """The open circuit that this job is the probe of."""
+    circuit = parts.deployment.circuit(job_type)
+    if circuit is not None and circuit.probe != job_id:
+        # It may have been sent since the circuit was read: that is cached.
+        circuit = parts.deployment.circuit(job_type, fresh=True)
+    return circuit if circuit is not None and circuit.probe == job_id else None
+
+
+def answer(job_id: JobId, job_type: str, circuit: Circuit, parts: Parts, *, failed: bool | None) -> bool:
+    """The probe is over: close the circuit, or wait again; False if this job is not the probe any more.
+
+    An end that says nothing about the type (`failed` is None) is followed by the next probe after the same wait.
+    """
+    if failed is False:
+        was_probe = _close(job_id, job_type, parts)
+    else:
+        breaker = parts.deployment.settings_of(job_type).breaker or CircuitBreaker()
+        wait = breaker.longer(circuit.wait) if failed else circuit.wait
+        was_probe = _put_off(job_id, job_type, wait, parts)
+    parts.deployment.forget()
+    if was_probe:
+        outcome = {False: "completed", True: "failed", None: "no answer"}[failed]
+        parts.telemetry.event(Event.CIRCUIT_PROBED, job_id=job_id, job_type=job_type, outcome=outcome)
+    return was_probe
+
+
+def give_up(handover: Handover, circuit: Circuit, parts: Parts) -> None:
+    """The probe was not reached, or not allowed to start."""
+    try:
+        answer(handover.job_id, handover.job_type, circuit, parts, failed=None)
+    except StoreError as error:
+        parts.telemetry.event(Event.TIDY_FAILED, job_id=handover.job_id, what="probe", error=str(error))
+
+
+def tell_closed(job_type: str, by: str, parts: Parts) -> None:
+    parts.telemetry.event(Event.CIRCUIT_CLOSED, job_type=job_type, by=by)
+    parts.telemetry.measure(CIRCUIT_OPEN, 0, job_type=job_type)
+
+
+def _close(job_id: JobId, job_type: str, parts: Parts) -> bool:
+    token = request_token("close", job_type, f"{parts.chance.bits(64):x}")
+    shards = parts.deployment.registry().shards
+    closed = parts.store.circuits.close(job_type, parts.clock.now(), token=token, shards=shards, probe=job_id)
+    if closed:
+        tell_closed(job_type, f"probe {job_id}", parts)
+    return closed
+
+
+def _put_off(job_id: JobId, job_type: str, wait: timedelta, parts: Parts) -> bool:
+    return parts.store.circuits.put_off(job_type, job_id, parts.clock.now() + wait, wait)
+
+
+class CircuitHooks(Hooks):
+    def stops_start(self, handover: Handover, services: Parts) -> str | None:
+        if probed_by(handover.job_id, handover.job_type, services) is not None:
+            return None
+        return None if services.deployment.circuit(handover.job_type) is None else "circuit open"
+
+    def never_started(self, handover: Handover, services: Parts) -> None:
+        circuit = probed_by(handover.job_id, handover.job_type, services)
+        if circuit is not None:
+            give_up(handover, circuit, services)
+
+    def after(self, end: End, services: Parts) -> None:
+        breaker = end.job_type.breaker
+        if breaker is None or not end.is_of_a_run:
+            return
+        if _answered(end, services) or end.failed is None:
+            return
+        name = end.job_type.name
+        counted = services.store.circuits.count(name, end.at, breaker.window, failed=end.failed)
+        if isinstance(counted, Circuit):
+            # Opened since this process last looked, and this run may be the one that was let through.
+            if counted.probe == end.job.job_id:
+                answer(end.job.job_id, name, counted, services, failed=end.failed)
+        elif counted is not None and breaker.opens_at(counted):
+            _open(name, breaker, counted, services)
+
+
+def _answered(end: End, services: Parts) -> bool:
+    """Whether this run was the probe of its type, as far as is known without asking, and was taken as the answer.
+
+    A run that is not counted has nothing else to find out by whether it was the probe, so that asks.
+    """
+    job_id, name = end.job.job_id, end.job_type.name
+    circuit = services.deployment.known_circuit(name) if end.failed is not None else probed_by(job_id, name, services)
+    if circuit is None or circuit.probe != job_id:
+        return False
+    return answer(job_id, name, circuit, services, failed=end.failed)
+
+
+def _open(job_type: str, breaker: CircuitBreaker, tally: Tally, services: Parts) -> None:
+    now = services.clock.now()
+    circuit = Circuit(
+        opened_at=now,
+        reason=f"{tally.failures} of {tally.runs} runs failed since {to_text(tally.since)}",
+        probe_at=now + breaker.probe_after,
+        wait=breaker.probe_after,
+    )
+    opened = services.store.circuits.open(job_type, circuit, tally)
+    services.deployment.forget()
+    if opened:
+        services.telemetry.event(
+            Event.CIRCUIT_OPENED, job_type=job_type, reason=circuit.reason, probe_at=to_text(circuit.probe_at)
+        )
+        services.telemetry.measure(CIRCUIT_OPEN, 1, job_type=job_type)

@@ -1,0 +1,153 @@
+"""A direct run: a handler called at once and waited for, without a job, while the jobs of its type wait."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.errors import InvalidInputError, shown
+from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.kernel.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from leasehold.kernel.job_type import JobType
+
+
+# Lambda may take this long to make a new container, before the function's own time begins.
+COLD_START = timedelta(seconds=10)
+
+_RUN_ID = "direct_run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectRun:
+    """What the caller sends to the handler. It has ended by `until`, since after that jobs of the type run again."""
+
+    run_id: str
+    job_type: str
+    payload_text: str
+    until: datetime
+    trace: str | None = None
+
+    def to_event(self) -> dict[str, str]:
+        event = {
+            _RUN_ID: self.run_id,
+            "job_type": self.job_type,
+            "payload": self.payload_text,
+            "until": to_text(self.until),
+        }
+        return event if self.trace is None else {**event, "trace": self.trace}
+
+    @staticmethod
+    def is_in(event: Mapping[str, object]) -> bool:
+        """Whether a handler was called directly, and not handed a job."""
+        return _RUN_ID in event
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, object]) -> DirectRun:
+        try:
+            trace = event.get("trace")
+            return cls(
+                run_id=str(event[_RUN_ID]),
+                job_type=parse_job_type(event["job_type"]),
+                payload_text=str(event["payload"]),
+                until=from_text(str(event["until"])),
+                trace=None if trace is None else str(trace),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                event, f"this is not a direct run ({error})", "See events/direct_run.json for one."
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectAnswer:
+    """How a direct run went: a result, which may be nothing, or an error with its code."""
+
+    result_text: str | None = None
+    error: str | None = None
+    error_code: str | None = None
+
+    def to_document(self) -> dict[str, str | None]:
+        if self.error is not None:
+            return {"error": self.error, "error_code": self.error_code}
+        return {"result": self.result_text}
+
+    @classmethod
+    def from_document(cls, document: object) -> DirectAnswer:
+        match document:
+            case {"result": str() | None as result}:
+                return cls(result_text=result)
+            case {"error": str() as error, "error_code": str() as code}:
+                return cls(error=error, error_code=code)
+            case _:
+                text = f"the function gave no answer to a direct run: {shown(document)}. Deploy it again."
+                return cls(error=text, error_code="invalid_answer")
+
+
+def over_by(give_up_at: datetime, job_type: JobType) -> datetime:
+    """When a direct run is over for certain that waits for its turn until `give_up_at`."""
+    return give_up_at + COLD_START + job_type.timeout + CLOCK_TOLERANCE
+
+
+# Whoever is to do it begins within this time, or not at all.
+BEGINS_WITHIN = timedelta(seconds=60)
+KEPT_FOR = timedelta(hours=24)
+
+
+class DirectState(StrEnum):
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    # Never written: what is seen once nobody can be at it any more and nothing was said.
+    LOST = "lost"
+
+    @property
+    def has_ended(self) -> bool:
+        return self in {DirectState.COMPLETED, DirectState.FAILED, DirectState.LOST}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectRequest:
+    """until: when it is over for certain. taken_by: the one invocation that does it. payload_text: gone at its end.
+
+    started_at: when its turn had come and the handler was called; noted at its end.
+    """
+
+    run_id: str
+    job_type: str
+    fingerprint: str
+    by: str
+    asked_at: datetime
+    timeout: timedelta
+    payload_text: str | None = None
+    state: DirectState = DirectState.ACCEPTED
+    taken_by: str | None = None
+    started_at: datetime | None = None
+    until: datetime | None = None
+    ended_at: datetime | None = None
+    result_text: str | None = None
+    error: str | None = None
+    error_code: str | None = None
+
+    @property
+    def begin_by(self) -> datetime:
+        return self.asked_at + BEGINS_WITHIN
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.asked_at + KEPT_FOR
+
+    def state_at(self, now: datetime) -> DirectState:
+        """What can be said of it now: one that nobody begins, or whose end nobody tells, is lost."""
+        if self.state is DirectState.ACCEPTED and now > self.begin_by + CLOCK_TOLERANCE:
+            return DirectState.LOST
+        if self.state is DirectState.RUNNING and self.until is not None and now > self.until:
+            return DirectState.LOST
+        return self.state

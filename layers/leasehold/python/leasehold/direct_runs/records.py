@@ -1,0 +1,165 @@
+"""Access patterns of direct runs that somebody asked for: accept, take, end. Each is written by whom it belongs to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.direct_runs.model import DirectRequest, DirectState
+from leasehold.kernel import keys
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.jobs import awakened
+from leasehold.kernel.records import request_token
+from leasehold.kernel.registry_records import _reservation_record, reservation_of
+from leasehold.kernel.table import (
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Missing,
+    NotAfter,
+    Put,
+    TransactionCancelled,
+    Update,
+)
+from leasehold.kernel.type_options import type_scope
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.registry import Reservation
+    from leasehold.kernel.table import Attribute, Record, Table
+
+
+class DirectRequests:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, run_id: str) -> DirectRequest | None:
+        record = self._table.get(keys.direct_request(run_id))
+        return request_of(run_id, record) if record else None
+
+    def take(self, request: DirectRequest) -> bool:
+        """Begin it, unless another invocation has: asynchronous events may come twice."""
+        assert request.taken_by is not None
+        assert request.until is not None
+        sets: dict[str, Attribute] = {
+            "state": str(DirectState.RUNNING),
+            "taken_by": request.taken_by,
+            "until": to_text(request.until),
+        }
+        return self._write(request, Equals("state", str(DirectState.ACCEPTED)), sets)
+
+    def end(self, request: DirectRequest) -> bool:
+        """Say how it went; False where that is said already, or is not this invocation's to say."""
+        assert request.ended_at is not None
+        told = {
+            "started_at": to_text(request.started_at) if request.started_at else None,
+            "result": request.result_text,
+            "error": request.error,
+            "error_code": request.error_code,
+        }
+        sets: dict[str, Attribute] = {
+            "state": str(request.state),
+            "ended_at": to_text(request.ended_at),
+            **{name: value for name, value in told.items() if value is not None},
+        }
+        mine = Equals("state", str(DirectState.RUNNING)), Equals("taken_by", request.taken_by)
+        change = Update(
+            key=keys.direct_request(request.run_id), conditions=mine, sets=sets, removes=frozenset({"payload"})
+        )
+        try:
+            self._table.write(change)
+        except ConditionFailed as failed:
+            return _is_ours(failed, request, str(request.state))
+        return True
+
+    def _write(self, request: DirectRequest, guard: Equals, sets: dict[str, Attribute]) -> bool:
+        try:
+            self._table.write(Update(key=keys.direct_request(request.run_id), conditions=(guard,), sets=sets))
+        except ConditionFailed as failed:
+            return _is_ours(failed, request, str(sets["state"]))
+        return True
+
+
+def _is_ours(failed: ConditionFailed, request: DirectRequest, state: str) -> bool:
+    """Whether an earlier try of this very write succeeded, and its response was lost."""
+    current = failed.current or {}
+    return current.get("taken_by") == request.taken_by and current.get("state") == state
+
+
+def acceptance(request: DirectRequest) -> Put:
+    """To be written with the record of who wanted it, where there is none, or one that is forgotten already."""
+    record: Record = {
+        "job_type": request.job_type,
+        "fingerprint": request.fingerprint,
+        "by": request.by,
+        "asked_at": to_text(request.asked_at),
+        "timeout_millis": request.timeout // timedelta(milliseconds=1),
+        "payload": request.payload_text or "",
+        "state": str(request.state),
+        "kept_until": to_text(request.expires_at),
+        "expires_at": int(request.expires_at.timestamp()),
+    }
+    forgotten = NotAfter("kept_until", to_text(request.asked_at))
+    vacant = AnyOf((Missing("PK"), forgotten))
+    return Put(key=keys.direct_request(request.run_id), record=record, conditions=(vacant,))
+
+
+def request_of(run_id: str, record: Record) -> DirectRequest:
+    def time(name: str) -> datetime | None:
+        return from_text(cast("str", record[name])) if name in record else None
+
+    def text(name: str) -> str | None:
+        return cast("str | None", record.get(name))
+
+    return DirectRequest(
+        run_id=run_id,
+        job_type=cast("str", record["job_type"]),
+        fingerprint=cast("str", record["fingerprint"]),
+        by=cast("str", record["by"]),
+        asked_at=from_text(cast("str", record["asked_at"])),
+        timeout=timedelta(milliseconds=cast("int", record["timeout_millis"])),
+        payload_text=text("payload"),
+        state=DirectState(cast("str", record["state"])),
+        taken_by=text("taken_by"),
+        started_at=time("started_at"),
+        until=time("until"),
+        ended_at=time("ended_at"),
+        result_text=text("result"),
+        error=text("error"),
+        error_code=text("error_code"),
+    )
+
+
+class Reservations:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def make(self, job_type: str, wanted: Reservation, now: datetime) -> Reservation | None:
+        """Reserve where nobody has, or whose time is over; else the reservation that stands in the way."""
+        vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
+        try:
+            self._table.write(
+                Put(key=keys.reservation(job_type), record=_reservation_record(wanted), conditions=(vacant,))
+            )
+        except ConditionFailed as failed:
+            standing = reservation_of(failed.current or {})
+            # It may be ours, by a try whose response was lost.
+            return None if standing.run_id == wanted.run_id else standing
+        return None
+
+    def lift(self, job_type: str, run_id: str, now: datetime, *, is_waited_for: bool, shards: int) -> None:
+        """Give up one's reservation; jobs that wait for it are woken in the same transaction, or they would wait on.
+
+        One that is gone was given up by a try whose response was lost, or its time was over.
+        """
+        gone = Delete(key=keys.reservation(job_type), conditions=(Equals("run_id", run_id),))
+        try:
+            if is_waited_for:
+                token = request_token("lift", run_id)
+                self._table.transact([gone, awakened(type_scope(job_type), now, token, shards)], token=token)
+            else:
+                self._table.write(gone)
+        except (ConditionFailed, TransactionCancelled):
+            return

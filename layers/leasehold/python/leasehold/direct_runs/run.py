@@ -1,0 +1,253 @@
+"""Run now: call a type's handler and wait for its result, without a job, while no job of the type runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.direct_runs.model import COLD_START, DirectRequest, DirectRun, DirectState, over_by
+from leasehold.direct_runs.next_slot import NOTICED_AFTER, NextSlot
+from leasehold.direct_runs.records import acceptance
+from leasehold.kernel.due import to_text
+from leasehold.kernel.errors import DirectRunError, DispatchError, InvalidOptionError, LeaseholdError
+from leasehold.kernel.job import MAX_ERROR_BYTES
+from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_users_job_type
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import decode, encode_result, shortened
+from leasehold.kernel.refusals import JobNotFoundError, JobTypePausedError, RequestKeyReusedError
+from leasehold.kernel.services import make_nonce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.direct_runs.model import DirectAnswer
+    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.services import Parts
+
+
+# The type's jobs wait as long as this waits, and after a crash for the rest of it.
+LONGEST_WAIT = timedelta(hours=1)
+
+
+def run_now(
+    job_type: object,
+    payload_text: str,
+    parts: Parts,
+    *,
+    timeout: timedelta,
+    trace: str | None = None,
+    run_id: str | None = None,
+    on_turn: Callable[[], None] = lambda: None,
+) -> Json:
+    """Reserve the type's next slot, wait until nothing of it runs, call the handler, and give the slot back.
+
+    on_turn: called when the waiting is over, right before the handler is called.
+    """
+    deployed = checked_type(job_type, parts, timeout=timeout)
+    run_id = run_id or make_run_id(parts)
+    slot = NextSlot(deployed, run_id, parts, timeout=timeout)
+    try:
+        slot.reserve()
+        slot.clear()
+        _refuse_if_stopped(deployed.name, parts)
+        on_turn()
+    except BaseException:
+        slot.give_back()
+        raise
+    run = DirectRun(run_id=run_id, job_type=deployed.name, payload_text=payload_text, until=slot.until, trace=trace)
+    answer = _call(run, deployed, slot, parts)
+    if answer.error is not None:
+        raise DirectRunError(deployed.name, run_id, answer.error, answer.error_code or "unknown")
+    return None if answer.result_text is None else decode(answer.result_text)
+
+
+def make_run_id(parts: Parts) -> str:
+    return f"direct-{parts.chance.bits(64):016x}"
+
+
+def checked_type(job_type: object, parts: Parts, *, timeout: timedelta) -> JobType:
+    """The type, if a direct run of it could begin now."""
+    deployed = parts.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
+    _check_timeout(timeout, deployed)
+    _refuse_if_stopped(deployed.name, parts)
+    return deployed
+
+
+def _call(run: DirectRun, job_type: JobType, slot: NextSlot, parts: Parts) -> DirectAnswer:
+    try:
+        answer = parts.caller.call(run, job_type)
+    except DispatchError:
+        slot.give_back()
+        raise
+    # After any other error the handler may be running: then everything stays reserved until it cannot be any more.
+    slot.give_back()
+    return answer
+
+
+def _check_timeout(timeout: object, job_type: JobType) -> None:
+    if not isinstance(timeout, timedelta) or not timedelta(0) <= timeout <= LONGEST_WAIT:
+        raise InvalidOptionError(
+            timeout,
+            f"a direct run waits for its turn for nothing to {LONGEST_WAIT.total_seconds():g} s",
+            "Pass a timedelta, e.g. timeout=timedelta(minutes=1).",
+        )
+    if job_type.concurrency is None and timeout <= NOTICED_AFTER:
+        raise InvalidOptionError(
+            timeout,
+            f"{job_type.name} has no concurrency limit, so its turn comes after {NOTICED_AFTER.total_seconds():g} s "
+            "at the earliest, when every poller and handler knows of it",
+            "Pass a longer timeout, or give the type a limit in its job.toml.",
+        )
+
+
+def _refuse_if_stopped(job_type: str, parts: Parts) -> None:
+    pause = parts.deployment.switches(fresh=True).pauses.get(job_type)
+    parts.deployment.refuse_if_halted()
+    if pause is not None:
+        raise JobTypePausedError(job_type, pause.by, to_text(pause.at), pause.reason)
+
+
+# Whoever does it is a Lambda, too: it waits for its turn and for the handler within its own 15 minutes.
+LONGEST_RUN = timedelta(minutes=15) - timedelta(seconds=20)
+
+_FIRST_PAUSE = timedelta(milliseconds=100)
+_LONGEST_PAUSE = timedelta(seconds=1)
+
+
+class Starter(Protocol):
+    def start(self, run_id: str) -> None:
+        """Have `perform` done elsewhere, without waiting for it; raise DispatchError if that fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectOrder:
+    """What a caller asks for. run_id: the same for the same idempotency key, however often it comes."""
+
+    run_id: str
+    job_type: object
+    payload_text: str
+    timeout: timedelta
+    reason: str
+    key: str = ""
+    fingerprint: str = ""
+
+
+def accept(order: DirectOrder, parts: Parts) -> DirectRequest:
+    """Keep a direct run to be done, with the record of who wanted it; one that was accepted before is found again."""
+
+    def attempt() -> DirectRequest | None:
+        found = parts.store.direct_requests.get(order.run_id)
+        now = parts.clock.now()
+        if found is not None and found.expires_at > now:
+            return _the_same(found, order)
+        job_type = checked_type(order.job_type, parts, timeout=order.timeout)
+        _refuse_too_long(order.timeout, job_type)
+        actor = parts.identity.actor()
+        check_deed("direct run", actor, order.reason)
+        request = DirectRequest(
+            run_id=order.run_id,
+            job_type=job_type.name,
+            fingerprint=order.fingerprint,
+            by=actor,
+            asked_at=now,
+            timeout=order.timeout,
+            payload_text=order.payload_text,
+        )
+        target = f"direct-run#{order.run_id}"
+        deed = deed_of(target, "direct_run", {"job_type": job_type.name}, parts, by=actor, reason=order.reason)
+        audit = parts.store.audits.audit(deed)
+        is_kept = parts.store.audits.commit([acceptance(request)], audit, token=token_of(deed))
+        return request if is_kept else None
+
+    return retried(f"direct run {order.run_id}", attempt, parts)
+
+
+def find_direct(run_id: str, parts: Parts) -> DirectRequest:
+    found = parts.store.direct_requests.get(run_id)
+    if found is None or found.expires_at <= parts.clock.now():
+        raise JobNotFoundError("direct run", run_id)
+    return found
+
+
+def wait_for_direct(run_id: str, parts: Parts, *, patience: timedelta) -> DirectRequest:
+    """Look until it has ended, but no longer than `patience`."""
+    give_up_at, pause = parts.clock.now() + patience, _FIRST_PAUSE
+    while True:
+        found = find_direct(run_id, parts)
+        left = give_up_at - parts.clock.now()
+        if found.state_at(parts.clock.now()).has_ended or left <= timedelta(0):
+            return found
+        parts.clock.sleep(min(pause, left))
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def perform(run_id: str, parts: Parts, *, worker_id: str) -> DirectRequest | None:
+    """Do an accepted direct run and keep how it went; None where that is nobody's to do, or another's already."""
+    found = parts.store.direct_requests.get(run_id)
+    now = parts.clock.now()
+    if found is None or found.state is not DirectState.ACCEPTED or now > found.begin_by:
+        return None
+    job_type = parts.deployment.settings_of(found.job_type)
+    taken = replace(
+        found,
+        state=DirectState.RUNNING,
+        taken_by=make_nonce(parts.chance, worker_id),
+        until=over_by(now + found.timeout, job_type) + CLOCK_TOLERANCE,
+    )
+    if not parts.store.direct_requests.take(taken):
+        return None
+    ended = _done(taken, parts)
+    parts.store.direct_requests.end(ended)
+    return ended
+
+
+def _done(request: DirectRequest, parts: Parts) -> DirectRequest:
+    def started() -> None:
+        nonlocal request
+        request = replace(request, started_at=parts.clock.now())
+
+    try:
+        result = run_now(
+            request.job_type,
+            request.payload_text or "",
+            parts,
+            timeout=request.timeout,
+            run_id=request.run_id,
+            on_turn=started,
+        )
+        text = encode_result(result)
+    except DirectRunError as error:
+        return _failed(request, error.error, error.error_code, parts)
+    except LeaseholdError as error:
+        return _failed(request, str(error), error.code, parts)
+    return replace(request, state=DirectState.COMPLETED, ended_at=parts.clock.now(), result_text=text)
+
+
+def _failed(request: DirectRequest, error: str, code: str, parts: Parts) -> DirectRequest:
+    return replace(
+        request,
+        state=DirectState.FAILED,
+        ended_at=parts.clock.now(),
+        error=shortened(error, MAX_ERROR_BYTES) or code,
+        error_code=code,
+    )
+
+
+def _the_same(found: DirectRequest, order: DirectOrder) -> DirectRequest:
+    if found.fingerprint != order.fingerprint:
+        raise RequestKeyReusedError(order.key)
+    return found
+
+
+def _refuse_too_long(timeout: timedelta, job_type: JobType) -> None:
+    longest = timeout + COLD_START + job_type.timeout + CLOCK_TOLERANCE
+    if longest > LONGEST_RUN:
+        raise InvalidOptionError(
+            timeout,
+            f"this wait and the {job_type.timeout.total_seconds():g} s that {job_type.name} may run are together more "
+            f"than the {LONGEST_RUN.total_seconds():g} s that a direct run can take here",
+            "Pass a shorter timeout, or enqueue a job.",
+        )

@@ -1,0 +1,231 @@
+"""A group: jobs that belong together, one after the other or side by side, with one end and one callback.
+
+Its members are ordinary jobs whose ids derive from the group and their number, so that each can be found without an
+index. The group's record counts their ends, and knows whose turn it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self, assert_never
+
+from leasehold.kernel.due import Due, numbered, position_at
+from leasehold.kernel.errors import InvalidKeyError
+from leasehold.kernel.job import SYSTEM, Outcome
+from leasehold.kernel.keys import JobPartition, derive_job_id
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.transitions import JobStatus
+from leasehold.limits.model import group_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+
+
+MAX_MEMBERS = 100_000
+# An ended group stays readable, and its id taken, for this long.
+KEPT_FOR = timedelta(days=30)
+
+_GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+_CALLBACK_SHARD = 0
+CODE_BYTES = 2
+
+
+class GroupMode(StrEnum):
+    SEQUENTIAL = "sequential"
+    PARALLEL = "parallel"
+
+
+class OnFailure(StrEnum):
+    """What a member that ends as a dead letter means for those that wait; what runs always finishes."""
+
+    STOP = "stop"  # they end as cancelled
+    CONTINUE = "continue"  # nothing
+    SKIP_REMAINING = "skip_remaining"  # they end as completed, with a run whose outcome is SKIPPED
+
+
+class GroupState(StrEnum):
+    CREATING = "creating"
+    RUNNING = "running"
+    STOPPING = "stopping"  # a member failed: those that wait are being ended
+    CANCELLING = "cancelling"  # by hand, or because its creation broke off
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        return self in {GroupState.COMPLETED, GroupState.FAILED, GroupState.CANCELLED}
+
+
+class MemberEnd(StrEnum):
+    """How a group counts the end of a member."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """left: members that have not ended, those that are still to be made included.
+
+    made: how many members exist; all of them do once it has left `creating`.
+    turn: of a sequential group, the member that may run; `total` once there is none left.
+    swept: while it stops, members from this number on have been seen to.
+    codes: those of the members' types, two bytes for each, or for all of them: ids of members carry them.
+    """
+
+    group_id: str
+    mode: GroupMode
+    on_failure: OnFailure
+    total: int
+    created_at: datetime
+    created_by: str = SYSTEM
+    state: GroupState = GroupState.CREATING
+    left: int
+    completed: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    skipped: int = 0
+    # Why it stops or was stopped.
+    reason: str | None = None
+    ended_at: datetime | None = None
+    # The type of the job that is made at its end.
+    callback: str | None = None
+    callback_code: int = 0
+    # What it was made of, so that the same id for something else is noticed; and which making of this id it is.
+    content: str
+    stamp: str
+    shards: int = 1
+    codes: bytes
+    made: int = 0
+    made_at: datetime
+    turn: int | None = None
+    swept: int | None = None
+    # Its creation broke off: nothing of it ran, and its id is free again.
+    abandoned: bool = False
+    due_key: str | None = None
+    wake: bool = False
+    expires_at: int | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state.has_ended
+
+    @property
+    def scope(self) -> str:
+        """Where the members of a parallel group wait until all of them exist."""
+        return group_scope(self.group_id)
+
+    @property
+    def lowest_waiting(self) -> int:
+        """No member with a lower number can be waiting."""
+        return self.turn or 0
+
+    @property
+    def callback_job_id(self) -> JobId | None:
+        """The job that its end has made."""
+        if self.callback is None or self.ended_at is None:
+            return None
+        partition = JobPartition(self.callback_code, _CALLBACK_SHARD)
+        return derive_job_id(self.ended_at, partition, "group", self.group_id, "callback")
+
+    @property
+    def progress(self) -> dict[str, str | int]:
+        """What a callback is told."""
+        return {
+            "group_id": self.group_id,
+            "state": str(self.state),
+            "total": self.total,
+            **{str(end): getattr(self, end) for end in MemberEnd},
+        }
+
+    def member_id(self, number: int) -> JobId:
+        place = 0 if len(self.codes) == CODE_BYTES else number * CODE_BYTES
+        code = int.from_bytes(self.codes[place : place + CODE_BYTES])
+        partition = JobPartition(code, number % self.shards)
+        return derive_job_id(self.created_at, partition, "group", self.group_id, str(number))
+
+    def place_of(self, number: int) -> Due:
+        """Where a member waits: all are due since the creation, in the order of their numbers."""
+        return Due(self.created_at, numbered(position_at(self.created_at), number), self.member_id(number))
+
+    def is_free(self, now: datetime) -> bool:
+        """Whether its id may be used for another group: as TTL will have it, or because it never came to be."""
+        is_over = self.expires_at is not None and self.expires_at <= now.timestamp()
+        return self.has_ended and (self.abandoned or is_over)
+
+    def counting(self, ends: Mapping[MemberEnd, int]) -> Self:
+        """The group after so many members have ended; `finished` follows where they were the last."""
+        counts = {str(end): getattr(self, end) + number for end, number in ends.items()}
+        return replace(self, left=self.left - sum(ends.values()), **counts)
+
+    def finished(self, now: datetime) -> Self:
+        state = (
+            GroupState.CANCELLED
+            if self.state is GroupState.CANCELLING
+            else GroupState.FAILED
+            if self.failed
+            else GroupState.COMPLETED
+        )
+        return replace(
+            self,
+            state=state,
+            ended_at=now,
+            expires_at=int((now + KEPT_FOR).timestamp()),
+            turn=None,
+            swept=None,
+            due_key=None,
+            wake=False,
+        )
+
+    def due_at(self, at: datetime, now: datetime, stamp: str) -> Self:
+        """The group as one that a poll tends at that time; `stamp` is the writer's own, as a due key never recurs."""
+        return replace(self, due_key=Due(at, f"{position_at(now)}{stamp}", self.group_id).key, wake=at <= now)
+
+    def left_alone(self) -> Self:
+        return replace(self, due_key=None, wake=False)
+
+
+def packed_codes(codes: Sequence[int]) -> bytes:
+    """The codes of a group's members, in their order; one stands for all where all are the same.
+
+    >>> packed_codes([0x3fa1, 0x3fa1]).hex(), packed_codes([0x3fa1, 7]).hex()
+    ('3fa1', '3fa10007')
+    """
+    distinct = codes[:1] if len(set(codes)) == 1 else codes
+    return b"".join(code.to_bytes(CODE_BYTES) for code in distinct)
+
+
+def parse_group_id(group_id: object) -> str:
+    if not isinstance(group_id, str) or not _GROUP_ID.fullmatch(group_id):
+        raise InvalidKeyError(
+            group_id,
+            "a group's id is 1 to 64 characters of letters, digits, _ . : and -, starting with a letter or digit",
+            "Use an id like import-2026-11-15, or leave it out.",
+        )
+    return group_id
+
+
+def end_of(job: Job) -> MemberEnd:
+    """How a member that has ended counts."""
+    match job.status:
+        case JobStatus.COMPLETED:
+            is_skipped = bool(job.runs) and job.runs[-1].outcome is Outcome.SKIPPED
+            return MemberEnd.SKIPPED if is_skipped else MemberEnd.COMPLETED
+        case JobStatus.DEAD_LETTER:
+            return MemberEnd.FAILED
+        case JobStatus.CANCELLED:
+            return MemberEnd.CANCELLED
+        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
+            raise ValueError(f"{job.status} is no end state")
+        case _:
+            assert_never(job.status)

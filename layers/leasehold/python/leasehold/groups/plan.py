@@ -1,0 +1,208 @@
+"""Plan a group: check all that a caller asks for, and draft every member, before anything is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from leasehold.groups.model import (
+    MAX_MEMBERS,
+    Group,
+    GroupMode,
+    GroupState,
+    MemberEnd,
+    OnFailure,
+    packed_codes,
+    parse_group_id,
+)
+from leasehold.kernel import payload as codec
+from leasehold.kernel.draft import JobRequest, draft, filled, parse_words
+from leasehold.kernel.due import hold_lane
+from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
+from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from enum import StrEnum
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
+
+# Under this name a callback finds how its group ended.
+OUTCOME = "group"
+# What makes a request another one; who asked, and from where, does not.
+_NOT_CONTENT = frozenset({"created_by", "trace"})
+_REFUSED_OF_MEMBERS = {
+    "dedup_key": "the group's id is what makes a second creation find the first",
+    "run_at": "a member runs when its group lets it",
+    "run_in": "a member runs when its group lets it",
+    "retry_of": "a retry is a job of its own",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRequest:
+    """What a caller asks for."""
+
+    members: Sequence[JobRequest]
+    mode: GroupMode | str = GroupMode.SEQUENTIAL
+    on_failure: OnFailure | str = OnFailure.STOP
+    callback: JobRequest | None = None
+    group_id: str | None = None
+    created_by: str = SYSTEM
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """A group that is ready to be written, with its members and the job that its end shall make."""
+
+    group: Group
+    members: list[Job]
+    callback: Job | None
+
+
+def checked(request: GroupRequest) -> GroupRequest:
+    """The request with its options parsed; InvalidInputError if one of them cannot be accepted."""
+    if not 1 <= len(request.members) <= MAX_MEMBERS:
+        raise InvalidOptionError(
+            len(request.members),
+            f"a group has 1 to {MAX_MEMBERS} members",
+            "Split it, or enqueue the jobs by themselves.",
+        )
+    for number, member in enumerate(request.members):
+        for name, reason in _REFUSED_OF_MEMBERS.items():
+            value = getattr(member, name)
+            if value is not None:
+                refused = InvalidOptionError(value, f"a member takes no {name}: {reason}", "Leave it out.")
+                raise InvalidMemberError(number, refused)
+    return replace(
+        request,
+        mode=_parse(GroupMode, request.mode, "mode"),
+        on_failure=_parse(OnFailure, request.on_failure, "on_failure"),
+        group_id=None if request.group_id is None else parse_group_id(request.group_id),
+        created_by=parse_words(request.created_by, "created_by"),
+    )
+
+
+def content_of(request: GroupRequest) -> str:
+    """The same for the same request, another for every other: what a repeated creation is known by."""
+    digest = hashlib.sha256(f"{request.mode} {request.on_failure}".encode())
+    for each in (request.callback, *request.members):
+        digest.update(b"\x1f" + (_said(each) if each else b""))
+    return digest.hexdigest()[:32]
+
+
+def planned(request: GroupRequest, group: Group, parts: Parts) -> GroupPlan:
+    """Draft all of it; the group says which ids its members have."""
+    members = [_member(group, number, each, parts) for number, each in enumerate(request.members)]
+    callback = _callback(request, group, parts)
+    if callback is not None:
+        group = replace(group, callback=callback.job_type, callback_code=callback.code)
+    return GroupPlan(group, members, callback)
+
+
+def new_group(request: GroupRequest, group_id: str, parts: Parts) -> Group:
+    now = parts.clock.now()
+    total = len(request.members)
+    return Group(
+        group_id=group_id,
+        mode=GroupMode(request.mode),
+        on_failure=OnFailure(request.on_failure),
+        total=total,
+        left=total,
+        created_at=now,
+        created_by=request.created_by,
+        content=content_of(request),
+        stamp=f"{parts.chance.bits(48):012x}",
+        shards=parts.deployment.registry().shards,
+        codes=packed_codes(_codes(request, parts)),
+        made_at=now,
+        turn=0 if request.mode == GroupMode.SEQUENTIAL else None,
+    )
+
+
+def _codes(request: GroupRequest, parts: Parts) -> list[int]:
+    """Of the members' types; what cannot be a member is refused when it is drafted."""
+    registry = parts.deployment.registry()
+    codes = []
+    for number, member in enumerate(request.members):
+        try:
+            codes.append(registry.code_of(str(filled(member, parts).job_type)))
+        except InvalidInputError as error:
+            raise InvalidMemberError(number, error) from error
+    return codes
+
+
+def _member(group: Group, number: int, request: JobRequest, parts: Parts) -> Job:
+    """A job that waits: in its group's lane, or for its turn, which needs no index to find it."""
+    try:
+        job = draft(_by(request, group), parts, job_id=group.member_id(number)).job
+    except InvalidInputError as error:
+        raise InvalidMemberError(number, error) from error
+    return replace(
+        job,
+        group_id=group.group_id,
+        member=number,
+        due=group.place_of(number),
+        due_lane=hold_lane(group.scope, job.priority) if group.mode is GroupMode.PARALLEL else None,
+        wake=False,
+    )
+
+
+def _callback(request: GroupRequest, group: Group, parts: Parts) -> Job | None:
+    if request.callback is None:
+        return None
+    for name in ("dedup_key", "run_at", "run_in", "start_by", "retry_of"):
+        value = getattr(request.callback, name)
+        if value is not None:
+            raise InvalidOptionError(value, f"a callback takes no {name}: its group's end makes it", "Leave it out.")
+    job = draft(_by(request.callback, group), parts).job
+    # As long as it can become: what is accepted now must not be too large then.
+    longest = replace(group, state=GroupState.COMPLETED).counting(dict.fromkeys(MemberEnd, MAX_MEMBERS))
+    codec.encode_payload(told(job, longest))
+    return job
+
+
+def told(callback: Job, group: Group) -> dict[str, codec.Json]:
+    """The callback's payload: what its caller asked for, and how the group ended."""
+    payload = callback.payload
+    if not isinstance(payload, dict) or OUTCOME in payload:
+        raise InvalidOptionError(
+            payload,
+            f"a callback's payload is an object without {OUTCOME!r}, where it is told how the group ended",
+            "Use another name.",
+        )
+    return {**payload, OUTCOME: dict(group.progress)}
+
+
+def _by(request: JobRequest, group: Group) -> JobRequest:
+    return replace(request, created_by=group.created_by) if request.created_by == SYSTEM else request
+
+
+def _said(request: JobRequest) -> bytes:
+    """What the request says. What it leaves out is left out, so that options to come do not make it another one."""
+    said = {
+        each.name: _text(getattr(request, each.name))
+        for each in fields(request)
+        if each.name not in _NOT_CONTENT and getattr(request, each.name) != each.default
+    }
+    said.pop("dedup_window", None)
+    return json.dumps(said, sort_keys=True).encode()
+
+
+def _text(value: object) -> str:
+    """Not checked yet: it may be anything, such as a number of so many digits that Python writes none of them."""
+    try:
+        return str(value)
+    except ValueError:
+        return type(value).__name__
+
+
+def _parse[E: StrEnum](kind: type[E], value: object, what: str) -> E:
+    try:
+        return kind(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None

@@ -1,0 +1,284 @@
+"""Access patterns of groups: each change of one commits with the changes of its members, or not at all."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.groups.model import CODE_BYTES, Group, GroupMode, GroupState, MemberEnd, OnFailure
+from leasehold.kernel import keys
+from leasehold.kernel.due import SERVICE_LANE, from_text, to_text
+from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.keys import JobId
+from leasehold.kernel.payload_items import Listed, read_each, read_one
+from leasehold.kernel.records import described_job, encode, job_record
+from leasehold.kernel.table import (
+    ENDED_INDEX,
+    JOBS,
+    Above,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Missing,
+    Put,
+    TransactionCancelled,
+    Update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.table import Change, Condition, Record, Table
+
+
+# What would put a job that is still to be made into an index.
+_PLACES = frozenset({"due_lane", "due_key", "wake"})
+
+
+class GroupChanged(Exception):  # noqa: N818  an answer: look again and decide anew
+    """The group, or a job that was to change with it, is not what was read. Nothing was written.
+
+    `failed` are the positions of the changes that were refused; the group's own is 0.
+    """
+
+    def __init__(self, failed: frozenset[int]) -> None:
+        super().__init__("the group changed since it was read")
+        self.failed = failed
+
+
+class Groups:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, group_id: str) -> Group | None:
+        record = self._table.get(keys.group(group_id))
+        if record is None:
+            return None
+        codes = self._codes(record)
+        return read_one(record, lambda each: group_of(each, codes))
+
+    def _codes(self, record: Record) -> bytes:
+        """Those that stand apart from the group. One that was replaced meanwhile is over, and needs them no more."""
+        if "codes" in record:
+            return b""
+        group_id = keys.group_of_partition(cast("str", record["PK"])) or ""
+        apart = self._table.get(keys.group_codes(group_id)) or {}
+        if apart.get("stamp") != record.get("stamp"):
+            return b""
+        return decompressed(cast("bytes", apart["codes"]), cast("int", record.get("total", 0)))
+
+    def newest(self, *, limit: int) -> Listed[Group]:
+        """Groups by their creation, the newest first."""
+        page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
+        # Who may write an item can put it into this lane: only a group's own key makes it one.
+        places = (keys.group_of_partition(cast("str", each["PK"])) for each in page.records if each["SK"] == keys.GROUP)
+        group_ids = [group_id for group_id in places if group_id is not None]
+        read = read_each(self._table.get_many([keys.group(group_id) for group_id in group_ids]), group_of)
+        found = {group.group_id: group for group in read.items}
+        return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
+
+    def begin(
+        self,
+        group: Group,
+        callback: Job | None,
+        replaced: Group | None,
+        *,
+        token: str,
+        also: Sequence[Change] = (),
+    ) -> bool:
+        """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
+        as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
+        put = Put(key=keys.group(group.group_id), record=group_record(group), conditions=as_read)
+        others: list[Change] = [*([] if callback is None else [_kept(group, callback)]), *also]
+        if are_codes_apart(group):
+            others.append(codes_put(group))
+        try:
+            if others:
+                self._table.transact([put, *others], token=token)
+            else:
+                self._table.write(put)
+        except ConditionFailed as failed:
+            return _is_own(group, failed.current)
+        except TransactionCancelled as cancelled:
+            return _is_own(group, cancelled.failed.get(0))
+        return True
+
+    def change(self, seen: Group, after: Group) -> bool:
+        """Change the group alone; False if it is not what was read."""
+        try:
+            self._table.write(change_of(seen, after))
+        except ConditionFailed as failed:
+            # A due key has its writer's own stamp: where it stands, only the response of our first try was lost.
+            return after.due_key is not None and (failed.current or {}).get("due_key") == after.due_key
+        return True
+
+    def change_with(self, seen: Group, after: Group, changes: Sequence[Change], *, token: str) -> None:
+        """Change the group together with jobs, or nothing of it: GroupChanged."""
+        try:
+            self._table.transact([change_of(seen, after), *changes], token=token)
+        except TransactionCancelled as cancelled:
+            raise GroupChanged(frozenset(cancelled.failed)) from None
+
+    def callback(self, group_id: str) -> Job | None:
+        """What the group's end shall make, as it was asked for."""
+        record = self._table.get(keys.group_callback(group_id))
+        return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
+
+
+def callback_used(group_id: str) -> Delete:
+    """The job is made in the same transaction, or never: its own record goes."""
+    return Delete(key=keys.group_callback(group_id), conditions=(Exists("PK"),))
+
+
+def _kept(group: Group, callback: Job) -> Put:
+    record = {name: value for name, value in job_record(callback).items() if name not in _PLACES}
+    return Put(key=keys.group_callback(group.group_id), record=record, conditions=())
+
+
+def _is_own(group: Group, current: Record | None) -> bool:
+    """Whether an earlier try of ours made it, and only its response was lost."""
+    return current is not None and current["stamp"] == group.stamp
+
+
+# The lane of the ended index that lists all groups.
+LISTED = "group"
+# Of so many bytes: 50 members of several types, or all that are of one.
+_CODES_WITHIN = 100
+# These change at the end of every member: they are added to, so that ends that meet do not shut each other out.
+_COUNTED = frozenset({"left", *map(str, MemberEnd)})
+
+
+def group_record(group: Group) -> Record:
+    optional: dict[str, object] = {
+        **{str(end): getattr(group, end) or None for end in MemberEnd},
+        "created_by": None if group.created_by == SYSTEM else group.created_by,
+        "reason": group.reason,
+        "ended_at": group.ended_at,
+        "callback": group.callback,
+        "callback_code": group.callback_code or None,
+        "codes": None if are_codes_apart(group) else group.codes,
+        "turn": group.turn,
+        "swept": group.swept,
+        "abandoned": group.abandoned or None,
+        "due_lane": SERVICE_LANE if group.due_key else None,
+        "due_key": group.due_key,
+        "wake": group.wake or None,
+        "expires_at": group.expires_at,
+    }
+    return {
+        "mode": str(group.mode),
+        "on_failure": str(group.on_failure),
+        "total": group.total,
+        "created_at": to_text(group.created_at),
+        "state": str(group.state),
+        "left": group.left,
+        "content": group.content,
+        "stamp": group.stamp,
+        "shards": group.shards,
+        "made": group.made,
+        "made_at": to_text(group.made_at),
+        "ended_lane": LISTED,
+        "ended_key": f"{to_text(group.created_at)}#{group.group_id}",
+        **{name: encode(value) for name, value in optional.items() if value is not None},
+    }
+
+
+def are_codes_apart(group: Group) -> bool:
+    """The group is written at the end of each member: what is long does not belong into it."""
+    return len(group.codes) > _CODES_WITHIN
+
+
+def codes_put(group: Group) -> Put:
+    record: Record = {"codes": compressed(group.codes), "stamp": group.stamp}
+    return Put(key=keys.group_codes(group.group_id), record=record, conditions=())
+
+
+def codes_expire(group: Group) -> Update:
+    """They go when their group goes."""
+    assert group.expires_at is not None
+    return Update(
+        key=keys.group_codes(group.group_id),
+        # What changes with it is conditional on the group.
+        conditions=(),
+        sets={"expires_at": group.expires_at},
+    )
+
+
+def compressed(codes: bytes) -> bytes:
+    return zlib.compress(codes, 9)
+
+
+def decompressed(form: bytes, total: int) -> bytes:
+    """No more of it than a group of so many members needs, whoever wrote it."""
+    return zlib.decompressobj().decompress(form, total * CODE_BYTES)
+
+
+def group_of(record: Record, codes: bytes = b"") -> Group:
+    read: dict[str, Any] = record
+    return Group(
+        group_id=keys.group_of_partition(read["PK"]) or "",
+        mode=GroupMode(read["mode"]),
+        on_failure=OnFailure(read["on_failure"]),
+        total=read["total"],
+        created_at=from_text(read["created_at"]),
+        created_by=read.get("created_by", SYSTEM),
+        state=GroupState(read["state"]),
+        left=read["left"],
+        reason=read.get("reason"),
+        ended_at=_time(read.get("ended_at")),
+        callback=read.get("callback"),
+        callback_code=read.get("callback_code", 0),
+        codes=read.get("codes", codes),
+        content=read["content"],
+        stamp=read["stamp"],
+        shards=read["shards"],
+        made=read["made"],
+        made_at=from_text(read["made_at"]),
+        turn=read.get("turn"),
+        swept=read.get("swept"),
+        abandoned=read.get("abandoned", False),
+        due_key=read.get("due_key"),
+        wake=read.get("wake", False),
+        expires_at=read.get("expires_at"),
+        **{str(end): read.get(end, 0) for end in MemberEnd},
+    )
+
+
+def change_of(seen: Group, after: Group) -> Update:
+    """The write that makes `after` of the group, as long as all that it changes is as it was seen.
+
+    Counts are the exception: who counts an end need only know whether it is the last one.
+    """
+    old, new = group_record(seen), group_record(after)
+    counted = {name: getattr(after, name) - getattr(seen, name) for name in _COUNTED}
+    written = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)} - _COUNTED
+    return Update(
+        key=keys.group(seen.group_id),
+        conditions=(
+            Equals("stamp", seen.stamp),
+            Equals("state", str(seen.state)),
+            *(_as_seen(old, name) for name in sorted(written - {"state"})),
+            *_leaving(seen, after),
+        ),
+        sets={name: new[name] for name in written if name in new},
+        adds={name: number for name, number in counted.items() if number},
+        removes=frozenset(name for name in written if name not in new),
+    )
+
+
+def _as_seen(old: Record, name: str) -> Condition:
+    return Equals(name, old[name]) if name in old else Missing(name)
+
+
+def _leaving(seen: Group, after: Group) -> tuple[Condition, ...]:
+    """The last end must know that it is the last, and every other that it is not."""
+    if after.left == seen.left:
+        return ()
+    return (Above("left", seen.left - after.left),) if after.left else (Equals("left", seen.left),)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

@@ -1,0 +1,155 @@
+"""A job type is a folder: `functions/jobs/<job_type>/` with handler.py and job.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from leasehold.job_folders.job_toml import JobFolder, read_job_toml
+from leasehold.job_folders.toml import FolderProblem
+from leasehold.kernel.errors import InvalidJobFolderError, InvalidJobTypeError, InvalidOptionError
+from leasehold.kernel.job_type import parse_users_job_type
+from leasehold.kernel.registry import Registry, free_code_line
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.webhooks.model import delivery_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from leasehold.schedules.model import Schedule
+
+JOBS = PurePosixPath("functions/jobs")
+# Job types that go wrong on purpose: only the reference app deploys them, to the local AWS, for demo and tests.
+EXERCISES = PurePosixPath("functions/exercises")
+SWITCH_ON = "Set `webhooks` of the JobQueue, or remove [webhook] from their job.toml."
+HANDLER = "handler.py"
+SETTINGS = "job.toml"
+
+
+def load_job_folders(root: Path, place: PurePosixPath = JOBS) -> tuple[JobFolder, ...]:
+    """Every job type of the project at `root`, by name; all problems of all folders are raised together."""
+    if not (root / place).is_dir():
+        raise InvalidJobFolderError(
+            [FolderProblem(str(place), "", None, "there is no such folder", "Run `leasehold new job <name>`.")]
+        )
+    problems: list[FolderProblem] = []
+    found = [
+        _load(root, place / path.name, problems) for path in sorted((root / place).iterdir()) if _is_job_folder(path)
+    ]
+    folders = tuple(folder for folder in found if folder is not None)
+    problems += _collisions(folders)
+    if problems:
+        raise InvalidJobFolderError(problems)
+    return folders
+
+
+def load_job_folder(root: Path, name: str, place: PurePosixPath = JOBS) -> JobFolder:
+    """One job type of the project at `root`."""
+    problems: list[FolderProblem] = []
+    folder = _load(root, place / name, problems)
+    if folder is None or problems:
+        raise InvalidJobFolderError(problems)
+    return folder
+
+
+def registry_of(
+    folders: Iterable[JobFolder],
+    function_names: Mapping[str, str] | None = None,
+    *,
+    shards: int = 1,
+    ended_index: bool = True,
+    concurrency: int | None = None,
+    resources: Mapping[str, int] | None = None,
+    isolate_types: bool = True,
+    webhook_sender: str | None = None,
+    webhooks_per_host: int | None = None,
+    audit_roots: str | None = None,
+) -> Registry:
+    """What a deployment of these folders publishes; without function names, for handlers in this process.
+
+    webhook_sender: the function that sends webhooks; None where there are none.
+    webhooks_per_host: how many of them go to one host at once; None for no limit.
+    audit_roots: the bucket where the daily roots of the audit are kept.
+    """
+    types = {folder.name: folder.job_type for folder in folders}
+    if function_names is not None:
+        unnamed = sorted(types.keys() - function_names.keys())
+        if unnamed:
+            raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
+        types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
+    told = sorted(name for name, job_type in types.items() if job_type.webhook and job_type.webhook.url)
+    if webhook_sender is not None:
+        types[DELIVERY] = delivery_type(webhook_sender, per_host=webhooks_per_host)
+    elif function_names is not None and told:
+        raise InvalidOptionError(told, "these job types have a webhook, and nothing sends it", SWITCH_ON)
+    return Registry(
+        types=types,
+        shards=shards,
+        isolate_types=isolate_types,
+        ended_index=ended_index,
+        concurrency=concurrency,
+        resources=resources or {},
+        audit_roots=audit_roots,
+    )
+
+
+def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:
+    """The schedules that a deployment of these folders makes."""
+    return [folder.schedule.definition(folder.name) for folder in folders if folder.schedule is not None]
+
+
+def _collisions(folders: Sequence[JobFolder]) -> Iterator[FolderProblem]:
+    """Two types with one code would share partitions, and with them rights."""
+    owners: dict[int, str] = {}
+    for folder in folders:
+        code, first = folder.job_type.code, owners.setdefault(folder.job_type.code, folder.name)
+        if first != folder.name:
+            yield FolderProblem(
+                f"{folder.path}/{SETTINGS}",
+                "code",
+                code,
+                f"{first} has the same code, which names the partitions of a type's jobs",
+                f"Write {free_code_line({each.job_type.code for each in folders})} for the newer of the two.",
+            )
+
+
+def _is_job_folder(path: Path) -> bool:
+    """Leaves out what tools leave behind, such as a folder whose files git removed but whose cache stayed."""
+    if not path.is_dir() or path.name.startswith((".", "_")):
+        return False
+    return any(each.name != "__pycache__" for each in path.iterdir())
+
+
+def _load(root: Path, place: PurePosixPath, problems: list[FolderProblem]) -> JobFolder | None:
+    path = root / place
+    try:
+        parse_users_job_type(path.name)
+    except InvalidJobTypeError as error:
+        problems.append(FolderProblem(str(place), "", path.name, error.reason, "Rename the folder."))
+        return None
+    if not (path / HANDLER).is_file():
+        problems.append(
+            FolderProblem(str(place / HANDLER), "", None, "there is no such file", "Add it, or remove the folder.")
+        )
+    values = _values_of(path / SETTINGS, str(place / SETTINGS), problems)
+    if values is None:
+        return None
+    own: list[FolderProblem] = []
+    folder = read_job_toml(path.name, str(place), values, own, file=str(place / SETTINGS))
+    problems += own
+    return replace(folder, root=str(root))
+
+
+def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        problems.append(
+            FolderProblem(file, "", None, "there is no such file", "Add it, e.g. with concurrency = 1 in it.")
+        )
+    except ValueError as error:  # not TOML, or not UTF-8
+        problems.append(FolderProblem(file, "", None, f"this is not TOML: {error}", "Correct it there."))
+    return None

@@ -1,0 +1,352 @@
+"""Build a new job from a request: every check happens here, before any write."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypedDict
+
+from leasehold.kernel.dedup import Debounce, DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key, parse_window
+from leasehold.kernel.due import Due, Priority, instant, later, position_at, run_lane, to_text
+from leasehold.kernel.errors import InvalidInputError, InvalidJobIdError, InvalidOptionError
+from leasehold.kernel.job import SYSTEM, Job
+from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
+from leasehold.kernel.keys import (
+    RANDOM_BITS,
+    SYSTEM_CODE,
+    SYSTEM_SHARD,
+    code_of,
+    make_job_id,
+    parse_job_id,
+    scheduled_for_of,
+    shard_of,
+)
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import resolve
+from leasehold.kernel.retry import parse_retry
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, parse_webhook
+from leasehold.templates.model import job_type_from, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Parts
+
+
+# A job that falls due within this time sets `wake`, and the stream starts a poller for it.
+WAKE_WITHIN = timedelta(seconds=60)
+MAX_ATTEMPTS = 1000
+_MAX_NAME_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What a caller asks for; `payload_text` is encoded and bounded already.
+
+    template: fill it from this one, over which `payload_text` is laid; the job type may then be left to it.
+    made_from: the template that it was filled from before.
+    """
+
+    job_type: str | None
+    payload_text: str
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow = field(default_factory=UntilEnded)
+    debounce: Debounce | None = None
+    priority: Priority | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+    schedule: str | None = None
+    template: str | None = None
+    made_from: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A job that is ready to be written, with the dedup record that moves with it."""
+
+    job: Job
+    record: DedupRecord | None = None
+    # Whether its id says what it is made for, so that it can have no other.
+    has_given_id: bool = False
+    # Whose call joins the job of its burst, if there is one.
+    debounce: Debounce | None = None
+
+
+def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
+    # A retry keeps the address that it had, also where it is told no more.
+    if request.webhook is not None and request.retry_of is None:
+        parts.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
+    request = filled(request, parts)
+    registry = parts.deployment.registry()
+    is_systems = _repeats_systems_job(request)
+    parse = parse_job_type if is_systems else parse_users_job_type
+    job_type = registry.job_type(parse(request.job_type))
+    if request.debounce is not None:
+        request = _debounced(request, request.debounce)
+    # What stands in a schedule or an older job was accepted before: its handler decides.
+    if job_type.schema is not None and request.retry_of is None and request.schedule is None:
+        from leasehold.features import check_payload
+
+        check_payload(job_type, request.payload_text, parts)
+    now, has_given_id = parts.clock.now(), job_id is not None
+    # A derived id carries its time already, and the key must agree with it, also when that time has passed.
+    scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
+    if job_id is None:
+        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, parts)
+        partition = registry.partition_of(job_type.name, shard)
+        job_id = make_job_id(scheduled_for, partition, parts.chance.bits(RANDOM_BITS))
+    elif not registry.agrees(job_id, job_type.name):
+        raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
+    record = None
+    if request.dedup_key is not None:
+        key = parse_key(request.dedup_key, "dedup key")
+        record = dedup_record(job_type.name, key, request.dedup_window, scheduled_for, job_id)
+    priority = job_type.priority if request.priority is None else parse_priority(request.priority)
+    job = Job(
+        job_id=job_id,
+        job_type=job_type.name,
+        stored_payload=request.payload_text,
+        scheduled_for=scheduled_for,
+        status=JobStatus.PENDING,
+        priority=priority,
+        max_attempts=job_type.max_attempts if request.max_attempts is None else parse_attempts(request.max_attempts),
+        created_at=now,
+        created_by=parse_words(request.created_by, "created_by"),
+        due=Due(scheduled_for, position_at(now), job_id),
+        due_lane=run_lane(priority, shard_of(job_id)),
+        wake=needs_wake(scheduled_for, now),
+        start_by=_start_by(request.start_by, scheduled_for),
+        retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),
+        dedup=record.ref if record else None,
+        dedup_until=record.window_until if record and record.window_until > scheduled_for else None,
+        concurrency_key=(
+            None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
+        ),
+        trace=None if request.trace is None else parse_words(request.trace, "trace"),
+        schedule=request.schedule,
+        template=request.made_from,
+        retry=None if request.retry is None else parse_retry(request.retry),
+        webhook=None if request.webhook is None else parse_webhook(request.webhook),
+    )
+    return Draft(job, record, has_given_id, request.debounce)
+
+
+def _debounced(request: JobRequest, debounce: Debounce) -> JobRequest:
+    if request.dedup_key is None:
+        raise InvalidOptionError(None, "debounce needs a dedup_key: what is called often", "Pass one.")
+    if request.run_at is not None or request.run_in is not None:
+        raise InvalidOptionError(
+            request.run_at or request.run_in, "a debounced job runs when its burst is over", "Leave its time out."
+        )
+    if not isinstance(request.dedup_window, UntilEnded):
+        raise InvalidOptionError(
+            request.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
+        )
+    return replace(request, run_in=debounce.quiet)
+
+
+def _repeats_systems_job(request: JobRequest) -> bool:
+    """A job of the system's own is made by nobody else, but an operator may have it done again."""
+    is_repeat = request.job_type == DELIVERY and request.retry_of is not None
+    return is_repeat and code_of(parse_job_id(request.retry_of)) == SYSTEM_CODE
+
+
+def _users_shard(registry: Registry, parts: Parts) -> int:
+    return parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
+
+
+def needs_wake(due_at: datetime, now: datetime) -> bool:
+    return due_at - now < WAKE_WITHIN
+
+
+def parse_priority(value: object) -> Priority:
+    names = ", ".join(f"{each.name}={each.value}" for each in Priority)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in set(Priority):
+        raise InvalidOptionError(value, "there is no such priority", f"Use one of {names}.")
+    return Priority(value)
+
+
+def parse_attempts(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ATTEMPTS:
+        raise InvalidOptionError(value, f"max_attempts is a whole number from 1 to {MAX_ATTEMPTS}", "Correct it.")
+    return value
+
+
+def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -> datetime:
+    """When to run; a time in the past means now."""
+    if run_at is not None and run_in is not None:
+        raise InvalidOptionError((run_at, run_in), "run_at and run_in exclude each other", "Pass one of them.")
+    if run_in is not None:
+        if not isinstance(run_in, timedelta):
+            raise InvalidOptionError(run_in, "run_in is a timedelta", "Use timedelta(seconds=...).")
+        return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
+    if run_at is None:
+        return now
+    return max(_no_earlier_than_epoch(run_at, now), now)
+
+
+def _no_earlier_than_epoch(run_at: datetime, now: datetime) -> datetime:
+    """An aware time before 1970 cannot be a key, but like every past time it means now."""
+    try:
+        return instant(run_at, what="run_at")
+    except InvalidInputError:
+        if getattr(run_at, "year", 9999) < 1971 and getattr(run_at, "tzinfo", None) is not None:
+            return now
+        raise
+
+
+def _start_by(start_by: datetime | None, scheduled_for: datetime) -> datetime | None:
+    if start_by is None:
+        return None
+    limit = instant(start_by, what="start_by")
+    if limit <= scheduled_for:
+        raise InvalidOptionError(
+            to_text(limit), f"start_by is not after the job's time {to_text(scheduled_for)}", "Choose a later start_by."
+        )
+    return limit
+
+
+def parse_words(value: object, what: str) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value.encode()) > _MAX_NAME_BYTES:
+        raise InvalidOptionError(value, f"{what} is 1 to {_MAX_NAME_BYTES} bytes of printable text", "Correct it.")
+    return value
+
+
+def filled(request: JobRequest, parts: Parts) -> JobRequest:
+    if request.template is None:
+        return request
+    template = parts.templates.get(request.template)
+    return replace(
+        request,
+        job_type=job_type_from(template, request.job_type),
+        payload_text=merged(template.payload_text, request.payload_text),
+        priority=template.priority if request.priority is None else request.priority,
+        max_attempts=template.max_attempts if request.max_attempts is None else request.max_attempts,
+        retry=template.retry if request.retry is None else request.retry,
+        webhook=template.webhook if request.webhook is None else request.webhook,
+        template=None,
+        made_from=template.name,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """One job of a bulk enqueue; the same fields as `Queue.enqueue` takes."""
+
+    job: str | TypedPayload | None = None
+    payload: Json | PayloadModel = None
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow | None = None
+    debounce: timedelta | None = None
+    max_wait: timedelta | None = None
+    priority: Priority | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+    template: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+
+
+class JobOptions(TypedDict, total=False):
+    """The options of a new job, for functions that pass them on; see `Queue.enqueue`."""
+
+    run_at: datetime | None
+    run_in: timedelta | None
+    start_by: datetime | None
+    dedup_key: str | None
+    dedup_window: DedupWindow | None
+    priority: Priority | int | None
+    max_attempts: int | None
+    created_by: str
+    retry_of: str | None
+    concurrency_key: str | None
+    trace: str | None
+    template: str | None
+    retry: RetryPolicy | None
+    webhook: str | None
+
+
+def request_of(wanted: NewJob) -> JobRequest:
+    job_type, payload_text = resolve(wanted.job, wanted.payload)
+    return JobRequest(
+        job_type=job_type,
+        payload_text=payload_text,
+        run_at=wanted.run_at,
+        run_in=wanted.run_in,
+        start_by=wanted.start_by,
+        dedup_key=wanted.dedup_key,
+        dedup_window=_parse_window(wanted),
+        debounce=_parse_debounce(wanted),
+        priority=wanted.priority,
+        max_attempts=wanted.max_attempts,
+        created_by=wanted.created_by,
+        retry_of=wanted.retry_of,
+        concurrency_key=wanted.concurrency_key,
+        trace=wanted.trace if wanted.trace is not None else current_trace(),
+        template=wanted.template,
+        retry=wanted.retry,
+        webhook=wanted.webhook,
+    )
+
+
+_current: ContextVar[str | None] = ContextVar("leasehold_trace", default=None)
+
+
+def current_trace() -> str | None:
+    return _current.get()
+
+
+@contextmanager
+def trace_context(trace: str | None) -> Iterator[None]:
+    """Jobs enqueued inside carry this context, e.g. a W3C traceparent; handlers run inside the context of their job.
+
+    >>> with trace_context("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"):
+    ...     current_trace()[:7]
+    '00-4bf9'
+    """
+    token = _current.set(trace)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _parse_window(wanted: NewJob) -> DedupWindow:
+    if wanted.dedup_window is None:
+        return UntilEnded()
+    if wanted.dedup_key is None:
+        raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
+    return parse_window(wanted.dedup_window)
+
+
+def _parse_debounce(wanted: NewJob) -> Debounce | None:
+    for given in (wanted.debounce, wanted.max_wait):
+        if given is not None and not isinstance(given, timedelta):
+            raise InvalidOptionError(given, "debounce and max_wait are timedeltas", "Use timedelta(seconds=...).")
+    if wanted.debounce is None:
+        if wanted.max_wait is not None:
+            raise InvalidOptionError(wanted.max_wait, "max_wait without debounce does nothing", "Pass debounce too.")
+        return None
+    return Debounce(quiet=wanted.debounce, max_wait=wanted.max_wait)

@@ -1,0 +1,261 @@
+"""The due index: which lane an item waits in, and where in that lane."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from leasehold.kernel.errors import NaiveDatetimeError, TimeOutOfRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# Marks an entry that is not to be claimed yet; no position begins with it.
+_OWING = "!"
+
+
+class Priority(IntEnum):
+    """Higher runs first."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    CRITICAL = 3
+
+
+class Due(NamedTuple):
+    """When an item next needs the poller, and its place among those due at the same moment.
+
+    `position` is the creation time unless an operator moved the job, so that equal due times run in creation order.
+    `attempt` is the one that a job waits for, or is in: who claims it knows nothing else of it, and the count itself
+    would cost a write of the index at each start.
+    """
+
+    at: datetime
+    position: str
+    item_id: str
+    attempt: int = 1
+
+    @property
+    def key(self) -> str:
+        """
+        >>> Due(from_text("2026-01-01T00:00:00.000Z"), "0mjrz3w00", "a1", attempt=2).key
+        '2026-01-01T00:00:00.000Z#0mjrz3w00#a1#2'
+        """
+        retried = f"#{self.attempt}" if self.attempt > 1 else ""
+        return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
+
+    @property
+    def keys_before(self) -> tuple[str, str]:
+        """The first and the last key of what is due at the same time with a lower position."""
+        return f"{to_text(self.at)}#", f"{to_text(self.at)}#{self.position}#"
+
+    @property
+    def keys_after(self) -> tuple[str, str]:
+        """Those of a higher position. `$` sorts after `#` and before every digit: after all of the same position."""
+        return f"{to_text(self.at)}#{self.position}$", f"{to_text(self.at)}$"
+
+    def moved_to(self, at: datetime) -> Due:
+        return self._replace(at=at)
+
+    def owing_since(self, now: datetime) -> Due:
+        """Where a job waits that owes something first: due at once, and this entry comes after it is done.
+
+        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x")
+        >>> due.owing_since(from_text("2026-11-18T08:00:00.000Z")).afterwards == due
+        True
+        """
+        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id)
+
+    @property
+    def afterwards(self) -> Due | None:
+        """What comes once a job has done what it owes; None for an entry at which nothing is owed first."""
+        if not self.position.startswith(_OWING):
+            return None
+        _, at, position = self.position.split(_OWING, 2)
+        return Due(from_text(at), position, self.item_id)
+
+    @classmethod
+    def parse(cls, key: str) -> Due:
+        at, position, item_id = key.split("#", 2)
+        retried, _, attempt = item_id.rpartition("#")
+        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            return cls(from_text(at), position, retried, int(attempt))
+        return cls(from_text(at), position, item_id)
+
+
+def position_at(created_at: datetime) -> str:
+    """A creation time as fixed-width text that sorts like the time itself."""
+    return to_digits(to_millis(created_at), CREATION_WIDTH)
+
+
+def run_lane(priority: int, shard: int) -> str:
+    """Lanes know no types: however many there are, a poll asks as often."""
+    return f"{int(priority)}#{shard}"
+
+
+def queue_of(job_type: str, concurrency_key: str | None) -> str:
+    """Which jobs wait together: those of one type, and of one key where the type's limits ask for it."""
+    return job_type if concurrency_key is None else f"{job_type}#{concurrency_key}"
+
+
+def type_of_queue(queue: str) -> str:
+    return queue.partition("#")[0]
+
+
+def hold_lane(queue: str, priority: int) -> str:
+    """Where jobs of a queue wait that may not run now; by priority, so that a limit does not undo it.
+
+    >>> hold_lane(queue_of("user_sync", "acme"), Priority.HIGH)
+    'hold#2#user_sync#acme'
+    """
+    return f"hold#{int(priority)}#{queue}"
+
+
+def queue_of_lane(lane: str) -> str | None:
+    """The queue of a hold lane; None for any other lane."""
+    return lane.split("#", 2)[2] if is_hold_lane(lane) else None
+
+
+def is_hold_lane(lane: str) -> bool:
+    return lane.startswith("hold#")
+
+
+def lanes_by_priority(shards: int) -> Iterator[list[str]]:
+    """The lanes that a poll visits, those of the highest priority first."""
+    for priority in sorted(Priority, reverse=True):
+        yield [run_lane(priority, shard) for shard in range(shards)]
+
+
+# Schedules and groups wait where polls look first, on the shard that every deployment has.
+SERVICE_LANE = run_lane(Priority.CRITICAL, 0)
+
+
+# No more, since whoever counts or lists what waits reads all of them.
+_SERVICE_LANES = 4
+
+
+def service_lane(name: str, shards: int) -> str:
+    """Where a scope waits to be looked at: scopes are spread, since one lane bears some 500 ends a second."""
+    return run_lane(Priority.CRITICAL, zlib.crc32(name.encode()) % min(shards, _SERVICE_LANES))
+
+
+def service_lanes(shards: int) -> list[str]:
+    return [run_lane(Priority.CRITICAL, shard) for shard in range(min(shards, _SERVICE_LANES))]
+
+
+def due_until(now: datetime) -> str:
+    """The greatest due key that is due at `now`: `~` sorts after every position."""
+    return f"{to_text(now)}#~"
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
+
+_MILLISECOND = timedelta(milliseconds=1)
+# Without the offset, which is always that of UTC.
+_WIDTH = len("2026-11-15T09:30:00.000")
+
+
+def instant(value: datetime, *, what: str = "the time") -> datetime:
+    """A datetime in the only form that the rest of the domain knows."""
+    if not isinstance(value, datetime):
+        raise TimeOutOfRangeError(value, f"{what} is not a datetime", "Pass an aware datetime.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise NaiveDatetimeError(value, what)
+    try:
+        utc = value.astimezone(UTC)
+    except OverflowError:
+        raise _out_of_range(value, what) from None
+    if not EPOCH <= utc <= LATEST:
+        raise _out_of_range(value, what)
+    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
+
+
+def later(start: datetime, delay: timedelta, *, what: str = "the time") -> datetime:
+    """`start + delay`, with a named error instead of an overflow."""
+    try:
+        return instant(start + delay, what=what)
+    except OverflowError:
+        raise _out_of_range(delay, what) from None
+
+
+def to_text(value: datetime) -> str:
+    """
+    >>> to_text(datetime(2026, 11, 15, 9, 30, tzinfo=UTC))
+    '2026-11-15T09:30:00.000Z'
+    """
+    return f"{value.isoformat(timespec='milliseconds')[:_WIDTH]}Z"
+
+
+def from_text(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def to_millis(value: datetime) -> int:
+    return (value - EPOCH) // _MILLISECOND
+
+
+def from_millis(millis: int) -> datetime:
+    return EPOCH + millis * _MILLISECOND
+
+
+def _out_of_range(value: object, what: str) -> TimeOutOfRangeError:
+    return TimeOutOfRangeError(
+        value,
+        f"{what} is outside of what a job's key can hold",
+        f"Choose a time from {to_text(EPOCH)} to {to_text(LATEST)}.",
+    )
+
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_BASE = len(_DIGITS)
+
+CREATION_WIDTH = 9
+MAX_POSITION_LENGTH = 200
+_NUMBER_WIDTH = 4
+_HIGHEST_NUMBER = _BASE**_NUMBER_WIDTH - 1
+
+
+def to_digits(number: int, width: int) -> str:
+    """
+    >>> to_digits(37, 4)
+    '0011'
+    """
+    text = ""
+    for _ in range(width):
+        number, digit = divmod(number, _BASE)
+        text = _DIGITS[digit] + text
+    return text
+
+
+def creation_of(position: str) -> datetime:
+    """When what has this position was created, or written.
+
+    >>> creation_of("0mjrz3w00").isoformat()
+    '2025-12-30T02:33:49.248000+00:00'
+    """
+    return from_millis(_cut(position, CREATION_WIDTH))
+
+
+def numbered(position: str, number: int) -> str:
+    """The place of the n-th of many that were made together; in one call they often share a millisecond.
+
+    >>> numbered("0mjrz3w00", 1), numbered("0mjrz3w00", 36)
+    ('0mjrz3w000001', '0mjrz3w000010')
+    """
+    return position + to_digits(min(number, _HIGHEST_NUMBER), _NUMBER_WIDTH)
+
+
+def _cut(position: str, width: int) -> int:
+    """The first digits as a number."""
+    return int(position[:width].ljust(width, "0"), _BASE)
+
+
+def is_asked_for(due_key: str) -> bool:
+    """Whether somebody made a scope due, and not time alone."""
+    due = Due.parse(due_key)
+    return due.at - creation_of(due.position) < timedelta(seconds=1)

@@ -1,0 +1,292 @@
+"""Conditions and changes, which are data, to the expressions that DynamoDB takes."""
+
+from __future__ import annotations
+
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+from botocore.validate import ParamValidator
+
+from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
+from leasehold.kernel.table import (
+    Above,
+    After,
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Missing,
+    NotAfter,
+    OneOf,
+    Put,
+    StatementRefused,
+    Update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.kernel.table import Attribute, Change, Condition, ForeignItem, Record
+
+
+type Request = dict[str, Any]
+
+
+class Placeholders:
+    """Names and values of one request. Every name gets a placeholder: half of ours are reserved words."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._values: Item = {}
+
+    def name(self, attribute: str) -> str:
+        return self._names.setdefault(attribute, f"#{len(self._names)}")
+
+    def value(self, attribute: object) -> str:
+        placeholder = f":{len(self._values)}"
+        self._values[placeholder] = to_value(cast("Attribute", attribute))
+        return placeholder
+
+    def as_request(self) -> Request:
+        # The names are kept from attribute to placeholder; DynamoDB wants them the other way round.
+        names = {placeholder: attribute for attribute, placeholder in self._names.items()}
+        request: Request = {}
+        if names:
+            request["ExpressionAttributeNames"] = names
+        if self._values:
+            request["ExpressionAttributeValues"] = self._values
+        return request
+
+
+def condition_expression(conditions: Sequence[Condition], placeholders: Placeholders) -> str:
+    return " AND ".join(_expression(condition, placeholders) for condition in conditions)
+
+
+def update_expression(change: Update, placeholders: Placeholders) -> str:
+    name, value = placeholders.name, placeholders.value
+    clauses = []
+    if change.sets:
+        clauses.append("SET " + ", ".join(f"{name(each)} = {value(new)}" for each, new in change.sets.items()))
+    if change.removes:
+        clauses.append("REMOVE " + ", ".join(name(each) for each in sorted(change.removes)))
+    if change.adds:
+        clauses.append("ADD " + ", ".join(f"{name(each)} {value(amount)}" for each, amount in change.adds.items()))
+    return " ".join(clauses)
+
+
+def write_request(change: Change) -> Request:
+    """A change as the parameters that the single-item call and the transaction share."""
+    placeholders = Placeholders()
+    match change:
+        case Put():
+            conditions: Sequence[Condition] = change.guards
+            request: Request = {"Item": to_item(change.item)}
+        case Update():
+            conditions = change.conditions
+            request = {
+                "Key": to_item(change.key.attributes),
+                "UpdateExpression": update_expression(change, placeholders),
+            }
+        case Delete():
+            conditions = change.conditions
+            request = {"Key": to_item(change.key.attributes)}
+        case _:
+            assert_never(change)
+    if conditions:
+        request["ConditionExpression"] = condition_expression(conditions, placeholders)
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return {**request, **placeholders.as_request()}
+
+
+def key_condition(
+    partition: tuple[str, str],
+    sort: str | None,
+    first: str | None,
+    last: str | None,
+    where: Sequence[Condition] = (),
+) -> Request:
+    placeholders = Placeholders()
+    name, value = placeholders.name, placeholders.value
+    expression = f"{name(partition[0])} = {value(partition[1])}"
+    if sort is not None and first is not None and last is not None:
+        expression += f" AND {name(sort)} BETWEEN {value(first)} AND {value(last)}"
+    elif sort is not None and first is not None:
+        expression += f" AND {name(sort)} >= {value(first)}"
+    elif sort is not None and last is not None:
+        expression += f" AND {name(sort)} <= {value(last)}"
+    request: Request = {"KeyConditionExpression": expression}
+    if where:
+        request["FilterExpression"] = condition_expression(where, placeholders)
+    return {**request, **placeholders.as_request()}
+
+
+def insert_statement(table: str, item: Mapping[str, Attribute]) -> Request:
+    """A conditional insert as a PartiQL statement: it fails where the key exists, unlike BatchWriteItem."""
+    fields = ", ".join(f"'{name}': ?" for name in item)
+    return {
+        "Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}',
+        "Parameters": [to_value(attribute) for attribute in item.values()],
+    }
+
+
+def update_statement(table: str, update: Update) -> Request:
+    """A plain conditional update as a PartiQL statement: AWS documents one path for each SET and each REMOVE.
+
+    It does not ask for the item where its condition fails: in a batch AWS gives none.
+    """
+    key, parameters = update.key.attributes, [to_value(new) for new in update.sets.values()]
+    changes = [*(f'SET "{name}"=?' for name in update.sets), *(f'REMOVE "{name}"' for name in sorted(update.removes))]
+    guards = [_statement_condition(each, parameters) for each in (*starmap(Equals, key.items()), *update.conditions)]
+    return {
+        "Statement": f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(guards)}',
+        "Parameters": parameters,
+    }
+
+
+def _statement_condition(condition: Condition, parameters: list[AttributeValue]) -> str:
+    def value(attribute: object) -> str:
+        parameters.append(to_value(cast("Attribute", attribute)))
+        return "?"
+
+    match condition:
+        case Exists(attribute):
+            return f'"{attribute}" IS NOT MISSING'
+        case Missing(attribute):
+            return f'"{attribute}" IS MISSING'
+        case Equals(attribute, expected):
+            return f'"{attribute}"={value(expected)}'
+        case OneOf(attribute, values):
+            return f'"{attribute}" IN [{", ".join(value(each) for each in values)}]'
+        case After(attribute, least) | Above(attribute, least):
+            return f'"{attribute}">{value(least)}'
+        case NotAfter(attribute, moment):
+            return f'"{attribute}"<={value(moment)}'
+        case AnyOf():
+            raise TypeError("a statement takes no choice: make the update plain first")
+        case _:
+            assert_never(condition)
+
+
+def _expression(condition: Condition, placeholders: Placeholders) -> str:
+    name, value = placeholders.name, placeholders.value
+    match condition:
+        case Exists(attribute):
+            return f"attribute_exists({name(attribute)})"
+        case Missing(attribute):
+            return f"attribute_not_exists({name(attribute)})"
+        case Equals(attribute, expected):
+            return f"{name(attribute)} = {value(expected)}"
+        case OneOf(attribute, values):
+            return f"{name(attribute)} IN ({', '.join(value(each) for each in values)})"
+        case After(attribute, moment):
+            return f"{name(attribute)} > {value(moment)}"
+        case NotAfter(attribute, moment):
+            return f"{name(attribute)} <= {value(moment)}"
+        case Above(attribute, least):
+            return f"{name(attribute)} > {value(least)}"
+        case AnyOf(conditions):
+            return "(" + " OR ".join(_expression(each, placeholders) for each in conditions) + ")"
+        case _:
+            assert_never(condition)
+
+
+type AttributeValue = dict[str, Any]
+type Item = dict[str, AttributeValue]
+
+
+def to_value(attribute: Attribute) -> AttributeValue:
+    match attribute:
+        case bool():
+            return {"BOOL": attribute}
+        case str():
+            return {"S": attribute}
+        case int():
+            return {"N": str(attribute)}
+        case bytes():
+            return {"B": attribute}
+        case list():
+            return {"L": [to_value(each) for each in attribute]}
+        case dict():
+            return {"M": to_item(attribute)}
+
+
+def to_item(record: Mapping[str, Attribute]) -> Item:
+    # Most attributes are texts: the short way for these is a good part of the time.
+    return {name: {"S": value} if type(value) is str else to_value(value) for name, value in record.items()}
+
+
+def from_value(value: AttributeValue) -> Attribute:
+    match value:
+        case {"S": text}:
+            return cast("str", text)
+        case {"N": number}:
+            return int(number)
+        case {"BOOL": flag}:
+            return cast("bool", flag)
+        case {"B": data}:
+            return _bytes_of(data)
+        case {"L": values}:
+            return [from_value(each) for each in values]
+        case {"M": item}:
+            return from_item(item)
+        case _:
+            raise TypeError(f"Leasehold writes no attribute like {value!r}; who changed this item?")
+
+
+def _bytes_of(data: bytes | str) -> bytes:
+    """The client decodes them; a stream's record that came through Lambda has them as base64."""
+    if isinstance(data, bytes):
+        return data
+    from base64 import b64decode
+
+    return b64decode(data)
+
+
+def from_item(item: Mapping[str, AttributeValue]) -> Record:
+    return {name: value["S"] if "S" in value else from_value(value) for name, value in item.items()}
+
+
+# botocore retries throttling and network trouble by itself, but neither conflicts nor what a single statement met.
+CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"})
+THROTTLES = frozenset(
+    {
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ThrottlingException",
+        "InternalServerError",
+    }
+)
+# The form of a statement is not known here, or this caller may not use it: the same change by itself may do.
+UNTAKEN = frozenset(
+    {"ValidationError", "ValidationException", "AccessDenied", "AccessDeniedException", "UnknownOperationException"}
+)
+
+
+def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | None:
+    """The answer to one statement of a batch; StoreUnavailableError if another try may do."""
+    if not error:
+        return None
+    code, message = error["Code"], error.get("Message", "no message")
+    if code in {"DuplicateItem", "ConditionalCheckFailed"}:
+        # Some engines tell what is stored; AWS does not, so nobody may know it from here.
+        return ConditionFailed(None, was_repeated=was_repeated)
+    if code in CONFLICTS | THROTTLES:
+        return StoreUnavailableError(f"a statement was refused with {code} on every try")
+    if code in UNTAKEN:
+        return StatementRefused(f"{code}: {message}")
+    return StoreError(f"{code}: {message}")
+
+
+def check_foreign(client: DynamoDBClient, items: Sequence[ForeignItem]) -> None:
+    """Refuse what botocore could not even send: no retry would help."""
+    shape = client.meta.service_model.operation_model("TransactWriteItems").input_shape
+    assert shape is not None
+    report = ParamValidator().validate({"TransactItems": list(items)}, shape)
+    if report.has_errors():
+        reason = f"these are no items of TransactWriteItems: {report.generate_report()}"
+        raise InvalidOptionError(items, reason, 'Pass items such as {"Put": {"TableName": ..., "Item": {...}}}.')

@@ -1,0 +1,322 @@
+"""The table port on the low-level DynamoDB client: calls, their retries, and the translation of their errors."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any, assert_never
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from leasehold.kernel.dynamodb.expressions import (
+    CONFLICTS,
+    THROTTLES,
+    UNTAKEN,
+    from_item,
+    insert_statement,
+    key_condition,
+    statement_answer,
+    to_item,
+    update_statement,
+    write_request,
+)
+from leasehold.kernel.errors import StoreError, StoreUnavailableError, TransactionRefusedError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.records import content_token
+from leasehold.kernel.table import (
+    JOBS,
+    ConditionFailed,
+    Delete,
+    Page,
+    Put,
+    StatementRefused,
+    TransactionCancelled,
+    Update,
+    check_plain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from leasehold.kernel.dynamodb.expressions import Request
+    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Record, TableDefinition
+
+STATEMENTS_PER_BATCH = 25
+KEYS_PER_BATCH = 100
+
+_CONFLICT_TRIES = 8
+_FIRST_PAUSE = 0.025
+_LONGEST_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNames:
+    jobs: str
+    dead_letters: str
+
+    def of(self, definition: TableDefinition) -> str:
+        return self.jobs if definition is JOBS else self.dead_letters
+
+
+class DynamoTable:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        names: TableNames,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._client = client
+        self._names = names
+        self._sleep = sleep
+        self._chance = chance
+        self._takes_inserts = True
+
+    @property
+    def name(self) -> str:
+        return self._names.jobs
+
+    def get(self, key: Key) -> Record | None:
+        answer = self._call(
+            "get_item",
+            {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), "ConsistentRead": True},
+        )
+        return from_item(answer["Item"]) if "Item" in answer else None
+
+    def get_many(self, keys: Sequence[Key]) -> list[Record]:
+        wanted = list(dict.fromkeys(keys))
+        records: list[Record] = []
+        for start in range(0, len(wanted), KEYS_PER_BATCH):
+            records += self._get_batch(wanted[start : start + KEYS_PER_BATCH])
+        return records
+
+    def query(
+        self,
+        table: TableDefinition,
+        partition: str,
+        *,
+        index: Index | None = None,
+        first: str | None = None,
+        last: str | None = None,
+        limit: int,
+        after: Record | None = None,
+        newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
+    ) -> Page:
+        request = {
+            **self._range(table, partition, index, first, last, where=where),
+            "Limit": limit,
+            "ScanIndexForward": not newest_first,
+        }
+        if index is None and consistent:
+            request["ConsistentRead"] = True
+        if after is not None:
+            cursor_names = {*table.key, *((index.partition, index.sort) if index else ())}
+            request["ExclusiveStartKey"] = to_item({name: after[name] for name in cursor_names})
+        answer = self._call("query", request)
+        last_key = answer.get("LastEvaluatedKey")
+        return Page([from_item(item) for item in answer["Items"]], from_item(last_key) if last_key else None)
+
+    def count(
+        self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
+    ) -> int:
+        request = {**self._range(table, partition, index, None, last), "Select": "COUNT"}
+        counted = 0
+        while counted < limit:
+            answer = self._call("query", request)
+            counted += answer["Count"]
+            if "LastEvaluatedKey" not in answer:
+                break
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return min(counted, limit)
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        request: Request = {"TableName": self._names.of(table), "ConsistentRead": True}
+        while True:
+            answer = self._call("scan", request)
+            yield from map(from_item, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def write(self, change: Change) -> Record:
+        request = {"TableName": self._names.of(change.key.table), **write_request(change)}
+        match change:
+            case Put():
+                self._call("put_item", request)
+                return change.item
+            case Update():
+                return from_item(self._call("update_item", {**request, "ReturnValues": "ALL_NEW"})["Attributes"])
+            case Delete():
+                answer = self._call("delete_item", {**request, "ReturnValues": "ALL_OLD"})
+                return from_item(answer.get("Attributes", {}))
+            case _:
+                assert_never(change)
+
+    def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
+        if self._takes_inserts:
+            answers = self._execute([insert_statement(self._names.of(put.key.table), put.item) for put in puts])
+            self._takes_inserts = not puts or not all(isinstance(each, StatementRefused) for each in answers)
+        else:
+            answers = [StatementRefused("refused before")] * len(puts)
+        return [
+            self._insert(put) if isinstance(answer, StatementRefused) else answer
+            for put, answer in zip(puts, answers, strict=True)
+        ]
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        for update in updates:
+            check_plain(update)
+        return self._execute([update_statement(self._names.of(each.key.table), each) for each in updates])
+
+    def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
+        if foreign:
+            from leasehold.kernel.dynamodb.expressions import check_foreign
+
+            check_foreign(self._client, foreign)
+        items = [*self.transact_items(changes), *foreign]
+        request = {"TransactItems": items, "ClientRequestToken": content_token(token, items)}
+        self._call("transact_write_items", request, own=len(changes))
+
+    def transact_items(self, changes: Sequence[Change]) -> list[Request]:
+        """Changes as items of TransactWriteItems, also for a caller's own transaction."""
+        kinds = {Put: "Put", Update: "Update", Delete: "Delete"}
+        return [
+            {kinds[type(change)]: {"TableName": self._names.of(change.key.table), **write_request(change)}}
+            for change in changes
+        ]
+
+    def _range(
+        self,
+        table: TableDefinition,
+        partition: str,
+        index: Index | None,
+        first: str | None,
+        last: str | None,
+        *,
+        where: Sequence[Condition] = (),
+    ) -> Request:
+        names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
+        chosen = key_condition((names[0], partition), names[1], first, last, where)
+        request = {"TableName": self._names.of(table), **chosen}
+        return {**request, "IndexName": index.name} if index else request
+
+    def _get_batch(self, keys: Sequence[Key]) -> list[Record]:
+        wanted: dict[str, Any] = {}
+        for key in keys:
+            listed = wanted.setdefault(self._names.of(key.table), {"Keys": [], "ConsistentRead": True})
+            listed["Keys"].append(to_item(key.attributes))
+        records: list[Record] = []
+        for attempt in range(_CONFLICT_TRIES):
+            answer = self._call("batch_get_item", {"RequestItems": wanted})
+            records += [from_item(item) for items in answer["Responses"].values() for item in items]
+            wanted = answer.get("UnprocessedKeys") or {}
+            if not wanted:
+                return records
+            self._pause(attempt)
+        raise StoreUnavailableError(f"table {self.name!r} did not answer a batch of reads; try again")
+
+    def _insert(self, put: Put) -> Exception | None:
+        """The insert by itself, with the answer that it would have had in a batch."""
+        try:
+            self.write(Put(key=put.key, record=put.record))
+        except ConditionFailed:
+            return ConditionFailed(None)
+        except StoreError as error:
+            return error
+        return None
+
+    def _execute(self, statements: Sequence[Request]) -> list[Exception | None]:
+        answers: list[Exception | None] = []
+        for start in range(0, len(statements), STATEMENTS_PER_BATCH):
+            batch = statements[start : start + STATEMENTS_PER_BATCH]
+            try:
+                answers += self._execute_batch(batch)
+            except StatementRefused as refused:
+                answers += [refused] * len(batch)
+        return answers
+
+    def _execute_batch(self, statements: Sequence[Request]) -> list[Exception | None]:
+        answers: list[Exception | None] = [None] * len(statements)
+        waiting = list(range(len(statements)))
+        for attempt in range(_CONFLICT_TRIES):
+            request = {"Statements": [statements[position] for position in waiting]}
+            try:
+                answered = self._call("batch_execute_statement", request)
+            except StoreUnavailableError:
+                if attempt == 0:
+                    raise
+                break  # what was answered before stays known; the others have their error already
+            was_repeated = attempt > 0 or _was_repeated(answered)
+            for position, response in zip(waiting, answered["Responses"], strict=True):
+                answers[position] = statement_answer(response.get("Error"), was_repeated=was_repeated)
+            waiting = [position for position in waiting if isinstance(answers[position], StoreUnavailableError)]
+            if not waiting:
+                break
+            self._pause(attempt)
+        return answers
+
+    def _call(self, operation: str, request: Request, *, own: int = 0) -> Any:
+        """One call. Conflicts between transactions are retried here; every other error is translated, once."""
+        last: ClientError | None = None
+        for attempt in range(_CONFLICT_TRIES):
+            try:
+                return getattr(self._client, operation)(**request)
+            except ClientError as error:
+                code = error.response["Error"]["Code"]
+                if code == "ConditionalCheckFailedException":
+                    item: Any = error.response.get("Item")
+                    current, was_repeated = from_item(item) if item else None, _was_repeated(error.response)
+                    raise ConditionFailed(current, was_repeated=was_repeated) from None
+                if code == "TransactionCanceledException":
+                    _raise_if_refused(error, own)
+                elif operation == "batch_execute_statement" and code in UNTAKEN:
+                    raise StatementRefused(f"{code}: {error.response['Error'].get('Message', '')}") from error
+                elif code not in CONFLICTS:
+                    raise _translated(error, code, self.name) from error
+                last = error
+            except (HTTPClientError, BotoCoreError) as error:
+                raise StoreUnavailableError(f"table {self.name!r} cannot be reached: {error}") from error
+            self._pause(attempt)
+        raise StoreUnavailableError(f"table {self.name!r} is contended: {last}") from last
+
+    def _pause(self, attempt: int) -> None:
+        self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._chance() / 2))
+
+
+def _was_repeated(response: Any) -> bool:
+    """Whether botocore sent the call more than once: a try whose answer was lost may have had its effect."""
+    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+
+
+def _raise_if_refused(error: ClientError, own: int) -> None:
+    """Raise if a condition failed; return if the transaction only met another one and may be tried again."""
+    reasons: list[Any] = error.response.get("CancellationReasons", [])
+    failed = {at: reason for at, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"}
+    ours = {at: from_item(reason["Item"]) if reason.get("Item") else None for at, reason in failed.items() if at < own}
+    if ours:
+        raise TransactionCancelled(ours) from None
+    theirs = {
+        at - own: f"{reason['Code']}: {reason.get('Message', '')}"
+        for at, reason in enumerate(reasons)
+        if at >= own and reason.get("Code", "None") not in {"None", *CONFLICTS, *THROTTLES}
+    }
+    if theirs:
+        raise TransactionRefusedError(theirs) from None
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    if not codes <= CONFLICTS | THROTTLES:
+        raise StoreError(f"the transaction was cancelled: {', '.join(sorted(codes))}") from error
+
+
+def _translated(error: ClientError, code: str, table: str) -> StoreError:
+    message = error.response["Error"].get("Message", "")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code in THROTTLES or status >= 500:
+        return StoreUnavailableError(f"table {table!r} is overloaded: {code}: {message}")
+    if code == "ResourceNotFoundException":
+        return StoreError(f"table {table!r} does not exist here. Deploy the stacks, or check region and endpoint.")
+    return StoreError(f"{error.operation_name} on table {table!r} failed: {code}: {message}")

@@ -1,0 +1,356 @@
+"""Enqueue: write a new job, or find the one that holds its dedup key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.audit.records import Deed, contended, deed_of, job_target, token_of, tries
+from leasehold.kernel import keys
+from leasehold.kernel.admission import is_trusted
+from leasehold.kernel.dedups import PointerMoved, insertions, repointed
+from leasehold.kernel.draft import Draft, draft
+from leasehold.kernel.due import numbered
+from leasehold.kernel.end import Ending, log_cancelled
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.jobs import insertion, is_as_made, is_of_same_origin
+from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.offload import laid_out, lay_out, lay_out_many
+from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
+from leasehold.kernel.table import ConditionFailed
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import CANCEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from leasehold.audit.records import Audit
+    from leasehold.kernel.dedup import DedupRecord
+    from leasehold.kernel.draft import JobRequest
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.offload import Layout
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change, Record
+
+
+_TRIES = 5
+_BULK = 25
+
+
+class OnDuplicate(StrEnum):
+    RETURN_EXISTING = "return_existing"
+    RAISE = "raise"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueued:
+    """Which job it is now, and whether this call made it. `replaced` is the waiting job that it took the place of."""
+
+    job_id: JobId
+    created: bool
+    replaced: JobId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """One item of a bulk enqueue that was not accepted."""
+
+    error: LeaseholdError
+
+
+type BulkResult = Enqueued | Rejected
+
+
+def enqueue(request: JobRequest, parts: Parts, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
+    parts.deployment.refuse_if_halted()
+    drafted = draft(request, parts)
+    return write(drafted, parts, on_duplicate=on_duplicate, deed=creation(drafted.job, parts))
+
+
+def enqueue_many(
+    requests: Sequence[JobRequest | LeaseholdError],
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[BulkResult]:
+    """Enqueue each request; one that cannot be accepted does not stop the others."""
+    parts.deployment.refuse_if_halted()
+    results: list[BulkResult] = []
+    for start in range(0, len(requests), _BULK):
+        # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
+        results += _write_batch(start, requests[start : start + _BULK], parts, on_duplicate)
+        if progress is not None:
+            progress(len(results), len(requests))
+    return results
+
+
+def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Change]]:
+    """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
+    parts.deployment.refuse_if_halted()
+    drafted = draft(request, parts)
+    if drafted.debounce is not None:
+        raise InvalidOptionError(
+            drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
+        )
+    layout = lay_out(drafted.job, parts)
+    changes: list[Change] = [insertion(layout.job)]
+    if drafted.record is not None:
+        holder = parts.store.dedups.get(drafted.record.ref)
+        if holder is not None and is_free(holder, job_of_holder(holder, parts), parts):
+            changes.append(repointed(drafted.record, holder))
+        else:
+            # Also where somebody holds the key: it is the caller's transaction that is to say so.
+            changes = insertions(layout.job, drafted.record)
+    if layout.item is not None:
+        changes.append(layout.item)
+    deed = creation(drafted.job, parts)
+    if deed is not None:
+        changes += parts.store.audits.audit(deed, is_first=True).changes
+    return drafted.job.job_id, changes
+
+
+def write(
+    drafted: Draft,
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None = None,
+    deed: Deed | None = None,
+) -> Enqueued:
+    """Write a draft. `successor_of` names an ended job whose dedup key the new one inherits.
+
+    With a `deed` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
+    """
+    if drafted.debounce is not None:
+        from leasehold.kernel.debounce import enqueue_debounced
+
+        return enqueue_debounced(drafted, parts, deed=deed)
+    if drafted.record is not None:
+        result = _write_deduplicated(
+            drafted.job, drafted.record, parts, on_duplicate=on_duplicate, successor_of=successor_of, deed=deed
+        )
+    elif deed is not None:
+        result = _write_recorded(drafted.job, deed, parts)
+    else:
+        drafted = replace(drafted, job=_inserted(drafted, parts))
+        result = Enqueued(job_id=drafted.job.job_id, created=True)
+    if result.created:
+        _tell(drafted.job, parts)
+    return result
+
+
+def _inserted(drafted: Draft, parts: Parts, *, refused: ConditionFailed | None = None) -> Job:
+    """Insert a job, under another id if there is one already that this call did not write."""
+    job = drafted.job
+    for _ in range(_TRIES):
+        layout = lay_out(job, parts)
+        stored = layout.job
+        try:
+            if refused is not None:
+                raise refused
+            if layout.item is not None:
+                parts.store.payloads.insert(layout.item)
+            parts.store.jobs.insert(stored)
+        except ConditionFailed as failed:
+            refused = None
+            if _is_own(stored, failed, drafted, parts):
+                return job
+            if drafted.has_given_id:
+                raise JobIdTakenError(job.job_id) from None
+            job = _renamed(job, parts)
+        else:
+            return job
+    raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
+
+
+def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, parts: Parts) -> bool:
+    """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
+    if not failed.was_repeated and not drafted.has_given_id:
+        return False
+    try:
+        current = failed.current or parts.store.table.get(keys.job(stored.job_id))
+    except StoreUnavailableError:
+        raise
+    except StoreError:
+        # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
+        return not drafted.has_given_id
+    return is_of_same_origin(stored, current) if drafted.has_given_id else is_as_made(stored, current)
+
+
+def _renamed(job: Job, parts: Parts) -> Job:
+    job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), parts.chance.bits(RANDOM_BITS))
+    assert job.due is not None
+    return replace(job, job_id=job_id, due=job.due._replace(item_id=job_id))
+
+
+def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
+    job = laid_out(job, parts)
+    for _ in tries(parts):
+        if parts.store.audits.commit([insertion(job)], _audit(deed, job, parts), token=token_of(deed)):
+            return Enqueued(job_id=job.job_id, created=True)
+    raise contended(deed.target)
+
+
+def _audit(deed: Deed, job: Job, parts: Parts) -> Audit:
+    return parts.store.audits.audit(deed, is_first=deed.target == job_target(job.job_id))
+
+
+def _write_deduplicated(
+    job: Job,
+    record: DedupRecord,
+    parts: Parts,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None,
+    deed: Deed | None,
+) -> Enqueued:
+    layout = lay_out(job, parts)
+    for _ in range(_TRIES):
+        also = _audit(deed, job, parts).changes if deed else []
+        try:
+            holder = _holder_before_bytes(layout, record, parts)
+            if holder is None:
+                holder = parts.store.dedups.insert(_with_payload(layout, parts), record, also)
+            if holder is None or holder.job_id == job.job_id:
+                return Enqueued(job_id=job.job_id, created=True)
+            existing = job_of_holder(holder, parts)
+            if is_free(holder, existing, parts) or holder.job_id == successor_of:
+                parts.store.dedups.take_over(_with_payload(layout, parts), record, holder, also)
+                return Enqueued(job_id=job.job_id, created=True)
+            match on_duplicate:
+                case OnDuplicate.RETURN_EXISTING:
+                    return Enqueued(job_id=holder.job_id, created=False)
+                case OnDuplicate.RAISE:
+                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+                case OnDuplicate.REPLACE:
+                    if existing is None or not existing.status.is_waiting:
+                        return Enqueued(job_id=holder.job_id, created=False)
+                    new = _with_payload(layout, parts)
+                    reason = f"replaced by {job.job_id}"
+                    ending = Ending(existing, CANCEL, parts, reason=reason)
+                    parts.store.dedups.replace(ending.changes, new, record, holder, also)
+                    log_cancelled(existing, reason, parts)
+                    ending.after(keeps_key=True)
+                    return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
+                case _:
+                    assert_never(on_duplicate)
+        except PointerMoved:
+            continue
+    raise StoreUnavailableError(
+        f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
+    )
+
+
+def _holder_before_bytes(layout: Layout, record: DedupRecord, parts: Parts) -> DedupRecord | None:
+    """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
+    return None if layout.item is None else parts.store.dedups.get(record.ref)
+
+
+def _with_payload(layout: Layout, parts: Parts) -> Job:
+    if layout.item is not None:
+        parts.store.payloads.put(layout.item)
+    return layout.job
+
+
+def job_of_holder(holder: DedupRecord, parts: Parts) -> Job | None:
+    """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
+    job = parts.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, parts) else None
+    return job if job is not None and job.job_type == holder.ref.job_type else None
+
+
+def is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
+    """A key is held until its job has ended and its window is over."""
+    return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
+
+
+def _write_batch(
+    start: int, requests: Sequence[JobRequest | LeaseholdError], parts: Parts, on_duplicate: OnDuplicate
+) -> list[BulkResult]:
+    results: dict[int, BulkResult] = {}
+    plain: list[tuple[int, Job]] = []
+    for position, request in enumerate(requests):
+        try:
+            if isinstance(request, LeaseholdError):
+                raise request
+            parts.deployment.refuse_if_halted()
+            drafted = _numbered(draft(request, parts), start + position + 1)
+            deed = creation(drafted.job, parts)
+            if drafted.record is None and deed is None:
+                plain.append((position, drafted.job))
+            else:
+                results[position] = write(drafted, parts, on_duplicate=on_duplicate, deed=deed)
+        except LeaseholdError as error:
+            results[position] = Rejected(error=error)
+    for position, job, answer in _insert(plain, parts):
+        results[position] = _bulk_result(job, answer, parts)
+    return [results[position] for position in range(len(requests))]
+
+
+def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[int, Job, Exception | None]]:
+    """Insert jobs whose payloads are there, with an answer for each."""
+    layouts = zip(plain, lay_out_many([job for _, job in plain], parts), strict=True)
+    ready: list[tuple[int, Job, Job]] = []
+    for (position, job), layout in layouts:
+        if isinstance(layout, Exception):
+            yield position, job, layout
+        else:
+            ready.append((position, job, layout.job))
+    answers: Sequence[Exception | None]
+    try:
+        answers = parts.store.jobs.insert_many([stored for *_, stored in ready]) if ready else []
+    except StoreUnavailableError as error:
+        # Raised, it would take the answers of all other batches with it.
+        answers = [error] * len(ready)
+    for (position, job, _), answer in zip(ready, answers, strict=True):
+        yield position, job, answer
+
+
+def _numbered(drafted: Draft, number: int) -> Draft:
+    """Jobs of one call are often made within one millisecond: their number keeps them in order."""
+    due = drafted.job.due
+    assert due is not None
+    return replace(drafted, job=replace(drafted.job, due=due._replace(position=numbered(due.position, number))))
+
+
+def _bulk_result(job: Job, answer: Exception | None, parts: Parts) -> BulkResult:
+    if isinstance(answer, ConditionFailed):
+        try:
+            job, answer = _inserted(Draft(job), parts, refused=answer), None
+        except LeaseholdError as error:
+            answer = error
+    match answer:
+        case None:
+            _tell(job, parts)
+            return Enqueued(job_id=job.job_id, created=True)
+        case LeaseholdError():
+            return Rejected(error=answer)
+        case _:
+            return Rejected(error=StoreError(str(answer)))
+
+
+def _tell(job: Job, parts: Parts) -> None:
+    parts.telemetry.event(
+        Event.JOB_ENQUEUED,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        scheduled_for=job.scheduled_for.isoformat(),
+        created_by=job.created_by,
+        trace=job.trace,
+    )
+
+
+def creation(job: Job, parts: Parts) -> Deed | None:
+    """What a person's new job leaves on record: by whom the program that enqueues it says that it is made.
+
+    None for jobs of the system, and of types whose settings switch it off.
+    """
+    if job.created_by == SYSTEM or not parts.deployment.settings_of(job.job_type).audit_creation:
+        return None
+    details: Record = {"job_type": job.job_type, "named_by": "program"}
+    return deed_of(job_target(job.job_id), "create", details, parts, by=job.created_by, reason="created")

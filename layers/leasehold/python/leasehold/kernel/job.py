@@ -1,0 +1,205 @@
+"""A job, as one frozen value for its whole life."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from leasehold.kernel import payload as codec
+from leasehold.kernel.due import Due, Priority, is_hold_lane, run_lane
+from leasehold.kernel.errors import PayloadNotReadError
+from leasehold.kernel.keys import JobKey, code_of, key_of, shard_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.dedup import DedupRef
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Form, Json
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.transitions import JobStatus
+
+
+SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Everything a table knows of a job. Unset is None, never an empty value.
+
+    `scheduled_for` is when the job was first meant to run and never changes: it is part of the key. `due` is when it
+    next needs the poller, and moves with every transition.
+    """
+
+    job_id: JobId
+    job_type: str
+    # As it is stored: text, compressed, or where it stands apart; a job that is not stored yet has the text.
+    stored_payload: Form
+    scheduled_for: datetime
+    status: JobStatus
+    priority: Priority
+    max_attempts: int
+    created_at: datetime
+    created_by: str = SYSTEM
+    attempts: int = 0
+    dispatches: int = 0
+    # When hand-overs began to fail; a start ends it.
+    undelivered_since: datetime | None = None
+    due: Due | None = None
+    due_lane: str | None = None
+    wake: bool = False
+    locked_by: str | None = None
+    locked_at: datetime | None = None
+    lock_expires_at: datetime | None = None
+    started_at: datetime | None = None
+    last_attempt_at: datetime | None = None
+    completed_at: datetime | None = None
+    last_error: str | None = None
+    last_error_code: str | None = None
+    result_text: str | None = None
+    artifacts: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    cancel_requested: str | None = None
+    cancel_reason: str | None = None
+    start_by: datetime | None = None
+    retry_of: JobId | None = None
+    dedup: DedupRef | None = None
+    # The end of the dedup window, where it outlasts the job's own time.
+    dedup_until: datetime | None = None
+    concurrency_key: str | None = None
+    seat: str | None = None
+    trace: str | None = None
+    schedule: str | None = None
+    # The named preset that it was made from; what it asked for is part of this job.
+    template: str | None = None
+    # Unlike its type's, where it asked for another.
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+    # The group that it belongs to, and its place in it.
+    group_id: str | None = None
+    member: int | None = None
+    # The features that it owes something since a run's end, by name: an ended job stays due until they are settled.
+    owed: tuple[str, ...] = ()
+    expires_at: int | None = None
+    ended_lane: str | None = None
+    ended_key: str | None = None
+    # The text of a payload that stands apart, once it was read.
+    read_payload: str | None = None
+
+    @property
+    def payload_text(self) -> str:
+        """As JSON; PayloadNotReadError if it stands apart and was not read, as in a listing."""
+        if self.read_payload is not None:
+            return self.read_payload
+        if self.payload_name is not None:
+            raise PayloadNotReadError(self.job_id)
+        return text_in(self.stored_payload)
+
+    @property
+    def payload_name(self) -> str | None:
+        """Which item holds the payload; None if the job does."""
+        return name_apart(self.stored_payload)
+
+    @property
+    def payload_bytes(self) -> int:
+        """What the payload adds to the job's item."""
+        return size_of(self.stored_payload)
+
+    @property
+    def payload(self) -> Json:
+        return codec.decode(self.payload_text)
+
+    @property
+    def result(self) -> Json:
+        return None if self.result_text is None else codec.decode(self.result_text)
+
+    @property
+    def key(self) -> JobKey:
+        return key_of(self.job_id)
+
+    @property
+    def shard(self) -> int:
+        return shard_of(self.job_id)
+
+    @property
+    def code(self) -> int:
+        return code_of(self.job_id)
+
+    @property
+    def run_lane(self) -> str:
+        return run_lane(self.priority, self.shard)
+
+    @property
+    def due_at(self) -> datetime | None:
+        return (self.due.afterwards or self.due).at if self.due else None
+
+    @property
+    def is_held(self) -> bool:
+        """Due, but parked where polls do not look until its scope may run again."""
+        return self.due_lane is not None and is_hold_lane(self.due_lane)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status.has_ended
+
+
+# Payload, result, error and runs share one 400 KB item; these bounds leave no end state unwritable.
+MAX_RUNS = 20
+MAX_HISTORY_BYTES = 96 * 1024
+MAX_RUN_ERROR_BYTES = 1_024
+MAX_REASON_BYTES = 1_024
+MAX_CODE_BYTES = 128
+MAX_ERROR_BYTES = 8_192
+MAX_ARTIFACTS = 20
+MAX_ARTIFACT_BYTES = 512
+
+
+class Outcome(StrEnum):
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One start of a job. `number` counts all runs, also those that were dropped from the bounded history."""
+
+    number: int
+    worker: str
+    started_at: datetime
+    ended_at: datetime
+    outcome: Outcome
+    error: str | None = None
+    error_code: str | None = None
+    # Why a run was skipped or cancelled by its own handler.
+    reason: str | None = None
+    artifacts: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes in a table: its texts, and some for names and numbers."""
+        texts = (self.worker, self.error or "", self.error_code or "", self.reason or "", *self.artifacts)
+        return 200 + sum(len(text.encode()) + 4 for text in texts)
+
+    def run_id(self, job_id: JobId) -> str:
+        return f"{job_id}.{self.number}"
+
+
+def appended(runs: Sequence[Run], run: Run) -> tuple[Run, ...]:
+    """The history with one more run; the oldest goes first when it is full."""
+    history = (*runs, run)[-MAX_RUNS:]
+    while len(history) > 1 and sum(each.size for each in history) > MAX_HISTORY_BYTES:
+        history = history[1:]
+    return history
+
+
+def next_number(runs: Sequence[Run]) -> int:
+    return runs[-1].number + 1 if runs else 1
+
+
+def run_error(text: str | None) -> str | None:
+    """A run keeps the end of its error: that is where the exception is."""
+    return None if text is None else shortened(text, MAX_RUN_ERROR_BYTES)

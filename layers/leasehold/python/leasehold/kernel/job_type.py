@@ -1,0 +1,211 @@
+"""What is deployed for one kind of job: its limits, its lease, its retries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.due import Priority
+from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
+from leasehold.kernel.keys import SYSTEM_CODE, check_code, type_code
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
+from leasehold.kernel.type_options import DELIVERY, OnFull, Rate, check_resource, check_seats, type_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from leasehold.kernel.type_options import CircuitBreaker, Webhook
+
+SMALLEST_BATCH, LARGEST_BATCH = 2, 100
+LONGEST_BATCH_WAIT = timedelta(minutes=5)
+# An invocation of Lambda lives no longer.
+LONGEST_INVOCATION = timedelta(minutes=15)
+# What an invocation needs besides its jobs' own time: to start with a small share of a core, and to write the ends.
+START_AND_RESERVE = timedelta(seconds=10)
+# How far apart the clocks of two machines may be before only fencing protects a job.
+CLOCK_TOLERANCE = timedelta(seconds=5)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def parse_job_type(name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidJobTypeError(
+            name,
+            "a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter",
+            "Use a name like daily_summary.",
+        )
+    return name
+
+
+def parse_users_job_type(name: object) -> str:
+    """A name that a user may give to a job type, and enqueue jobs under."""
+    if parse_job_type(name) == DELIVERY:
+        raise InvalidJobTypeError(name, "this job type is the system's own", "Use another name.")
+    return str(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long an ended job stays readable. Dead letters stay until they are resolved."""
+
+    completed: timedelta = timedelta(days=7)
+    cancelled: timedelta = timedelta(days=7)
+    dead_letter: timedelta = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        shortest = min(self.completed, self.cancelled, self.dead_letter)
+        if shortest <= timedelta(0):
+            raise InvalidOptionError(shortest, "an ended job is kept for a while", "Use an hour or more.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Several jobs of a type in one invocation.
+
+    size: how many at most. wait: how long a job that is due waits for others before it is claimed.
+    """
+
+    size: int = 10
+    wait: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        if not SMALLEST_BATCH <= self.size <= LARGEST_BATCH:
+            raise InvalidOptionError(
+                self.size, f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs", "Use 10, or leave the batch out."
+            )
+        if not timedelta(0) <= self.wait <= LONGEST_BATCH_WAIT:
+            raise InvalidOptionError(
+                self.wait, f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs", 'Use a short while, e.g. "1s".'
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobType:
+    """Settings of one job type.
+
+    code: names its jobs' partitions, and stands in their ids; left out, it is a hash of the name.
+    timeout: how long a handler may run.
+    max_event_age: how long a hand-over may wait in Lambda's own queue.
+    lease: how long a claim lasts; by default as long as the platform could need.
+    heartbeat: extend the lease from a background thread, for leases shorter than the timeout.
+    concurrency: how many jobs of this type may be claimed at once; None is no limit.
+    concurrency_per_key: how many of them with the same `concurrency_key`; jobs without a key are not counted.
+    rate, rate_per_key: how many may start in a while, of the type and of one key.
+    resources: what it needs a share of, e.g. "gpu"; how much of each there is stands in the stage.
+    weight: how many of its jobs have a turn together where it shares a limit with other types.
+    weights: the same of its keys, under the type's own limits; a key that is not in here has 1.
+    batch: how many of its jobs one invocation may take; None for one each.
+    on_full: what becomes of a new job that finds one of these limits full.
+    breaker: pause it by itself when too many of its runs fail; None leaves that to people.
+    webhook: whom to tell of the runs of its jobs, and of which; None for those that a job itself names.
+    audit_creation: whether a job that a person creates leaves an audit record; those of the system never do.
+    check_payload: whether a payload that does not fit the handler's model is refused before there is a job.
+    schema: names what it is checked against; a deployment asks the handler, and sets it.
+    reported_fields: payload fields that error reports may show; by default none leaves the account.
+    function: the Lambda function that handles it; None where handlers run in process.
+    """
+
+    name: str
+    code: int = 0
+    timeout: timedelta = timedelta(seconds=60)
+    max_event_age: timedelta = timedelta(seconds=60)
+    lease: timedelta | None = None
+    heartbeat: bool = False
+    concurrency: int | None = None
+    concurrency_per_key: int | None = None
+    rate: Rate | None = None
+    rate_per_key: Rate | None = None
+    resources: tuple[str, ...] = ()
+    on_full: OnFull = OnFull.WAIT
+    weight: int = 1
+    weights: Mapping[str, int] = field(default_factory=dict)
+    batch: Batch | None = None
+    breaker: CircuitBreaker | None = None
+    priority: Priority = Priority.NORMAL
+    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    retry: RetryPolicy = field(default_factory=Exponential)
+    retention: Retention = field(default_factory=Retention)
+    webhook: Webhook | None = None
+    audit_creation: bool = True
+    check_payload: bool = True
+    schema: str | None = None
+    reported_fields: tuple[str, ...] = ()
+    function: str | None = None
+
+    def __post_init__(self) -> None:
+        parse_job_type(self.name)
+        if self.name == DELIVERY or not self.code:
+            object.__setattr__(self, "code", SYSTEM_CODE if self.name == DELIVERY else type_code(self.name))
+        else:
+            check_code(self.code, self.name)
+        if self.timeout <= timedelta(0) or self.max_event_age < timedelta(0):
+            raise InvalidOptionError(
+                (self.timeout, self.max_event_age),
+                f"{self.name}: timeout and event age must be positive",
+                "Correct it.",
+            )
+        if self.max_attempts < 1:
+            raise InvalidOptionError(self.max_attempts, f"{self.name}: max_attempts is at least 1", "Use 1 or more.")
+        for limit in (self.concurrency, self.concurrency_per_key):
+            if limit is not None:
+                check_seats(limit, f"{self.name}: concurrency")
+        for resource in self.resources:
+            check_resource(resource)
+        for weight in (self.weight, *self.weights.values()):
+            check_seats(weight, f"{self.name}: a weight")
+        if self.lease is not None and self.lease < self.full_lease and not self.heartbeat:
+            raise InvalidOptionError(
+                self.lease,
+                f"{self.name}: a lease shorter than timeout + event age + 5 s ({self.full_lease}) needs a heartbeat",
+                "Set heartbeat, or leave the lease out.",
+            )
+        if self.lease is not None and self.lease < 3 * CLOCK_TOLERANCE:
+            raise InvalidOptionError(
+                self.lease, f"{self.name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
+            )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits of its own, or shares some with other types."""
+        limits = (self.concurrency, self.concurrency_per_key, self.rate, self.rate_per_key)
+        return bool(self.resources) or any(limit is not None for limit in limits)
+
+    @property
+    def starts_together(self) -> bool:
+        """Whether an invocation has the time for every job of a batch; else each starts when its turn comes."""
+        return self.batch is not None and self.timeout * self.batch.size + START_AND_RESERVE <= LONGEST_INVOCATION
+
+    @property
+    def longest_run(self) -> timedelta:
+        """How long the jobs of one invocation may take together."""
+        if self.batch is None:
+            return self.timeout
+        return max(self.timeout, min(self.timeout * self.batch.size, LONGEST_INVOCATION - START_AND_RESERVE))
+
+    @property
+    def function_timeout(self) -> timedelta:
+        """How long Lambda lets an invocation live: a slow start is not taken from the handler's own time."""
+        return min(self.longest_run + START_AND_RESERVE, LONGEST_INVOCATION)
+
+    @property
+    def full_lease(self) -> timedelta:
+        """As long as an invocation of this type can possibly still be on its way or running."""
+        return self.longest_run + self.max_event_age + CLOCK_TOLERANCE
+
+    @property
+    def lease_length(self) -> timedelta:
+        return self.lease or self.full_lease
+
+    @property
+    def longest_hold(self) -> timedelta:
+        """How long a seat is kept: a heartbeat may give up its lease sooner, while the handler still runs."""
+        return max(self.full_lease, self.lease_length)
+
+    @property
+    def scope(self) -> str:
+        """Where this type's jobs wait together when they may not run now."""
+        return type_scope(self.name)

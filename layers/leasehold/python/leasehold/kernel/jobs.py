@@ -1,0 +1,356 @@
+"""Access patterns of jobs: one method, one pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import keys
+from leasehold.kernel.dead_letter import dead_letter_record
+from leasehold.kernel.due import Due, Priority, due_until, hold_lane, position_at, service_lane, to_text
+from leasehold.kernel.keys import JobId, job_id_at, key_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload_items import read_each, read_one
+from leasehold.kernel.records import encode, encode_all, job_of, job_record
+from leasehold.kernel.table import (
+    DUE_INDEX,
+    ENDED_INDEX,
+    JOBS,
+    ConditionFailed,
+    Put,
+    StatementRefused,
+    TransactionCancelled,
+    Update,
+    plain,
+)
+from leasehold.kernel.transitions import JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.payload_items import Unreadable
+    from leasehold.kernel.table import Attribute, Change, ForeignItem, Record, Table
+    from leasehold.kernel.transitions import Write
+
+
+# The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
+_NEIGHBOURS = 3
+# What no transition changes.
+_ORIGIN = ("job_type", "created_by", "retry_of", "schedule")
+_AS_MADE = (*_ORIGIN, "created_at", "payload")
+
+
+class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
+    """The job is not what the writer saw; `current` is what it is. Nothing was written."""
+
+    def __init__(self, write: Write, current: Job | None) -> None:
+        super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
+        self.write = write
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueJob:
+    """A job as the due index shows it: perhaps stale, so never acted on without a condition."""
+
+    job_id: JobId
+    job_type: str
+    status: JobStatus
+    priority: Priority
+    due: Due
+    due_key: str
+    lane: str
+    concurrency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueScope:
+    """A scope whose held jobs may run again."""
+
+    scope: str
+    due_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreedScope:
+    """A scope in which a seat was freed that lanes wait for: it is looked at, whenever it is due."""
+
+    scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueUnreadable:
+    """An entry that is damaged, or of a version to come. It must not hide the entries behind it.
+
+    is_misplaced: nothing with such a key is ever due; somebody put it there.
+    """
+
+    due_key: str
+    problem: str
+    is_misplaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueSchedule:
+    """A schedule whose next slot has come."""
+
+    name: str
+    due_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueGroup:
+    """A group that needs more than the ends of its members: it stops, or its creation may have broken off."""
+
+    group_id: str
+    due_key: str
+
+
+type DueEntry = DueJob | DueScope | DueSchedule | DueGroup | DueUnreadable
+
+
+@dataclass(frozen=True, slots=True)
+class DuePage:
+    entries: list[DueEntry]
+    cursor: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: list[Job]
+    cursor: Record | None
+
+
+class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job alone
+    """A batch did not make this transition, which says nothing about whether it may be made."""
+
+
+class Jobs:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        # Why transitions are not asked for in batches here any more; None while they are.
+        self.refused_batches: str | None = None
+
+    def insert(self, job: Job) -> None:
+        """Insert a new job, which needs no right to overwrite one; ConditionFailed where there is one already."""
+        (answer,) = self._table.insert_many([insertion(job)])
+        if answer is not None:
+            raise answer
+
+    def insert_many(self, jobs: Sequence[Job]) -> list[Exception | None]:
+        """Insert each job where there is none, in as few calls as possible, with an answer for each."""
+        return self._table.insert_many([insertion(job) for job in jobs])
+
+    def get(self, job_id: JobId) -> Job | None:
+        record = self._table.get(keys.job(job_id))
+        return read_one(record, job_of) if record else None
+
+    def look_up(self, job_ids: Sequence[JobId]) -> tuple[dict[JobId, Job], list[Unreadable]]:
+        """For listings: those of these jobs that there are, and a word about each that cannot be read."""
+        listed = read_each(self._table.get_many([keys.job(job_id) for job_id in job_ids]), job_of)
+        return {job.job_id: job for job in listed.items}, listed.unreadable
+
+    def get_many(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
+        found = [job_of(record) for record in self._table.get_many([keys.job(job_id) for job_id in job_ids])]
+        return {job.job_id: job for job in found}
+
+    def due(self, lane: str, now: datetime, *, limit: int, after: Record | None = None) -> DuePage:
+        """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
+        page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
+        return DuePage([due_entry(record) for record in page.records], page.cursor)
+
+    def neighbour(self, lane: str, due: Due, *, is_before: bool, besides: JobId) -> str | None:
+        """The position of whoever is due at the same time, directly before or after this place; None if nobody is.
+
+        Entries of the very same position are passed by: only their ids order them, and nothing fits in between.
+        """
+        first, last = due.keys_before if is_before else due.keys_after
+        page = self._table.query(
+            JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_NEIGHBOURS, newest_first=is_before
+        )
+        others = [record for record in page.records if record["SK"] != key_of(besides).sk]
+        return Due.parse(cast("str", others[0]["due_key"])).position if others else None
+
+    def next_due(self, lane: str) -> datetime | None:
+        """When the lane next needs the poller."""
+        page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
+        return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
+
+    def held(
+        self, queue: str, priority: Priority, *, limit: int, behind: str | None = None, after: Record | None = None
+    ) -> DuePage:
+        """Jobs that wait in a hold lane, in order; only those `behind` a due key, if there is one."""
+        first = None if behind is None else f"{behind}\x00"
+        page = self._table.query(
+            JOBS, hold_lane(queue, priority), index=DUE_INDEX, first=first, limit=limit, after=after
+        )
+        return DuePage([due_entry(record) for record in page.records], page.cursor)
+
+    def by_date(
+        self, partition: str, start: datetime, end: datetime, *, limit: int, after: Record | None = None
+    ) -> JobPage:
+        """Jobs by the date they were first meant to run, ended ones included."""
+        page = self._table.query(
+            JOBS,
+            partition,
+            first=f"scheduled#{to_text(start)}",
+            last=f"scheduled#{to_text(end)}",
+            limit=limit,
+            after=after,
+        )
+        return JobPage([job_of(record) for record in page.records], page.cursor)
+
+    def ended(
+        self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
+    ) -> tuple[list[JobId], Record | None]:
+        """Ended jobs of one type, the newest first, as far as their keys are those of jobs."""
+        page = self._table.query(
+            JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
+        )
+        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
+
+    def advance(self, write: Write) -> Job:
+        """Make one transition and return the job after it."""
+        return job_of(self.make(write))
+
+    def make(self, write: Write) -> Record:
+        """Make one transition; a repeat of the writer's own write is a success."""
+        try:
+            return self._table.write(transition(write))
+        except ConditionFailed as failed:
+            if failed.current and is_own_write(write, failed.current):
+                return failed.current
+            raise TransitionRefused(write, job_of(failed.current) if failed.current else None) from None
+
+    def advance_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
+        """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
+
+        An answer that is Undecided means that the write was not made, or only seemed not to be: `advance` decides it.
+        """
+        answers = self._table.update_many([plain(transition(write)) for write in writes])
+        refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
+        if refusal is not None:
+            self.refused_batches = str(refusal)
+        return [None if answer is None else Undecided(str(answer)) for answer in answers]
+
+    def advance_with(
+        self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()
+    ) -> None:
+        """Make a transition together with other changes, or none of them."""
+        try:
+            self._table.transact([transition(write), *changes], token=token, foreign=foreign)
+        except TransactionCancelled as cancelled:
+            current = cancelled.failed.get(0)
+            if 0 not in cancelled.failed:
+                raise
+            if not is_own_write(write, current):
+                raise TransitionRefused(write, job_of(current) if current else None) from None
+
+
+def insertion(job: Job) -> Put:
+    return Put(key=keys.job(job.job_id), record=job_record(job))
+
+
+def is_as_made(job: Job, current: Record | None) -> bool:
+    """Whether what is stored under this job's key was written as this job, whatever became of it since."""
+    wanted = job_record(job)
+    return current is not None and all(current.get(name) == wanted.get(name) for name in _AS_MADE)
+
+
+def is_of_same_origin(job: Job, current: Record | None) -> bool:
+    """Whether it was made for the same reason, at whatever time."""
+    wanted = job_record(job)
+    return current is not None and all(current.get(name) == wanted.get(name) for name in _ORIGIN)
+
+
+def letter_insertion(letter: DeadLetter) -> Put:
+    """A dead letter's record, to be written together with the end of its job."""
+    return Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))
+
+
+def transition(write: Write) -> Update:
+    """A transition as the one conditional write that it is."""
+    step = write.transition
+    sets = encode_all(write.values)
+    if step.target is not None:
+        sets["status"] = str(step.target)
+    return Update(
+        key=keys.job(write.job_id),
+        conditions=step.conditions(
+            {name: None if value is None else encode(value) for name, value in write.seen.items()}
+        ),
+        sets=sets,
+        adds=dict(step.adds),
+        removes=write.removed,
+    )
+
+
+def is_own_write(write: Write, current: Record | None) -> bool:
+    """Whether the stored job already is what this write makes of it: its response was lost, its effect was not."""
+    step = write.transition
+    if current is None or step.signature is None or step.signature not in write.values:
+        return False
+    keeps_owner = "locked_by" in write.seen and "locked_by" not in write.removed | write.values.keys()
+    if keeps_owner and current.get("locked_by") != write.seen["locked_by"]:
+        return False  # the next owner may have written the same value by chance
+    status_is_ours = step.target is None or current.get("status") == step.target
+    return status_is_ours and current.get(step.signature) == encode(write.values[step.signature])
+
+
+def ended_lane(status: JobStatus, job_type: str) -> str:
+    return f"{status}#{job_type}"
+
+
+def job_id_in(record: Record) -> JobId | None:
+    """The job whose key this entry of an index has; None if it is no job's."""
+    return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+
+
+def due_entry(record: Record) -> DueEntry:
+    """What a record of the due index, or of the stream, stands for."""
+    due_key = cast("str", record["due_key"])
+    partition = cast("str", record["PK"])
+    sort = cast("str", record["SK"])
+    if partition.startswith("seat#") and sort == keys.SCOPE:
+        return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
+    if partition == keys.SCHEDULE:
+        return DueSchedule(name=sort, due_key=due_key)
+    group_id = keys.group_of_partition(partition)
+    if group_id is not None and sort == keys.GROUP:
+        return DueGroup(group_id=group_id, due_key=due_key)
+    job_id = job_id_at(partition, sort)
+    if job_id is None:
+        return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)
+    try:
+        return DueJob(
+            job_id=job_id,
+            job_type=cast("str", record["job_type"]),
+            status=JobStatus(cast("str", record["status"])),
+            priority=Priority(cast("int", record["priority"])),
+            due=Due.parse(due_key),
+            due_key=due_key,
+            lane=cast("str", record["due_lane"]),
+            concurrency_key=cast("str | None", record.get("concurrency_key")),
+        )
+    except (KeyError, ValueError) as error:
+        return DueUnreadable(due_key=due_key, problem=f"{sort}: {type(error).__name__}: {error}")
+
+
+def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
+    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
+    return Update(key=keys.scope(scope), conditions=(), sets=due_at(scope, now, now, stamp, shards))
+
+
+def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:
+    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
+    return {
+        "due_lane": service_lane(scope, shards),
+        "due_key": Due(at, _mark(now, stamp), scope).key,
+        "wake": at <= now,
+    }
+
+
+def _mark(now: datetime, stamp: str) -> str:
+    return f"{position_at(now)}{stamp}"

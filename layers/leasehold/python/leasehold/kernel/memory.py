@@ -1,0 +1,191 @@
+"""The in-memory table: the same meaning as DynamoDB's, for tests and the simulation. It ships to users."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, assert_never, cast
+
+from leasehold.kernel.records import content_token
+from leasehold.kernel.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update, check_plain, holds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Record, TableDefinition
+
+# A record's place in a sorted partition: its sort value, then its key, so that equal sort values keep an order.
+type _Place = tuple[str, tuple[str, ...]]
+
+
+class MemoryTable:
+    """Linearisable: one lock, every change under it. Reads hand out copies."""
+
+    def __init__(self, name: str = "memory") -> None:
+        self._name = name
+        self._lock = threading.RLock()
+        self._records: dict[tuple[TableDefinition, tuple[str, ...]], Record] = {}
+        self._places: dict[tuple[TableDefinition, str | None, str], list[_Place]] = {}
+        self._tokens: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def get(self, key: Key) -> Record | None:
+        with self._lock:
+            record = self._records.get((key.table, key.values))
+            return _copy(record)
+
+    def get_many(self, keys: Sequence[Key]) -> list[Record]:
+        with self._lock:
+            return [record for key in dict.fromkeys(keys) if (record := self.get(key)) is not None]
+
+    def query(
+        self,
+        table: TableDefinition,
+        partition: str,
+        *,
+        index: Index | None = None,
+        first: str | None = None,
+        last: str | None = None,
+        limit: int,
+        after: Record | None = None,
+        newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
+    ) -> Page:
+        with self._lock:
+            places = self._places.get((table, index.name if index else None, partition), [])
+            low = 0 if first is None else bisect_left(places, (first, ()))
+            high = len(places) if last is None else bisect_right(places, last, key=lambda place: place[0])
+            if after is not None:
+                place = _place(table, index, after)
+                if newest_first:
+                    high = min(high, bisect_left(places, place))
+                else:
+                    low = max(low, bisect_right(places, place))
+            window = places[low:high]
+            chosen = (window[::-1] if newest_first else window)[:limit]
+            records = [self._projected(table, index, key) for _, key in chosen]
+            # Like DynamoDB, a full page has a cursor even when nothing follows, or nothing of it fits.
+            fitting = [record for record in records if _all_hold(where, record)]
+            return Page(fitting, records[-1] if len(records) == limit else None)
+
+    def count(
+        self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
+    ) -> int:
+        return len(self.query(table, partition, index=index, last=last, limit=limit).records)
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        with self._lock:
+            found = [_copy(record) for (each, _), record in self._records.items() if each is table]
+        return ({**record} for record in found)
+
+    def write(self, change: Change) -> Record:
+        with self._lock:
+            current = self._records.get((change.key.table, change.key.values))
+            if not _all_hold(_conditions(change), current):
+                raise ConditionFailed(_copy(current))
+            return _copy(self._apply(change, current))
+
+    def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
+        return [self._answer(Put(key=put.key, record=put.record)) for put in puts]
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        for update in updates:
+            check_plain(update)
+        return [self._answer(update) for update in updates]
+
+    def _answer(self, change: Change) -> Exception | None:
+        try:
+            self.write(change)
+        except ConditionFailed:
+            return ConditionFailed(None)  # as DynamoDB: a batch does not tell what is stored
+        return None
+
+    def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
+        if foreign:
+            raise NotImplementedError("the in-memory table holds jobs only; your own items need a DynamoDB table")
+        with self._lock:
+            done = content_token(token, list(changes))
+            if done in self._tokens:
+                return
+            stored = [self._records.get((change.key.table, change.key.values)) for change in changes]
+            failed = {
+                position: _copy(current)
+                for position, (change, current) in enumerate(zip(changes, stored, strict=True))
+                if not _all_hold(_conditions(change), current)
+            }
+            if failed:
+                raise TransactionCancelled(failed)
+            for change, current in zip(changes, stored, strict=True):
+                self._apply(change, current)
+            self._tokens.add(done)
+
+    def _apply(self, change: Change, current: Record | None) -> Record:
+        match change:
+            case Put():
+                record = _copy(change.item)
+            case Update():
+                record = {**(current or change.key.attributes)}
+                for name, amount in change.adds.items():
+                    record[name] = cast("int", record.get(name, 0)) + amount
+                record.update(_copy(dict(change.sets)))
+                for name in change.removes:
+                    record.pop(name, None)
+            case Delete():
+                self._store(change.key, None)
+                return current or {}
+            case _:
+                assert_never(change)
+        self._store(change.key, record)
+        return record
+
+    def _store(self, key: Key, record: Record | None) -> None:
+        old = self._records.pop((key.table, key.values), None)
+        for index in (None, *key.table.indexes):
+            for each, is_new in ((old, False), (record, True)):
+                self._place(key, index, each, is_new=is_new)
+        if record is not None:
+            self._records[key.table, key.values] = record
+
+    def _place(self, key: Key, index: Index | None, record: Record | None, *, is_new: bool) -> None:
+        partition = index.partition if index else key.table.key[0]
+        if record is None or partition not in record or (index and index.sort not in record):
+            return
+        places = self._places.setdefault((key.table, index.name if index else None, cast("str", record[partition])), [])
+        place = _place(key.table, index, record)
+        if is_new:
+            insort(places, place)
+        else:
+            del places[bisect_left(places, place)]
+
+    def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
+        record = self._records[table, key]
+        if index is None:
+            return _copy(record)
+        visible = {*table.key, index.partition, index.sort, *index.projected}
+        return {name: _copy(value) for name, value in record.items() if name in visible}
+
+
+def _copy[T](value: T) -> T:
+    """A copy of a record, or of what one holds. Much quicker than `copy.deepcopy`, which prepares for cycles."""
+    if isinstance(value, dict):
+        return cast("T", {name: _copy(each) for name, each in value.items()})
+    if isinstance(value, list):
+        return cast("T", [_copy(each) for each in value])
+    return value
+
+
+def _place(table: TableDefinition, index: Index | None, record: Record) -> _Place:
+    key = tuple(cast("str", record[name]) for name in table.key)
+    return cast("str", record[index.sort]) if index else key[-1], key
+
+
+def _conditions(change: Change) -> tuple[Condition, ...]:
+    return change.guards if isinstance(change, Put) else change.conditions
+
+
+def _all_hold(conditions: Sequence[Condition], record: Record | None) -> bool:
+    return all(holds(condition, record or {}) for condition in conditions)

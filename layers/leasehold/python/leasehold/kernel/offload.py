@@ -1,0 +1,102 @@
+"""Lay out: put a payload that does not fit into its job apart, before the job is written.
+
+So a job never names an item that is not there. One that is written for a job which then is not costs its bytes once,
+and expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.kernel import keys
+from leasehold.kernel.errors import StoreError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import apart, compact, fits_into_its_job, is_short, name_of
+from leasehold.kernel.table import Put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
+
+
+# How much longer than its job's retention a payload lives from the job's time on. A job that is still not over by then
+# has had its payload renewed, which keep_payloads.py does once a week: for a year it may fail to. Storage is cheap.
+SLACK = timedelta(days=400)
+
+
+def lay_out(job: Job, parts: Parts) -> Layout:
+    """Decide where the payload goes, without writing anything."""
+    if is_laid_out(job):
+        return Layout(job)
+    return layout_of(job, expiry_of(job, max(job.scheduled_for, parts.clock.now()), parts))
+
+
+def laid_out(job: Job, parts: Parts) -> Job:
+    """The job as it is to be stored; its payload is apart by then, if that is where it belongs."""
+    layout = lay_out(job, parts)
+    if layout.item is not None:
+        parts.store.payloads.put(layout.item)
+    return layout.job
+
+
+def laid_out_many(jobs: Sequence[Job], parts: Parts) -> list[Job]:
+    """As `laid_out`, in as few calls as possible; the first error if one of them cannot be."""
+    made = [each if isinstance(each, Exception) else each.job for each in lay_out_many(jobs, parts)]
+    for each in made:
+        if isinstance(each, Exception):
+            raise each
+    return [each for each in made if not isinstance(each, Exception)]
+
+
+def lay_out_many(jobs: Sequence[Job], parts: Parts) -> list[Layout | Exception]:
+    """Write what goes apart; for each job its layout, or the error that kept its payload from being written."""
+    layouts = [lay_out(job, parts) for job in jobs]
+    items = [layout.item for layout in layouts if layout.item is not None]
+    answers = iter(parts.store.payloads.put_many(items) if items else [])
+    return [layout if layout.item is None else _answered(layout, next(answers)) for layout in layouts]
+
+
+def expiry_of(job: Job, since: datetime, parts: Parts) -> int:
+    """When a payload may go that is needed at least until then, in epoch seconds; times may be as late as they can."""
+    retention = parts.deployment.settings_of(job.job_type).retention
+    kept_for = max(retention.completed, retention.cancelled) + SLACK
+    return int(since.timestamp() + kept_for.total_seconds())
+
+
+def _answered(layout: Layout, answer: Exception | None) -> Layout | Exception:
+    if answer is None or isinstance(answer, StoreError):
+        return answer or layout
+    return StoreError(str(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A job as it is to be stored, and the item that has to be there before it; `item` is None if it holds all."""
+
+    job: Job
+    item: Put | None = None
+
+
+def is_laid_out(job: Job) -> bool:
+    """Whether its payload stands as it is to be stored: nearly all are short, and need nothing."""
+    form = job.stored_payload
+    return isinstance(form, bytes) or is_short(form)
+
+
+def layout_of(job: Job, expires_at: int) -> Layout:
+    """Where the payload of a new job goes. This is the one place that decides it."""
+    if is_laid_out(job):
+        return Layout(job)
+    text = job.payload_text
+    form = compact(text)
+    if fits_into_its_job(form):
+        return Layout(replace(job, stored_payload=form))
+    name = name_of(text)
+    # Without a condition: what stands under this name is this text, perhaps with less time to live.
+    item = Put(key=keys.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=())
+    return Layout(replace(job, stored_payload=apart(name), read_payload=text), item)

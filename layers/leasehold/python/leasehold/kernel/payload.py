@@ -1,0 +1,363 @@
+"""Payloads and results as text: JSON, plus datetimes and decimals that come back as what they were.
+
+What JSON cannot say is written as an object with one reserved key (`{"$datetime": "…"}`); a caller's own object that
+looks like one is escaped, so every accepted value comes back equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zlib
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from leasehold.kernel.errors import (
+    InvalidJobTypeError,
+    InvalidOptionError,
+    InvalidPayloadError,
+    PayloadTooLargeError,
+    PayloadUnreadableError,
+)
+
+type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
+
+# What stands in the place of a payload that was purged.
+PURGED = '{"$purged":true}'
+# What is shown in the place of one that stood apart and is gone.
+MISSING = '{"$missing":true}'
+MAX_PAYLOAD_BYTES = 200 * 1024
+MAX_RESULT_BYTES = 64 * 1024
+MAX_DEPTH = 64
+
+# Python refuses to write or read a whole number of more than 4,300 digits.
+_MAX_INT_BITS = 14_000
+_DATETIME = "$datetime"
+_DECIMAL = "$decimal"
+_ESCAPED = "$escaped"
+_RESERVED = frozenset({_DATETIME, _DECIMAL, _ESCAPED})
+
+
+def encode_payload(value: object) -> str:
+    return _bounded("payload", encode(value), MAX_PAYLOAD_BYTES)
+
+
+def encode_result(value: object) -> str:
+    return _bounded("result", encode(value, root="result"), MAX_RESULT_BYTES)
+
+
+def encode(value: object, *, root: str = "payload") -> str:
+    """
+    >>> encode({"amount": Decimal("1.10")})
+    '{"amount":{"$decimal":"1.10"}}'
+    """
+    return json.dumps(_plain(value, root, 0), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def shown_json(text: str) -> object:
+    """What is stored, for documents; a word in its place if that is no JSON."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return {"$unreadable": True}
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+def decode(text: str) -> Json:
+    return _restored(json.loads(text))
+
+
+def _plain(value: object, path: str, depth: int) -> object:
+    if depth > MAX_DEPTH:
+        raise InvalidPayloadError(path, type(value).__name__, f"is nested deeper than {MAX_DEPTH}", "Flatten it.")
+    # Exact types: a subclass (an IntEnum, a str with extras) would come back as something else than it was.
+    kind = type(value)
+    if value is None or kind is bool:
+        return value
+    if kind is str:
+        return _encodable(value, path)
+    if kind is int or kind is float or isinstance(value, Decimal):
+        return _plain_number(value, path)  # type: ignore[arg-type]
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            raise InvalidPayloadError(path, value, "has no timezone", "Use an aware datetime.")
+        return {_DATETIME: value.isoformat()}
+    if isinstance(value, list):
+        return [_plain(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        return _plain_object(value, path, depth)
+    raise InvalidPayloadError(
+        path,
+        value,
+        f"is a {kind.__name__}, which JSON cannot carry",
+        "Use None, bool, int, float, str, Decimal, aware datetime, list or dict; a set or tuple becomes a list.",
+    )
+
+
+def _plain_number(value: int | float | Decimal, path: str) -> object:
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_INT_BITS:
+            raise InvalidPayloadError(path, value, "has more digits than JSON readers take", "Write it as text.")
+        return value
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise InvalidPayloadError(path, value, "is not a finite number", "JSON has no NaN or infinity: use None.")
+    return {_DECIMAL: str(value)} if isinstance(value, Decimal) else value
+
+
+def _plain_object(value: dict[object, object], path: str, depth: int) -> dict[str, object]:
+    plain: dict[str, object] = {}
+    for key, item in value.items():
+        if type(key) is not str:
+            raise InvalidPayloadError(f"{path}[{key!r}]", key, "has a key that is not a string", "Use string keys.")
+        plain[_encodable(key, path)] = _plain(item, f"{path}.{key}", depth + 1)
+    if len(plain) == 1 and not _RESERVED.isdisjoint(plain):
+        return {_ESCAPED: plain}
+    return plain
+
+
+def _encodable(text: object, path: str) -> str:
+    assert isinstance(text, str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidPayloadError(path, text, "holds half of a surrogate pair", "Use valid Unicode text.") from None
+    return text
+
+
+def _restored(value: object) -> Json:
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    if not isinstance(value, dict):
+        return value  # type: ignore[return-value]
+    if len(value) == 1:
+        ((key, inner),) = value.items()
+        if key == _DATETIME:
+            return datetime.fromisoformat(inner)
+        if key == _DECIMAL:
+            return Decimal(inner)
+        if key == _ESCAPED:
+            return {name: _restored(item) for name, item in inner.items()}
+    return {key: _restored(item) for key, item in value.items()}
+
+
+def _bounded(what: str, text: str, limit: int) -> str:
+    size = len(text.encode())
+    if size > limit:
+        raise PayloadTooLargeError(what, size, limit)
+    return text
+
+
+# Text, compressed text, or the name of an item.
+type Form = str | bytes
+
+# With so much of it, a plain job's item stays within 1 KB to its end.
+MAX_INLINE_BYTES = 400
+# Beyond it the tighter packing would take a tenth of a second.
+_MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
+# No stream of zlib begins with it.
+_TIGHT = b"L"
+_APART = "apart:"
+# 128 bits tell the payloads of one job apart.
+_DIGEST_CHARACTERS = 32
+
+
+def compact(text: str) -> Form:
+    """The smaller of a text and its compressed form; a short one is left as it is.
+
+    >>> compact('{"user":"u1"}')
+    '{"user":"u1"}'
+    """
+    if is_short(text):
+        return text
+    raw = text.encode()
+    packed = zlib.compress(raw)
+    if len(packed) > MAX_INLINE_BYTES and len(raw) <= _MAX_PACKED_TIGHTLY_BYTES:
+        # What goes apart is billed by its size once more: it is worth some milliseconds to save a fifth of it.
+        packed = min(packed, _packed_tightly(raw), key=len)
+    return packed if len(packed) < len(raw) else text
+
+
+def is_short(text: str) -> bool:
+    # Most are short and ASCII, which is known without looking at them.
+    size = len(text)
+    return size <= MAX_INLINE_BYTES and (text.isascii() or len(text.encode()) <= MAX_INLINE_BYTES)
+
+
+def fits_into_its_job(form: Form) -> bool:
+    return size_of(form) <= MAX_INLINE_BYTES
+
+
+def size_of(form: Form) -> int:
+    return len(form) if isinstance(form, bytes) or form.isascii() else len(form.encode())
+
+
+def name_of(text: str) -> str:
+    """The name of the item that holds this text: the same for the same text, another for any other."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def apart(name: str) -> Form:
+    """
+    >>> apart("9f86d081884c7d65")
+    'apart:9f86d081884c7d65'
+    """
+    return _APART + name
+
+
+def name_apart(form: Form) -> str | None:
+    """The name of the item that holds it; None if it stands in its job."""
+    return form.removeprefix(_APART) if isinstance(form, str) and form.startswith(_APART) else None
+
+
+def text_in(form: Form) -> str:
+    """The text of a form that is not apart; PayloadUnreadableError if its bytes are damaged."""
+    if isinstance(form, str):
+        return form
+    if not isinstance(form, bytes):
+        raise PayloadUnreadableError("it is neither text nor bytes")
+    try:
+        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else _unpacked(form)).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise PayloadUnreadableError(str(error)) from error
+
+
+def text_or[T](otherwise: T, form: Form) -> str | T:
+    """The text of a form, or something else where that cannot be unpacked."""
+    try:
+        return text_in(form)
+    except PayloadUnreadableError:
+        return otherwise
+
+
+def _packed_tightly(raw: bytes) -> bytes:
+    try:
+        import lzma  # only large payloads pay for its import
+    except ImportError:
+        return raw  # a Python that was built without it packs less tightly
+
+    return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
+
+
+def _unpacked(packed: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    raw = stream.decompress(packed, MAX_PAYLOAD_BYTES + 1)
+    return _whole(raw, is_whole=stream.eof)
+
+
+def _whole(raw: bytes, *, is_whole: bool) -> bytes:
+    """What was unpacked, if it can be a payload: a few bytes can stand for more than this machine has room for."""
+    if len(raw) > MAX_PAYLOAD_BYTES:
+        raise PayloadUnreadableError(f"it unpacks to more than {MAX_PAYLOAD_BYTES} bytes, the most that a payload has")
+    if not is_whole:
+        raise PayloadUnreadableError("it ends in the middle")
+    return raw
+
+
+def _unpacked_tightly(packed: bytes) -> bytes:
+    try:
+        import lzma
+    except ImportError as error:
+        raise PayloadUnreadableError("this Python was built without lzma; use one that has it") from error
+    try:
+        stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_filters())
+        return _whole(stream.decompress(packed.removeprefix(_TIGHT), MAX_PAYLOAD_BYTES + 1), is_whole=stream.eof)
+    except (lzma.LZMAError, EOFError) as error:
+        raise PayloadUnreadableError(str(error)) from error
+
+
+def _filters() -> list[dict[str, int]]:
+    """What a stream without a header has to be read with: stored payloads depend on it, so it never changes."""
+    import lzma
+
+    return [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]
+
+
+@runtime_checkable
+class PayloadModel(Protocol):
+    """A pydantic model."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
+class TypedPayload(PayloadModel, Protocol):
+    """A pydantic model that names its job type, `job_type: ClassVar[str] = "..."`: it can be enqueued by itself."""
+
+    job_type: ClassVar[str]
+
+
+def resolve(job: str | TypedPayload | None, payload: Json | PayloadModel) -> tuple[str | None, str]:
+    """The job type, unless it is left to a template, and the encoded payload of an enqueue call."""
+    if isinstance(job, PayloadModel):
+        if payload is not None:
+            raise InvalidOptionError(payload, "a typed payload is the payload already", "Pass only the model.")
+        job_type = getattr(type(job), "job_type", None)
+        if not isinstance(job_type, str):
+            raise InvalidJobTypeError(
+                type(job).__name__,
+                "this payload model names no job type",
+                "Add `job_type: ClassVar[str] = '...'` to the class, or pass the type: enqueue('...', model).",
+            )
+        return job_type, encode_value(job)
+    return job, encode_value(payload)
+
+
+def encode_value(payload: Json | PayloadModel) -> str:
+    # A class has the methods of its instances; passed by mistake, it is refused like any other object.
+    if isinstance(payload, PayloadModel) and not isinstance(payload, type):
+        return encode_payload(_dumped(payload))
+    # No payload is an empty object: most payload models accept it, none accepts null.
+    return encode_payload({} if payload is None else payload)
+
+
+def _dumped(model: PayloadModel) -> dict[str, Any]:
+    try:
+        dumped = model.model_dump(mode="json")
+    except ValueError as error:
+        raise InvalidPayloadError(
+            "payload", type(model).__name__, f"cannot be written as JSON ({error})", "Use fields that JSON can carry."
+        ) from None
+    # By default pydantic writes NaN and infinity as null, and the handler would read something else than was sent.
+    if getattr(model, "model_config", {}).get("ser_json_inf_nan", "null") == "null":
+        _refuse_non_finite(model.model_dump(mode="python"), "payload")
+    return dumped
+
+
+def _refuse_non_finite(value: object, path: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidPayloadError(path, value, "is not a finite number", "JSON has no NaN or infinity: use None.")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_non_finite(item, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _refuse_non_finite(item, f"{path}[{index}]")
+
+
+_MARK = "…"
+
+
+def shortened(text: str, limit: int) -> str:
+    """Keep the end of a text that is too long: a traceback's last lines say what went wrong.
+
+    >>> shortened("abcdefgh", 6)
+    '…fgh'
+    """
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= limit:
+        return encoded.decode()
+    return _MARK + encoded[-(limit - len(_MARK.encode())) :].decode("utf-8", "ignore")
+
+
+def fits(text: object, limit: int) -> bool:
+    """Whether this is text, not empty, and at most so many bytes where it is stored."""
+    if not isinstance(text, str) or not text:
+        return False
+    try:
+        return len(text.encode()) <= limit
+    except UnicodeEncodeError:  # half of a surrogate pair, which no table takes
+        return False

@@ -1,0 +1,192 @@
+"""The round of whoever looks after payloads: one poller at a time, and the next goes on where the last one was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import keys
+from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.errors import StoreError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.offload import expiry_of
+from leasehold.kernel.records import job_of
+from leasehold.kernel.services import make_nonce
+from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Missing, NotAfter, OneOf, Update
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import RUNNING, WAITING
+from leasehold.kernel.type_options import DELIVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record, Table
+
+
+_LIVE = OneOf("status", tuple(sorted(WAITING | RUNNING)))
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How far a round has come: `partition` and `below` are the place of the last job that was looked at."""
+
+    holder: str
+    partition: str
+    below: str | None = None
+
+
+class PayloadRounds:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def take(self, holder: str, now: datetime, until: datetime) -> Round | datetime:
+        """Begin the round that is due, or go on with one that broke off; else, when to ask again."""
+        is_due = AnyOf((Missing("next_at"), NotAfter("next_at", to_text(now))))
+        is_free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
+        taken = Update(
+            key=keys.payload_round(),
+            conditions=(is_due, is_free),
+            sets={"holder": holder, "until": to_text(until)},
+        )
+        try:
+            record = self._table.write(taken)
+        except ConditionFailed as failed:
+            current = failed.current or {}
+            busy_or_done = max(cast("str", current.get(name, "")) for name in ("until", "next_at"))
+            return from_text(busy_or_done) if busy_or_done else until
+        return Round(holder, cast("str", record.get("partition", "")), cast("str | None", record.get("below")))
+
+    def page(self, place: Round, last: datetime, *, limit: int) -> tuple[list[Job], Round | None]:
+        """Live jobs of one partition that were meant to run by then, from a place on; and where the next page begins.
+
+        In the table's own order. What has ended is left out by the engine, so that only its bytes are read.
+        """
+        page = self._table.query(
+            JOBS,
+            place.partition,
+            last=f"scheduled#{to_text(last)}",
+            limit=limit,
+            after=None if place.below is None else {"PK": place.partition, "SK": place.below},
+            where=(_LIVE,),
+            consistent=False,
+        )
+        following = None if page.cursor is None else replace(place, below=cast("str", page.cursor["SK"]))
+        return [job for record in page.records if (job := _readable(record)) is not None], following
+
+    def leave(self, place: Round, now: datetime) -> bool:
+        """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
+        sets: Record = {"partition": place.partition, "until": to_text(now)}
+        if place.below is not None:
+            sets["below"] = place.below
+        removes = frozenset({"below"}) if place.below is None else frozenset[str]()
+        return self._mine(place.holder, sets, removes)
+
+    def finish(self, holder: str, next_at: datetime) -> bool:
+        return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))
+
+    def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
+        mine = Update(key=keys.payload_round(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
+        try:
+            self._table.write(mine)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _readable(record: Record) -> Job | None:
+    """A job that is damaged, or of a version to come, must not keep those behind it from being looked after."""
+    try:
+        return job_of(record)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+# Younger jobs are left to the next round: the slack of their payloads is many times as long.
+EVERY = timedelta(days=7)
+# Whoever dies on a round keeps others from it for no longer than this.
+_LEASE = timedelta(minutes=2)
+# A tick has other things to do: a long round is made in as many visits as it takes.
+_A_VISIT = timedelta(seconds=5)
+# No more than one query may read at once; most of it has ended, and is left out there.
+_PAGE = 1000
+
+
+@dataclass(slots=True)
+class Kept:
+    """What one visit has done. `missing` payloads are gone: their jobs will say so when they start."""
+
+    looked_at: int = 0
+    renewed: int = 0
+    missing: int = 0
+    is_done: bool = False
+
+
+def keep_payloads(parts: Parts, *, worker_id: str, should_stop: Callable[[], str | None]) -> Kept | None:
+    """Go on with the round for a while, if one is due; None if none is. A tick without one reads nothing."""
+    now = parts.clock.now()
+    if parts.next_payload_round is not None and now < parts.next_payload_round:
+        return None
+    try:
+        place = parts.store.payload_rounds.take(make_nonce(parts.chance, worker_id), now, now + _LEASE)
+        if not isinstance(place, Round):
+            parts.next_payload_round = place
+            return None
+        kept = _go_on(place, parts, is_over=lambda: parts.clock.now() >= now + _A_VISIT or should_stop() is not None)
+    except StoreError as error:
+        # The next tick tries again, and there is more than a year for it.
+        parts.telemetry.event(Event.TIDY_FAILED, what="payloads", error=str(error))
+        return None
+    parts.next_payload_round = now + EVERY if kept.is_done else None
+    parts.telemetry.event(
+        Event.PAYLOADS_KEPT, jobs=kept.looked_at, renewed=kept.renewed, missing=kept.missing, done=kept.is_done
+    )
+    return kept
+
+
+def _go_on(place: Round, parts: Parts, *, is_over: Callable[[], bool]) -> Kept:
+    """Work through pages. The place is noted at the end of a visit only: who dies before it leaves the visit undone."""
+    kept = Kept()
+    rounds = parts.store.payload_rounds
+    if not place.partition:
+        place = replace(place, partition=min(partitions(parts), default=""))
+    while True:
+        jobs, following = rounds.page(place, parts.clock.now() - EVERY, limit=_PAGE)
+        for job in jobs:
+            _keep(job, parts, kept)
+            if is_over():
+                rounds.leave(replace(place, below=job.key.sk), parts.clock.now())
+                return kept
+        beyond = following or _next_partition(place, parts)
+        if beyond is None:
+            kept.is_done = rounds.finish(place.holder, parts.clock.now() + EVERY)
+            return kept
+        if is_over():
+            rounds.leave(beyond, parts.clock.now())
+            return kept
+        place = beyond
+
+
+def _keep(job: Job, parts: Parts, kept: Kept) -> None:
+    kept.looked_at += 1
+    if job.payload_name is None:
+        return
+    expires_at = expiry_of(job, max(job.due_at or job.scheduled_for, parts.clock.now()), parts)
+    if parts.store.payloads.renew(job.job_id, job.payload_name, expires_at):
+        kept.renewed += 1
+    else:
+        kept.missing += 1
+
+
+def _next_partition(place: Round, parts: Parts) -> Round | None:
+    """In the order of their names, so that a type that is deployed meanwhile changes nothing."""
+    following = min((each for each in partitions(parts) if each > place.partition), default=None)
+    return None if following is None else replace(place, partition=following, below=None)
+
+
+def partitions(parts: Parts) -> list[str]:
+    registry = parts.deployment.registry()
+    return [*registry.partitions(), *registry.partitions(DELIVERY)]

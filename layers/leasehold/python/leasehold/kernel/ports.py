@@ -1,0 +1,162 @@
+"""What the engine needs from outside: time, chance, a way to reach handlers, and one to tell of failures."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from leasehold.kernel.due import instant
+from leasehold.kernel.errors import DispatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from leasehold.direct_runs.model import DirectAnswer, DirectRun
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.kernel.job_type import JobType
+    from leasehold.schedules.model import Schedule
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def sleep(self, duration: timedelta) -> None: ...
+
+
+class Chance(Protocol):
+    def bits(self, count: int) -> int:
+        """A whole number of so many random bits."""
+
+    def share(self) -> float:
+        """A number in [0, 1)."""
+
+
+class Dispatcher(Protocol):
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
+
+
+@runtime_checkable
+class BatchDispatcher(Dispatcher, Protocol):
+    """A dispatcher that reaches a handler with several jobs at once; others hand each over by itself."""
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        """Hand claimed jobs of one type to one invocation; raise DispatchError if that fails for all of them."""
+
+
+class ErrorReporter(Protocol):
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to tell."""
+
+    def report(self, report: FailureReport) -> bool:
+        """Tell of a failed run; True only once the report is known to have been taken."""
+
+
+class NoReporter:
+    """For programs that tell nobody."""
+
+    is_on = False
+
+    def report(self, report: FailureReport) -> bool:
+        return False
+
+
+class ScheduleMirror(Protocol):
+    """Wakes us at the slots of schedules. It is told after the table, and may be told anything twice."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to tell."""
+
+    def put(self, schedule: Schedule) -> None:
+        """Wake at the slots of this schedule from now on, as far as that can be said; raise MirrorError if it fails."""
+
+    def delete(self, name: str) -> None:
+        """Wake no more; raise MirrorError if that fails. One that is not there is deleted already."""
+
+
+class Identity(Protocol):
+    def actor(self) -> str:
+        """Who acts, as it was authenticated: never what a caller says of itself."""
+
+
+class KnownIdentity:
+    """For those whom somebody else has authenticated: the system itself, a request's caller, a test."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def actor(self) -> str:
+        return self._name
+
+
+class Waker(Protocol):
+    """Starts a poller for scopes whose seats were freed, faster than the stream would."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a poller to start; else the stream does."""
+
+    def wake(self, scopes: Sequence[str]) -> None:
+        """Have each of these looked at, whenever it is due; raise DispatchError if that fails."""
+
+
+class NoWaker:
+    """For programs that know no poller."""
+
+    is_on = False
+
+    def wake(self, scopes: Sequence[str]) -> None:
+        return
+
+
+class NoMirror:
+    """For programs that nobody wakes: polls find what is due."""
+
+    is_on = False
+
+    def put(self, schedule: Schedule) -> None:
+        return
+
+    def delete(self, name: str) -> None:
+        return
+
+
+class Caller(Protocol):
+    """Reaches handlers and waits for them, once: what was called twice would run twice."""
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        """Have the run done now; raise DispatchError if it did not begin, DirectRunLostError if that is not known."""
+
+
+class NoCaller:
+    """For programs that reach no handler."""
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        raise DispatchError(
+            f"this queue has no way to call the handler of {job_type.name!r}. Open it with Queue.connect, or pass "
+            "Parts(caller=...)."
+        )
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return instant(datetime.now(UTC))
+
+    def sleep(self, duration: timedelta) -> None:
+        time.sleep(duration.total_seconds())
+
+
+class SystemChance:
+    """Asks the operating system each time: state made at import would be cloned by SnapStart."""
+
+    def bits(self, count: int) -> int:
+        return secrets.randbits(count)
+
+    def share(self) -> float:
+        return secrets.randbits(53) / (1 << 53)

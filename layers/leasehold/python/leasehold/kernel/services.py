@@ -1,0 +1,87 @@
+"""What every use case is built from."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.deployment import Deployment
+from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.pool import InTurn
+from leasehold.kernel.ports import (
+    Chance,
+    KnownIdentity,
+    NoCaller,
+    NoMirror,
+    NoReporter,
+    NoWaker,
+    SystemChance,
+    SystemClock,
+)
+from leasehold.kernel.telemetry import Silence
+from leasehold.kernel.window import Window
+from leasehold.templates.model import TemplateCache
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.features import Store
+    from leasehold.kernel.hooks import Features
+    from leasehold.kernel.pool import Pool
+    from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
+    from leasehold.kernel.telemetry import Telemetry
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    store: Store
+    clock: Clock = field(default_factory=SystemClock)
+    chance: Chance = field(default_factory=SystemChance)
+    telemetry: Telemetry = field(default_factory=Silence)
+    reporter: ErrorReporter = field(default_factory=NoReporter)
+    mirror: ScheduleMirror = field(default_factory=NoMirror)
+    caller: Caller = field(default_factory=NoCaller)
+    waker: Waker = field(default_factory=NoWaker)
+    # Where calls that do not depend on each other run side by side.
+    pool: Pool = field(default_factory=InTurn)
+    # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
+    identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
+    # All that there are, unless a test says otherwise.
+    known_features: Features | None = None
+    deployment: Deployment = field(init=False)
+    templates: TemplateCache = field(init=False)
+    # What this container has handed over and nobody was seen to start.
+    window: Window = field(init=False, default_factory=Window)
+    # When the payloads that stand apart are looked after again, as far as this process knows.
+    next_payload_round: datetime | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.deployment = Deployment(self.store, self.clock)
+        self.templates = TemplateCache(self.store, self.clock)
+
+    @property
+    def features(self) -> Features:
+        """Who joins in where the kernel asks; not imported before it does."""
+        if self.known_features is None:
+            from leasehold.features import features
+
+            self.known_features = features()
+        return self.known_features
+
+    def acting_as(self, identity: Identity) -> Parts:
+        """The same parts, caches included, in somebody else's name."""
+        other = copy(self)
+        other.identity = identity
+        return other
+
+
+def make_stamp(chance: Chance) -> str:
+    """Tells apart two writes that would otherwise be the same."""
+    return f"{chance.bits(32):08x}"
+
+
+def make_nonce(chance: Chance, worker_id: str) -> str:
+    """Names one claim or one invocation, unlike any other; the worker's id is in it for people who read logs."""
+    return f"{worker_id}.{chance.bits(64):016x}"

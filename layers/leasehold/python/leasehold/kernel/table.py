@@ -1,0 +1,338 @@
+"""The port of the store: a table of records under conditional writes, and nothing else.
+
+Access patterns, keys and records are written once above it; an adapter only interprets the data below. That is why the
+in-memory store that users test with and the DynamoDB store that they deploy cannot drift apart in what they mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
+
+from leasehold.kernel.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+type Attribute = str | int | bool | bytes | list[Attribute] | dict[str, Attribute]
+type Record = dict[str, Attribute]
+# An item of a caller's own transaction, as the low-level DynamoDB client takes it.
+type ForeignItem = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    table: TableDefinition
+    values: tuple[str, ...]
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return dict(zip(self.table.key, self.values, strict=True))
+
+    @property
+    def is_absent(self) -> Missing:
+        return Missing(self.table.key[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """Write a whole record, by default only where there is none."""
+
+    key: Key
+    record: Record
+    conditions: tuple[Condition, ...] | None = None
+
+    @property
+    def guards(self) -> tuple[Condition, ...]:
+        return (self.key.is_absent,) if self.conditions is None else self.conditions
+
+    @property
+    def item(self) -> Record:
+        return {**self.key.attributes, **self.record}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    key: Key
+    conditions: tuple[Condition, ...]
+    sets: Mapping[str, Attribute] = field(default_factory=dict)
+    adds: Mapping[str, int] = field(default_factory=dict)
+    removes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    key: Key
+    conditions: tuple[Condition, ...]
+
+
+type Change = Put | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    records: list[Record]
+    # Where the next page begins; None when there is none.
+    cursor: Record | None = None
+
+
+class ConditionFailed(Exception):  # noqa: N818  an answer, not an error: callers decide what it means
+    """The stored record is not what the writer saw. Nothing was written, unless an earlier try of this call did.
+
+    `was_repeated`: a try before this answer was not answered, so what is stored may be the caller's own.
+    """
+
+    def __init__(self, current: Record | None, *, was_repeated: bool = False) -> None:
+        super().__init__("the condition of a write did not hold")
+        self.current = current
+        self.was_repeated = was_repeated
+
+
+class StatementRefused(Exception):  # noqa: N818  an answer: make the change by itself instead
+    """This engine, or this caller's rights, do not take the change as part of a batch. Nothing was written."""
+
+
+class TransactionCancelled(Exception):  # noqa: N818
+    """At least one condition of a transaction did not hold. Nothing was written.
+
+    `failed` maps the position of each change whose condition failed to the record that is stored there.
+    """
+
+    def __init__(self, failed: Mapping[int, Record | None]) -> None:
+        super().__init__(f"conditions failed at {sorted(failed)}")
+        self.failed = dict(failed)
+
+
+class Table(Protocol):
+    """Both tables behind one port, since some transactions span them."""
+
+    @property
+    def name(self) -> str: ...
+
+    def get(self, key: Key) -> Record | None:
+        """Read one record, consistently."""
+
+    def get_many(self, keys: Sequence[Key]) -> list[Record]:
+        """Read the records that exist, consistently, in no particular order."""
+
+    def query(
+        self,
+        table: TableDefinition,
+        partition: str,
+        *,
+        index: Index | None = None,
+        first: str | None = None,
+        last: str | None = None,
+        limit: int,
+        after: Record | None = None,
+        newest_first: bool = False,
+        where: Sequence[Condition] = (),
+        consistent: bool = True,
+    ) -> Page:
+        """Read one page in sort order, bounds included: consistently from a table, eventually from an index.
+
+        where: leaves out records that do not fit, after `limit` of them were read and paid for: a page may be empty
+            and have a cursor.
+        consistent: False costs half, for readers to whom the last second does not matter.
+        """
+
+    def count(
+        self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
+    ) -> int:
+        """Count entries of an index, but no more than about `limit`."""
+
+    def scan(self, table: TableDefinition) -> Iterator[Record]:
+        """Every record of a table, in no order and not of one moment: for exports, never for the work on jobs."""
+
+    def write(self, change: Change) -> Record:
+        """Make one change and return the record after it (before it, for a delete)."""
+
+    def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
+        """Insert each record where there is none, in as few calls as possible; one by one where batches are refused.
+
+        Per record None, ConditionFailed (as below), or the error that stopped it.
+        """
+
+    def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
+        """Make each update by itself, in as few calls as possible, where it is plain (see `plain`).
+
+        Per update None, ConditionFailed, StatementRefused, or the error that stopped it. In a batch ConditionFailed
+        carries no record, which says nothing about whether there is one: ask by the write of this one change.
+        """
+
+    def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
+        """Make all changes or none. The same token with the same changes within ten minutes makes them once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Stands for what the writer saw before it wrote; bound to a value when the write is made."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    attribute: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    attribute: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The attribute, a time, is later than the value."""
+
+    attribute: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class NotAfter:
+    attribute: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The attribute, a number, is greater than the value."""
+
+    attribute: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    conditions: tuple[Condition, ...]
+
+
+type Condition = Exists | Missing | Equals | OneOf | After | NotAfter | Above | AnyOf
+
+
+def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
+    """Put what the writer saw in the place of each `Seen`."""
+    match condition:
+        case Exists() | Missing() | OneOf() | Above():
+            return condition
+        case Equals(attribute, Seen(name)):
+            # Who saw that it was not there relies on that too.
+            return Missing(attribute) if seen[name] is None else Equals(attribute, seen[name])
+        case After(attribute, Seen(name)):
+            return After(attribute, seen[name])
+        case NotAfter(attribute, Seen(name)):
+            return NotAfter(attribute, seen[name])
+        case Equals() | After() | NotAfter():
+            return condition
+        case AnyOf(conditions):
+            return AnyOf(tuple(bind(each, seen) for each in conditions))
+        case _:
+            assert_never(condition)
+
+
+def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
+    """Whether a stored record fulfils a bound condition."""
+    # Like DynamoDB, a comparison with an attribute that is not there is false.
+    match condition:
+        case Exists(attribute):
+            return attribute in record
+        case Missing(attribute):
+            return attribute not in record
+        case Equals(attribute, value):
+            return attribute in record and _same(record[attribute], value)
+        case OneOf(attribute, values):
+            return attribute in record and any(_same(record[attribute], value) for value in values)
+        case After(attribute, value):
+            return attribute in record and bool(record[attribute] > value)
+        case NotAfter(attribute, value):
+            return attribute in record and bool(record[attribute] <= value)
+        case Above(attribute, least):
+            return attribute in record and bool(record[attribute] > least)
+        case AnyOf(conditions):
+            return any(holds(each, record) for each in conditions)
+        case _:
+            assert_never(condition)
+
+
+def _same(stored: object, value: object) -> bool:
+    """Equal as DynamoDB has it: to Python, True is 1 as well."""
+    if isinstance(stored, list) and isinstance(value, list):
+        return len(stored) == len(value) and all(map(_same, stored, value))
+    if isinstance(stored, dict) and isinstance(value, dict):
+        return stored.keys() == value.keys() and all(_same(stored[name], value[name]) for name in stored)
+    return stored == value and isinstance(stored, bool) == isinstance(value, bool)
+
+
+def narrowed(condition: Condition) -> Condition:
+    """A condition without a choice that is enough for this one: of a choice, the first alternative."""
+    while isinstance(condition, AnyOf):
+        condition = condition.conditions[0]
+    return condition
+
+
+def plain(update: Update) -> Update:
+    """The same change under stronger conditions: of each choice the first alternative, and each count from nothing.
+
+    Whom it lets in, the update itself would have let in, to the same effect. Whom it refuses, the update may still
+    let in: the conditions of the update stay the one place that says what is right.
+    """
+    if not update.adds and not any(isinstance(each, AnyOf) for each in update.conditions):
+        return update
+    sets: dict[str, Attribute] = {**update.sets, **update.adds}
+    uncounted = (Missing(name) for name in update.adds)
+    return Update(
+        key=update.key,
+        conditions=(*(narrowed(each) for each in update.conditions), *uncounted),
+        sets=sets,
+        removes=update.removes,
+    )
+
+
+def check_plain(update: Update) -> None:
+    if update.adds or any(isinstance(each, AnyOf) for each in update.conditions):
+        raise TypeError(f"a batch takes no counts and no choices; make this update plain first: {update!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """A sparse index: only records that have both attributes are in it."""
+
+    name: str
+    partition: str
+    sort: str
+    projected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    key: tuple[str, ...]
+    indexes: tuple[Index, ...]
+    ttl: str = "expires_at"
+
+    def index(self, name: str) -> Index:
+        return next(index for index in self.indexes if index.name == name)
+
+
+DUE_INDEX = Index(
+    name="due", partition="due_lane", sort="due_key", projected=("job_type", "status", "concurrency_key", "priority")
+)
+ENDED_INDEX = Index(name="ended", partition="ended_lane", sort="ended_key", projected=("job_type", "status"))
+JOBS = TableDefinition(key=("PK", "SK"), indexes=(DUE_INDEX, ENDED_INDEX))
+
+BY_DATE_INDEX = Index(name="by_date", partition="open", sort="open_key", projected=("job_type", "reported_at"))
+BY_TYPE_INDEX = Index(name="by_type", partition="open_type", sort="open_key")
+DEAD_LETTERS = TableDefinition(key=("id",), indexes=(BY_DATE_INDEX, BY_TYPE_INDEX))

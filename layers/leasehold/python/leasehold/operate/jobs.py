@@ -1,0 +1,254 @@
+"""Operate: what people and programs may do to a job that exists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.audit.records import advance_with_record, contended, deed_on_job, refuse_without_reason, tries
+from leasehold.kernel.dedup import DedupRecord
+from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
+from leasehold.kernel.due import Due, hold_lane, position_at, queue_of_lane, run_lane, to_text
+from leasehold.kernel.end import Ending, log_cancelled
+from leasehold.kernel.errors import InvalidOptionError, WaitTimeoutError
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.offload import lay_out
+from leasehold.kernel.payload import MISSING, PURGED
+from leasehold.kernel.payload_items import shown
+from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
+from leasehold.kernel.telemetry import Event
+from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.limits.model import group_scope, is_group_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+
+
+_WAIT_FIRST = timedelta(milliseconds=50)
+_WAIT_LONGEST = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """`job_ended` tells whether the job is cancelled now; if not, it runs, and was asked to stop."""
+
+    job_id: JobId
+    job_ended: bool
+
+
+def find(job_id: object, parts: Parts) -> Job:
+    wanted = parse_job_id(job_id)
+    job = parts.store.jobs.get(wanted)
+    if job is None:
+        raise JobNotFoundError("job", wanted)
+    return job
+
+
+def look_at(job_id: object, parts: Parts) -> Job:
+    """The job with its payload, wherever that stands."""
+    return shown(find(job_id, parts), parts)
+
+
+def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
+    """Cancel a job that has not started; ask one that runs to stop."""
+    refuse_without_reason(reason)
+    for _ in tries(parts):
+        job = find(job_id, parts)
+        if job.has_ended:
+            raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
+        try:
+            if job.started_at is None:
+                _cancel_unstarted(job, reason, parts)
+                return Cancelled(job_id=job.job_id, job_ended=True)
+            values = {"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason}
+            write = Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values)
+            advance_with_record(write, deed_on_job(job.job_id, "request_cancel", parts, reason=reason), parts)
+        except TransitionRefused:
+            continue  # it started or ended in between: look again
+        parts.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+        return Cancelled(job_id=job.job_id, job_ended=False)
+    raise contended(f"job {job_id}")
+
+
+def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
+    ending = Ending(job, CANCEL, parts, reason=reason)
+    advance_with_record(ending, deed_on_job(job.job_id, "cancel", parts, reason=reason), parts)
+    log_cancelled(job, reason, parts)
+    ending.after()
+
+
+def successor(
+    job: Job,
+    parts: Parts,
+    *,
+    created_by: str,
+    priority: Priority | int | None = None,
+    job_id: JobId | None = None,
+) -> Draft:
+    """A new job that does the work of an ended one again, and holds the same dedup key."""
+    job = parts.store.payloads.shown(job)
+    refuse_forgotten(job.job_id, job.payload_text)
+    request = JobRequest(
+        job_type=job.job_type,
+        payload_text=job.payload_text,
+        priority=job.priority if priority is None else priority,
+        max_attempts=job.max_attempts,
+        created_by=created_by,
+        retry_of=job.job_id,
+        concurrency_key=job.concurrency_key,
+        trace=job.trace,
+        made_from=job.template,
+        retry=job.retry,
+        webhook=job.webhook,
+    )
+    made = draft(request, parts, job_id=job_id)
+    if job.dedup is None:
+        return made
+    held = parts.store.dedups.get(job.dedup)
+    until = held.window_until if held else made.job.scheduled_for
+    record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
+    return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record, made.has_given_id)
+
+
+def refuse_forgotten(job_id: JobId, payload_text: str) -> None:
+    """The words that stand in the place of a payload are nothing that a handler could work with."""
+    if payload_text == PURGED:
+        raise WrongStateError(job_id, "repeat", "purged", "What it was to do is forgotten: enqueue it anew.")
+    if payload_text == MISSING:
+        raise WrongStateError(job_id, "repeat", "without payload", "That is gone: enqueue it anew.")
+
+
+def reschedule(
+    job_id: object,
+    parts: Parts,
+    *,
+    run_at: datetime | None = None,
+    run_in: timedelta | None = None,
+    priority: Priority | int | None = None,
+    reason: str = "rescheduled",
+) -> Job:
+    """Move a waiting job to another time, without one to now; and to another priority, if one is given."""
+
+    def write_for(job: Job) -> Write:
+        refuse_before_its_turn(job, "reschedule")
+        now = parts.clock.now()
+        at = due_time(run_at, run_in, now)
+        # A fresh position: a due key never recurs, not even for a job that is moved away and back.
+        due = Due(at, position_at(now), job.job_id, job.attempts + 1)
+        values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
+        if priority is not None:
+            level = parse_priority(priority)
+            values |= {"priority": level, "due_lane": run_lane(level, job.shard)}
+        if needs_wake(at, now):
+            values["wake"] = True
+        seen = {"due_key": job.due, "due_lane": job.due_lane}
+        return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
+
+    return _while_waiting(job_id, "reschedule", write_for, parts, reason)
+
+
+def edit(
+    job_id: object,
+    parts: Parts,
+    *,
+    payload_text: str | None = None,
+    priority: Priority | int | None = None,
+    max_attempts: int | None = None,
+    reason: str = "edited",
+) -> Job:
+    """Change a waiting job. Nobody else's change in between is overwritten."""
+    values: dict[str, object] = {}
+    if priority is not None:
+        values["priority"] = parse_priority(priority)
+    if max_attempts is not None:
+        values["max_attempts"] = parse_attempts(max_attempts)
+    if not values and payload_text is None:
+        raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
+    before = find(job_id, parts)
+    if before.job_type == DELIVERY:
+        raise WrongStateError(
+            before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
+        )
+    if payload_text is not None:
+        from leasehold.features import check_payload
+
+        check_payload(parts.deployment.settings_of(before.job_type), payload_text, parts)
+    edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
+    if edited is not None:
+        values["payload"] = edited.job.stored_payload
+
+    def write_for(job: Job) -> Write:
+        # What we want to write may stand there already, by a try whose response was lost.
+        if job.stored_payload not in {before.stored_payload, values.get("payload")}:
+            raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
+        moved = dict(values)
+        if priority is not None and job.due_lane is not None:
+            level, queue = parse_priority(priority), queue_of_lane(job.due_lane)
+            if queue is not None and is_group_scope(queue):
+                moved["due_lane"] = hold_lane(queue, level)
+            else:
+                # One that waits for a seat queues anew among those of its priority: a poll sees to it.
+                moved["due_lane"] = run_lane(level, job.shard)
+                if job.is_held:
+                    moved["wake"] = True
+        if edited is not None and edited.item is not None:
+            parts.store.payloads.put(edited.item)
+        seen = {"due_key": job.due, "due_lane": job.due_lane, "payload": job.stored_payload}
+        return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
+
+    return _while_waiting(job_id, "edit", write_for, parts, reason)
+
+
+def refuse_before_its_turn(job: Job, wanted: str) -> None:
+    """A member of a group has no place in a lane until its group lets it in, and nobody else may."""
+    queue = queue_of_lane(job.due_lane or "")
+    if job.due_lane is None or (job.group_id is not None and queue == group_scope(job.group_id)):
+        hint = f"Group {job.group_id!r} decides when it may run."
+        raise WrongStateError(job.job_id, wanted, "waiting for its turn", hint)
+
+
+def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
+    """Look until the job has ended; WaitTimeoutError if it has not by then. It goes on either way."""
+    give_up_at = parts.clock.now() + timeout
+    pause = _WAIT_FIRST
+    while True:
+        job = find(job_id, parts)
+        if job.has_ended:
+            return shown(job, parts)
+        left = give_up_at - parts.clock.now()
+        if left <= timedelta(0):
+            raise WaitTimeoutError(job.job_id, timeout, job.status)
+        parts.clock.sleep(min(pause, left))
+        pause = min(pause * 2, _WAIT_LONGEST)
+
+
+def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts, reason: str) -> Job:
+    for _ in tries(parts):
+        job = find(job_id, parts)
+        if not job.status.is_waiting:
+            raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
+        write = write_for(job)
+        changed = sorted(write.values.keys() - {"due_lane", "due_key", "wake"})
+        deed = deed_on_job(job.job_id, wanted, parts, reason=reason, changed=list(changed), **_told(write))
+        try:
+            advance_with_record(write, deed, parts)
+        except TransitionRefused:
+            continue
+        return look_at(job_id, parts)
+    raise contended(f"job {job_id}")
+
+
+def _told(write: Write) -> dict[str, str]:
+    """When it is to run from now on, where that is what was changed."""
+    due = write.values.get("due_key")
+    return {"due_at": to_text(due.at)} if isinstance(due, Due) else {}

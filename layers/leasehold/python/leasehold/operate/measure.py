@@ -1,0 +1,145 @@
+"""Measure: how much waits, per type. Run once a minute beside the polls, so that no poll pays for a backlog twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from datetime import timedelta
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.due import lanes_by_priority
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.telemetry import (
+    CIRCUIT_OPEN,
+    DEAD_LETTER_DEPTH,
+    DEAD_LETTER_OLDEST_AGE,
+    OLDEST_DUE_AGE,
+    QUEUE_DEPTH,
+    Event,
+)
+from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.jobs import DuePage
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
+    from leasehold.limits.lines import Lane
+
+# Beyond this a lane is "very many": exact figures would cost more than they tell.
+COUNT_LIMIT = 10_000
+_PAGE = 1000
+A_LOOK = timedelta(milliseconds=500)
+
+
+@dataclass(slots=True)
+class Backlog:
+    """Due and unclaimed jobs per type, held ones included; future and running jobs are not even read."""
+
+    depth: Counter[str] = field(default_factory=Counter)
+    oldest: dict[str, datetime] = field(default_factory=dict)
+    dead_letters: int = 0
+    oldest_dead_letter: datetime | None = None
+    # There was more than could be looked at: the figures are of a part of it.
+    is_sampled: bool = False
+
+
+def measure(parts: Parts) -> Backlog:
+    backlog = backlog_of(parts)
+    now = parts.clock.now()
+    for job_type in sorted({*parts.deployment.registry().types, *backlog.depth}):
+        parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
+        age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
+        parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+    if backlog.is_sampled:
+        parts.telemetry.event(Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds())
+    _measure_circuits(parts)
+    _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, parts)
+    return backlog
+
+
+def measure_dead_letters(parts: Parts) -> None:
+    """The figures of the dead letters alone, for whoever has just learned of one."""
+    depth = parts.store.letters.depth(limit=COUNT_LIMIT)
+    _measure_dead_letters(depth, parts.store.letters.oldest_at() if depth else None, parts)
+
+
+def backlog_of(parts: Parts) -> Backlog:
+    """Count what waits, for a moment: a tick has other things to do."""
+    registry, backlog = parts.deployment.registry(), Backlog()
+    stop_at = parts.clock.now() + A_LOOK
+    lanes = chain(
+        (partial(_due_pages, lane) for level in lanes_by_priority(registry.shards) for lane in level),
+        (partial(_held_pages, lane) for scope in waiting_scopes(parts, limit=_PAGE) for lane in _lanes(scope, parts)),
+    )
+    for pages in lanes:
+        if parts.clock.now() >= stop_at:
+            backlog.is_sampled = True
+            break
+        backlog.is_sampled |= _count(pages(parts), backlog, stop_at, parts)
+    backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
+    backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
+    return backlog
+
+
+def _lanes(scope: str, parts: Parts) -> Sequence[Lane]:
+    return lanes_waiting_for(scope, parts, limit=_PAGE)
+
+
+def _measure_circuits(parts: Parts) -> None:
+    """Again each minute: an alarm that heard of an open circuit only once would end while it is still open."""
+    for name, job_type in parts.deployment.registry().types.items():
+        if job_type.breaker is not None:
+            is_open = parts.deployment.circuit(name) is not None
+            parts.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
+
+
+def _measure_dead_letters(depth: int, oldest: datetime | None, parts: Parts) -> None:
+    parts.telemetry.measure(DEAD_LETTER_DEPTH, depth)
+    age = (parts.clock.now() - oldest).total_seconds() if oldest else 0.0
+    parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
+
+
+def _count(pages: Iterator[DuePage], backlog: Backlog, stop_at: datetime, parts: Parts) -> bool:
+    """Count what waits in a lane; True if there was more of it."""
+    read = 0
+    for page in pages:
+        for entry in page.entries:
+            if isinstance(entry, DueJob) and _is_counted(entry, parts):
+                backlog.depth[entry.job_type] += 1
+                backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
+        read += len(page.entries)
+        if page.cursor is not None and (read >= COUNT_LIMIT or parts.clock.now() >= stop_at):
+            return True
+    return False
+
+
+def _is_counted(entry: DueJob, parts: Parts) -> bool:
+    """What calls itself a job of a type that it cannot be of must not be that type's backlog; the polls report it."""
+    return entry.status.is_waiting and parts.deployment.agrees(entry.job_id, entry.job_type)
+
+
+def _due_pages(lane: str, parts: Parts) -> Iterator[DuePage]:
+    cursor: Record | None = None
+    until = parts.clock.now()
+    while True:
+        page = parts.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _held_pages(lane: Lane, parts: Parts) -> Iterator[DuePage]:
+    cursor: Record | None = None
+    while True:
+        page = parts.store.jobs.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return

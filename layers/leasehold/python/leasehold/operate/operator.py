@@ -1,0 +1,95 @@
+"""What operators do: halt and pause, look after dead letters, say what is deployed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.operate import control as switch
+from leasehold.operate import redrive as letters
+from leasehold.operate.measure import backlog_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.registry import Registry, Switches
+    from leasehold.kernel.services import Parts
+    from leasehold.operate.measure import Backlog
+    from leasehold.operate.redrive import Redriven
+
+
+class Operator:
+    """Acts on a queue. Who does, as AWS knows them, is recorded with everything it does.
+
+    >>> Operator(queue.parts).halt(reason="bad deploy")                        # doctest: +SKIP
+    True
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def publish(self, registry: Registry) -> None:
+        """Say which job types are deployed, on how many shards."""
+        switch.publish(registry, self._parts)
+
+    def switches(self) -> Switches:
+        """What is halted or paused now, by whom and why; also by a circuit breaker."""
+        return switch.everything_stopped(self._parts)
+
+    def halt(self, *, reason: str) -> bool:
+        """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
+        return switch.halt(self._parts, reason=reason)
+
+    def resume(self, *, reason: str = "resumed") -> bool:
+        return switch.resume(self._parts, reason=reason)
+
+    def pause(self, job_type: str, *, reason: str) -> bool:
+        """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
+        return switch.pause(job_type, self._parts, reason=reason)
+
+    def unpause(self, job_type: str, *, reason: str = "resumed") -> bool:
+        """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
+        return switch.unpause(job_type, self._parts, reason=reason)
+
+    def backlog(self) -> Backlog:
+        """Due and unclaimed jobs per type, and the dead letters."""
+        return backlog_of(self._parts)
+
+    def dead_letters(
+        self, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
+    ) -> Iterator[DeadLetter]:
+        """Open dead letters, the oldest first, of one type or all, by the date of their failure."""
+        return letters.open_letters(self._parts, job_type=job_type, start=start, end=end)
+
+    def dead_letter(self, job_id: str) -> DeadLetter:
+        return letters.find_letter(job_id, self._parts)
+
+    def redrive(self, job_id: str, *, reason: str) -> Redriven:
+        """Run a dead job again, as a new job."""
+        return letters.redrive(job_id, self._parts, reason=reason)
+
+    def redrive_many(
+        self,
+        *,
+        reason: str,
+        job_type: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Redriven]:
+        """Redrive all open dead letters that match; each result says which job it became, or why not."""
+        return letters.redrive_many(
+            self._parts,
+            reason=reason,
+            job_type=job_type,
+            start=start,
+            end=end,
+            limit=limit,
+            progress=progress,
+        )
+
+    def discard(self, job_id: str, *, reason: str) -> DeadLetter:
+        """Resolve a dead letter without running it again."""
+        return letters.discard(job_id, self._parts, reason=reason)

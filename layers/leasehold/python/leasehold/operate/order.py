@@ -1,0 +1,236 @@
+"""The queue in the order of dispatch: who is next, which place a job has, and how it gets another.
+
+The order is by priority, then due time, then position, among those that are due and wait. Each shard has its own, and
+so have the jobs of each type, or of its key, that are held back: one is next when there is room for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.audit.records import advance_with_record, contended, deed_on_job, tries
+from leasehold.kernel.draft import needs_wake
+from leasehold.kernel.due import (
+    CREATION_WIDTH,
+    MAX_POSITION_LENGTH,
+    Due,
+    Priority,
+    _cut,
+    hold_lane,
+    queue_of_lane,
+    run_lane,
+    to_digits,
+)
+from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
+from leasehold.kernel.jobs import DueJob, TransitionRefused
+from leasehold.kernel.keys import parse_job_id, shard_of
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
+from leasehold.kernel.services import make_stamp
+from leasehold.kernel.transitions import RESCHEDULE, Write
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
+
+if TYPE_CHECKING:
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
+
+
+# Places beyond are not counted: four queries at most, and some 20 read units.
+MAX_PLACES = 1000
+# Schedules and scopes that are due stand in the first lane, too: in a crowd of them the line is cut short.
+_MOST_READS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The first of those who wait; `is_complete` if these are all of them."""
+
+    job_ids: tuple[JobId, ...]
+    is_complete: bool
+
+
+def line_of(parts: Parts, *, shard: int = 0, held_by: str | None = None, length: int = MAX_PLACES) -> Line:
+    """Who is dispatched next, the first first: of those that may run, or of a queue (`queue_of`) that is held back."""
+    found: list[JobId] = []
+    reads = 0
+    for priority in sorted(Priority, reverse=True):
+        lane = run_lane(priority, shard) if held_by is None else hold_lane(held_by, priority)
+        cursor: Record | None = None
+        while len(found) <= length:
+            if reads == _MOST_READS:
+                return Line(tuple(found), is_complete=False)
+            page = parts.store.jobs.due(lane, parts.clock.now(), limit=MAX_PLACES, after=cursor)
+            reads += 1
+            found += [each.job_id for each in page.entries if isinstance(each, DueJob) and _waits(each)]
+            cursor = page.cursor
+            if cursor is None:
+                break
+    return Line(tuple(found[:length]), is_complete=len(found) <= length)
+
+
+def place_of(job: Job, parts: Parts) -> int | None:
+    """The how-manieth it is of those that wait as it does; None if it is not due, or further back than is counted."""
+    if not job.status.is_waiting or job.due is None or job.due.at > parts.clock.now():
+        return None
+    line = _line_with(job, parts)
+    return line.index(job.job_id) + 1 if job.job_id in line else None
+
+
+def move_in_queue(
+    job_id: object,
+    parts: Parts,
+    *,
+    before: object = None,
+    after: object = None,
+    position: int | None = None,
+    reason: str = "moved",
+) -> Job:
+    """Next to another job, or to a place: exactly one of the three is given."""
+    if position is None:
+        return move(job_id, parts, before=before, after=after, reason=reason)
+    if before is not None or after is not None:
+        raise InvalidOptionError(
+            (before, after, position), "a job is moved to one place", "Pass one of before, after and position."
+        )
+    return move_to_place(job_id, position, parts, reason=reason)
+
+
+def move_to_place(job_id: object, place: object, parts: Parts, *, reason: str) -> Job:
+    """Have a waiting job dispatched as the n-th of those that wait with it; behind the last if there are fewer."""
+    if isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= MAX_PLACES:
+        raise InvalidOptionError(place, f"a place in the queue is 1 to {MAX_PLACES}", "Use 1 for the next.")
+    for _ in tries(parts):
+        job = find(job_id, parts)
+        check_waiting(job, "move")
+        line = _line_with(job, parts)
+        others = [each for each in line if each != job.job_id]
+        if line[place - 1 : place] == [job.job_id] or (place > len(others) and line[-1:] == [job.job_id]):
+            return look_at(job.job_id, parts)
+        if not others:
+            # Nobody waits: the first place is that of whoever is due.
+            return reschedule(job.job_id, parts, reason=reason)
+        try:
+            if place <= len(others):
+                return move(job.job_id, parts, before=others[place - 1], reason=reason)
+            return move(job.job_id, parts, after=others[-1], reason=reason)
+        except (WrongStateError, JobNotFoundError) as error:
+            if error.job_id == job.job_id:
+                raise
+            # Whoever had that place is dispatched by now: count again.
+    raise contended(f"the order around job {job_id}")
+
+
+def _line_with(job: Job, parts: Parts) -> list[JobId]:
+    queue = queue_of_lane(job.due_lane or "")
+    return list(line_of(parts, shard=shard_of(job.job_id), held_by=queue).job_ids)
+
+
+def _waits(entry: DueJob) -> bool:
+    """Leases, deliveries and what owes an effect are in the same lanes."""
+    return entry.status.is_waiting and entry.job_type != DELIVERY
+
+
+def move(job_id: object, parts: Parts, *, before: object = None, after: object = None, reason: str = "moved") -> Job:
+    """Take over the priority and the due time of another waiting job, next to it in its lane."""
+    wanted, other = _parse(job_id, before, after)
+    for _ in tries(parts):
+        job = check_waiting(find(wanted, parts), "move")
+        anchor = check_waiting(find(other, parts), "move a job next to")
+        due = _place(anchor, job, parts, is_before=after is None)
+        side = {"before": other} if after is None else {"after": other}
+        try:
+            deed = deed_on_job(wanted, "move", parts, reason=reason, **side)
+            advance_with_record(_write(job, anchor, due, parts), deed, parts)
+        except TransitionRefused:
+            continue
+        return look_at(wanted, parts)
+    raise contended(f"job {wanted}")
+
+
+def _parse(job_id: object, before: object, after: object) -> tuple[JobId, JobId]:
+    if (before is None) == (after is None):
+        raise InvalidOptionError(
+            (before, after), "a job is moved either before or after another", "Pass one of before and after."
+        )
+    wanted, other = parse_job_id(job_id), parse_job_id(before if after is None else after)
+    if wanted == other:
+        raise InvalidOptionError(wanted, "a job cannot be moved next to itself", "Name another job.")
+    if shard_of(wanted) != shard_of(other):
+        raise NoCommonOrderError(wanted, shard_of(wanted), other, shard_of(other))
+    return wanted, other
+
+
+def check_waiting(job: Job, wanted: str) -> Job:
+    if not job.status.is_waiting:
+        raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job has a place in a lane.")
+    refuse_before_its_turn(job, wanted)
+    return job
+
+
+def _place(anchor: Job, job: Job, parts: Parts, *, is_before: bool) -> Due:
+    """A due key of the anchor's time that is not only between its neighbours, but also unlike any that ever was."""
+    assert anchor.due is not None
+    assert anchor.due_lane is not None
+    mine = anchor.due.position
+    neighbour = parts.store.jobs.neighbour(anchor.due_lane, anchor.due, is_before=is_before, besides=job.job_id)
+    position = between(neighbour, mine) if is_before else between(mine, neighbour)
+    if position is None:
+        raise NoPlaceLeftError(anchor.job_id)
+    return Due(anchor.due.at, position + make_stamp(parts.chance), job.job_id, job.attempts + 1)
+
+
+def _write(job: Job, anchor: Job, due: Due, parts: Parts) -> Write:
+    values: dict[str, object] = {"due_key": due, "priority": anchor.priority, "due_lane": _lane(job, anchor)}
+    if values["due_lane"] == anchor.run_lane and needs_wake(due.at, parts.clock.now()):
+        values["wake"] = True
+    seen = {"due_key": job.due, "due_lane": job.due_lane}
+    return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
+
+
+def _lane(job: Job, anchor: Job) -> str:
+    """Two jobs that wait in the same lane stay in it; else a poll decides where the moved one waits."""
+    is_shared = anchor.is_held and anchor.due_lane == job.due_lane
+    return anchor.due_lane if is_shared and anchor.due_lane else anchor.run_lane
+
+
+def between(low: str | None, high: str | None) -> str | None:
+    """A position after `low` and before `high`, whatever digits are written behind it; None if there is no room left.
+
+    Without `low`, anywhere before `high`; without `high`, in the rest of `low`'s own millisecond, so that what is made
+    later comes later.
+
+    >>> between("0mjrz3w00", "0mjrz3w01")
+    '0mjrz3w00i'
+    """
+    low, high = low or "", high or _next_millisecond(low or "")
+    for width in range(1, MAX_POSITION_LENGTH - _STAMP_WIDTH + 1):
+        first, last = _cut(low, width) + 1, _cut(high, width) - 1
+        room = last - first + 1
+        if room >= _FEWEST - 1:
+            return to_digits(_chosen(first, last, len(low) - len(high)), width)
+    return None
+
+
+# What a position leaves room for at its end: see `engine.ports.make_stamp`.
+_STAMP_WIDTH = 8
+# A place is chosen among so many at least, this share of them away from the neighbour that was moved last.
+_FEWEST = 36
+
+
+def _chosen(first: int, last: int, longer: int) -> int:
+    # Of two neighbours the longer one was moved later, and who moves many moves on in the same direction: to stay close
+    # to it leaves most of the room for those to come.
+    aside = (last - first) // _ASIDE
+    if longer > 0:
+        return first + aside
+    return last - aside if longer < 0 else (first + last) // 2
+
+
+def _next_millisecond(position: str) -> str:
+    return to_digits(_cut(position, CREATION_WIDTH) + 1, CREATION_WIDTH)
+
+
+_ASIDE = 32

@@ -1,0 +1,91 @@
+"""Purge: forget the personal data of an ended job. That it was done, and by whom, stays on record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leasehold.audit.records import deed_on_job, retried, token_of
+from leasehold.kernel.jobs import transition
+from leasehold.kernel.payload import PURGED
+from leasehold.kernel.payload_items import deletion
+from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.transitions import PURGE, Write
+from leasehold.operate.jobs import find
+from leasehold.webhooks.model import delivery_ids
+
+if TYPE_CHECKING:
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change
+
+
+def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
+    """Forget payload, result, errors and artifacts: on the job, its dead letter, and what its webhooks were told.
+
+    A job that has not ended needs its payload: cancel it first. So does a delivery that is still to be made.
+    """
+
+    def attempt() -> Job | None:
+        job = find(job_id, parts)
+        if not job.has_ended:
+            raise WrongStateError(job.job_id, "purge", job.status, "It needs its data: cancel it first.")
+        if job.owed:
+            hint = "A receiver is still to be told of it, or its group: a poller does that in a moment."
+            raise WrongStateError(job.job_id, "purge", f"{job.status} and owes something", hint)
+        deed = deed_on_job(job.job_id, "purge", parts, reason=reason)
+        changes: list[Change] = [transition(_write(job)), *_without_payloads(job, parts)]
+        letter = parts.store.letters.get(job.job_id)
+        if letter is not None:
+            changes.append(parts.store.letters.purged(letter, _without_content(letter.runs)))
+        for delivery in _deliveries(job, parts):
+            changes += [transition(_write(delivery)), *_without_payloads(delivery, parts)]
+        audit = parts.store.audits.audit(deed)
+        is_done = parts.store.audits.commit(changes, audit, token=token_of(deed))
+        return find(job.job_id, parts) if is_done else None
+
+    return retried(f"job {job_id}", attempt, parts)
+
+
+def _deliveries(job: Job, parts: Parts) -> list[Job]:
+    """What its receivers were told has the results and errors of its runs in it."""
+    found = parts.store.jobs.get_many(delivery_ids(job))
+    for delivery in found.values():
+        if not delivery.has_ended:
+            told = f"The delivery {delivery.job_id} still tells its receiver of it: wait for it, or cancel it."
+            raise WrongStateError(job.job_id, "purge", f"{job.status}, with a delivery {delivery.status}", told)
+    return list(found.values())
+
+
+def _without_payloads(job: Job, parts: Parts) -> list[Change]:
+    """What stands apart goes too: what edits have left at once, what the job still names together with its purge.
+
+    So what is recorded as purged is gone, and a purge that came to nothing has taken nothing that is still in use.
+    """
+    names = parts.store.payloads.names(job.job_id)
+    for name in names:
+        if name != job.payload_name:
+            parts.store.payloads.delete(job.job_id, name)
+    return [deletion(job.job_id, name) for name in names if name == job.payload_name]
+
+
+def _write(job: Job) -> Write:
+    values: dict[str, object] = {"payload": PURGED}
+    if job.runs:
+        values["runs"] = _without_content(job.runs)
+    if job.last_error is not None:
+        values["last_error"] = "purged"
+    return Write(job_id=job.job_id, transition=PURGE, seen={"completed_at": job.completed_at}, values=values)
+
+
+def _without_content(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Who ran when, and how it ended; not what was in it. A code names a kind of error, and stays."""
+    return tuple(
+        replace(
+            run,
+            error=None if run.error is None else "purged",
+            reason=None if run.reason is None else "purged",
+            artifacts=(),
+        )
+        for run in runs
+    )

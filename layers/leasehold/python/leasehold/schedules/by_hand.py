@@ -1,0 +1,149 @@
+"""Runs outside of a schedule's plan: one now, or those of past slots that have none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import batched, islice
+from typing import TYPE_CHECKING
+
+from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.kernel.due import instant, to_text
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.jobs import insertion
+from leasehold.kernel.offload import laid_out
+from leasehold.schedules.records import triggered_by_hand
+from leasehold.schedules.recurrence import slots_after, slots_between
+from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template, tell
+from leasehold.schedules.verbs import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from leasehold.audit.records import Deed
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Change, Record
+    from leasehold.schedules.model import Schedule
+
+MAX_BACKFILL = 10_000
+MAX_NEXT_RUNS = 1_000
+# As many as one BatchGetItem can fetch.
+_READ_AT_ONCE = 100
+
+
+def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
+    """Make a job of a schedule outside of its plan, paused or not. Two calls within a minute make one."""
+    parts.deployment.refuse_if_halted()
+    schedule, slot = find(name, parts), parts.clock.now().replace(second=0, microsecond=0)
+    look_up_template(schedule, parts)
+    job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=parts.identity.actor())
+    deed = _deed(schedule, "trigger", {"job_id": job.job_id}, parts, reason)
+    _make(job, deed, parts, also=[triggered_by_hand(schedule, deed.at)])
+    return job.job_id
+
+
+def backfill(
+    name: str,
+    start: datetime,
+    end: datetime,
+    parts: Parts,
+    *,
+    reason: str,
+    beyond_retention: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[JobId]:
+    """Make the jobs of slots from `start` to `end` that have none, up to now; a slot that was run is not run again.
+
+    Of slots that are older than the type's retention nobody knows any more whether they were: they are refused, unless
+    `beyond_retention` says that they may be run twice. All are made at once, whatever the schedule says about overlaps:
+    the job type's concurrency paces them.
+    """
+    parts.deployment.refuse_if_halted()
+    schedule = find(name, parts)
+    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
+    look_up_template(schedule, parts)
+    made = []
+    for number, slot in enumerate(slots, start=1):
+        parts.deployment.refuse_if_halted()
+        job = job_of_slot(schedule, slot, parts, created_by=parts.identity.actor())
+        deed = _deed(schedule, "backfill", {"job_id": job.job_id, "slot": to_text(slot)}, parts, reason)
+        if _make(job, deed, parts):
+            made.append(job.job_id)
+        if progress is not None:
+            progress(number, len(slots))
+    return made
+
+
+def slots_without_jobs(
+    name: str, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool = False
+) -> list[datetime]:
+    """The dry run of a backfill: the slots whose jobs it would make."""
+    schedule = find(name, parts)
+    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
+    missing: list[datetime] = []
+    for some in batched(slots, _READ_AT_ONCE, strict=False):
+        made = parts.store.jobs.get_many([id_of_slot(schedule, slot, parts) for slot in some])
+        missing += [slot for slot in some if id_of_slot(schedule, slot, parts) not in made]
+    return missing
+
+
+def _past_slots(
+    schedule: Schedule, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool
+) -> list[datetime]:
+    first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
+    after = first - timedelta(milliseconds=1)
+    slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
+    if len(slots) > MAX_BACKFILL:
+        raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
+    if slots and not beyond_retention:
+        _refuse_if_forgotten(schedule, slots[0], parts)
+    return slots
+
+
+def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, parts: Parts) -> None:
+    """A job that ended stays for its retention: only so long does its absence say that there was none."""
+    retention = parts.deployment.settings_of(schedule.job_type).retention
+    kept_for = min(retention.completed, retention.cancelled, retention.dead_letter)
+    known_since = parts.clock.now() - kept_for
+    if oldest < known_since:
+        raise InvalidOptionError(
+            to_text(oldest),
+            f"ended jobs of {schedule.job_type} are kept for {kept_for.total_seconds() / 86_400:g} days: whether a "
+            "slot before that was run is not known any more",
+            f"Start at {to_text(known_since)}, or say that slots may be run twice: beyond_retention=True, "
+            "--beyond-retention.",
+        )
+
+
+def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason: str) -> Deed:
+    actor = parts.identity.actor()
+    check_deed("schedule", actor, reason)
+    return deed_of(f"schedule#{schedule.name}", action, details, parts, by=actor, reason=reason)
+
+
+def _make(job: Job, deed: Deed, parts: Parts, *, also: Sequence[Change] = ()) -> bool:
+    """Make a job with the record of who wanted it; False, and no record, where the slot has its job already."""
+
+    def attempt() -> bool | None:
+        if parts.store.jobs.get(job.job_id) is not None:
+            return False
+        stored = laid_out(job, parts)
+        audit = parts.store.audits.audit(deed)
+        return parts.store.audits.commit([insertion(stored), *also], audit, token=token_of(deed)) or None
+
+    is_new = retried(deed.target, attempt, parts)
+    if is_new:
+        tell(job, parts)
+    return is_new
+
+
+def next_runs(name: str, count: object, parts: Parts) -> list[datetime]:
+    """The coming slots; none while it is disabled or paused."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_NEXT_RUNS:
+        raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+    schedule = find(name, parts)
+    if not schedule.is_active:
+        return []
+    return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, parts.clock.now())), count))

@@ -1,0 +1,257 @@
+"""Access patterns of schedules: each change commits with its audit record, each trigger with the jobs that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, assert_never
+
+from leasehold.audit.records import Audits
+from leasehold.kernel import keys
+from leasehold.kernel.due import SERVICE_LANE, Due, Priority, from_text, position_at, to_text
+from leasehold.kernel.jobs import insertion
+from leasehold.kernel.keys import records_in
+from leasehold.kernel.payload_items import read_each, read_one
+from leasehold.kernel.table import ConditionFailed, Delete, Equals, Exists, Missing, Put, TransactionCancelled, Update
+from leasehold.schedules.model import Missed, Origin, Overlap, Schedule
+from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.audit.records import Deed
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.payload_items import Listed
+    from leasehold.kernel.table import Condition, Record, Table
+    from leasehold.schedules.recurrence import Recurrence
+
+
+_DUE = frozenset({"due_lane", "due_key"})
+
+
+class ScheduleChanged(Exception):  # noqa: N818  an answer: look again and decide anew
+    """The schedule is not what was read, or a slot's job exists already."""
+
+    def __init__(self, existing: frozenset[str] = frozenset()) -> None:
+        super().__init__("the schedule changed since it was read")
+        self.existing = existing
+
+
+class Schedules:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._audits = Audits(table)
+
+    def get(self, name: str) -> Schedule | None:
+        record = self._table.get(keys.schedule(name))
+        return read_one(record, schedule_of) if record else None
+
+    def all(self) -> Listed[Schedule]:
+        return read_each(records_in(self._table, keys.SCHEDULE), schedule_of)
+
+    def commit(self, old: Schedule | None, new: Schedule, deed: Deed, *, due_at: datetime | None, token: str) -> bool:
+        """Put a schedule with its audit record; False if it is not, or no longer, what was read.
+
+        One that is due at once wakes a poller, which tells EventBridge.
+        """
+        audit = self._audits.audit(deed)
+        due: Record = {} if due_at is None else _due(new.name, due_at, deed.at)
+        if due_at is not None and due_at <= deed.at:
+            due["wake"] = True
+        put = Put(
+            key=keys.schedule(new.name),
+            record={**schedule_record(new), **due, "audit_head": audit.head},
+            conditions=(*_as_read(old), _last_triggered(old)) if old else None,
+        )
+        return self._audits.commit([put], audit, token=token)
+
+    def delete(self, schedule: Schedule, deed: Deed, *, token: str) -> bool:
+        """Remove a schedule that EventBridge need not forget first."""
+        gone = Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule))
+        return self._audits.commit([gone], self._audits.audit(deed), token=token)
+
+    def remove(self, schedule: Schedule) -> bool:
+        """Remove one that was retired, with its record, before."""
+        return self._try(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)))
+
+    def advance(
+        self,
+        seen: Schedule,
+        jobs: Sequence[Job],
+        cursor: datetime,
+        now: datetime,
+        *,
+        due_at: datetime | None,
+        token: str,
+    ) -> None:
+        """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
+        sets: Record = {"cursor": to_text(cursor), **({} if due_at is None else _due(seen.name, due_at, now))}
+        removes = frozenset({"wake"}) | (_DUE if due_at is None else frozenset())
+        if jobs:
+            sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
+        move = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        if not jobs:
+            if not self._try(move):
+                raise ScheduleChanged
+            return
+        try:
+            self._table.transact([move, *(insertion(job) for job in jobs)], token=token)
+        except TransactionCancelled as cancelled:
+            raise ScheduleChanged(frozenset(jobs[at - 1].job_id for at in cancelled.failed if at > 0)) from None
+
+    def look_again(self, seen: Schedule, at: datetime | None, now: datetime) -> None:
+        """Have the schedule looked at later, or never, without deciding about its slots."""
+        sets = {} if at is None else _due(seen.name, at, now)
+        removes = frozenset({"wake"}) | (_DUE if at is None else frozenset())
+        if not self._try(Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
+            raise ScheduleChanged
+
+    def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
+        """Note that EventBridge was told of this version, and when it is to be told once more."""
+        sets: Record = {"mirrored_version": seen.version}
+        removes = {"mirror_error", "mirror_again_at"}
+        if again_at is not None:
+            sets["mirror_again_at"] = to_text(again_at)
+            removes.remove("mirror_again_at")
+        return self._note(seen, sets, frozenset(removes))
+
+    def note_mirror_error(self, seen: Schedule, error: str) -> Schedule:
+        """Note what EventBridge said to this version of the schedule."""
+        return self._note(seen, {"mirror_error": error}, frozenset())
+
+    def mirror_anew(self, name: str, now: datetime) -> None:
+        """Have EventBridge told again at once, whatever it was told last."""
+        sets: Record = {"mirrored_version": 0, "wake": True, **_due(name, now, now)}
+        self._try(Update(key=keys.schedule(name), conditions=(Exists("PK"),), sets=sets))
+
+    def _note(self, seen: Schedule, sets: Record, removes: frozenset[str]) -> Schedule:
+        change = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        try:
+            return schedule_of(self._table.write(change))
+        except ConditionFailed:
+            raise ScheduleChanged from None
+
+    def _try(self, change: Update | Delete) -> bool:
+        try:
+            self._table.write(change)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _due(name: str, at: datetime, now: datetime) -> Record:
+    return {"due_lane": SERVICE_LANE, "due_key": Due(at, position_at(now), name).key}
+
+
+def triggered_by_hand(schedule: Schedule, now: datetime) -> Update:
+    """Note a run outside of the plan, which leaves the slots as they are; not where the schedule is gone."""
+    sets: Record = {"last_triggered_at": to_text(now)}
+    return Update(key=keys.schedule(schedule.name), conditions=(Exists("PK"),), sets=sets)
+
+
+def _last_triggered(schedule: Schedule) -> Condition:
+    """A whole schedule is written again: what was noted since it was read must not be lost."""
+    at = schedule.last_triggered_at
+    return Missing("last_triggered_at") if at is None else Equals("last_triggered_at", to_text(at))
+
+
+def _as_read(schedule: Schedule) -> tuple[Condition, ...]:
+    """Slots are decided and definitions changed by those only who saw the latest of both."""
+    due = Missing("due_key") if schedule.due_key is None else Equals("due_key", schedule.due_key)
+    return (Equals("version", schedule.version), Equals("cursor", to_text(schedule.cursor)), due)
+
+
+def definition_record(schedule: Schedule) -> Record:
+    record: Record = {
+        "job_type": schedule.job_type,
+        "payload": schedule.payload_text,
+        **_recurrence_record(schedule.recurrence),
+        "enabled": schedule.enabled,
+        "missed": str(schedule.missed),
+        "missed_window": int(schedule.missed_window.total_seconds()),
+        "overlap": str(schedule.overlap),
+    }
+    if schedule.priority is not None:
+        record["priority"] = int(schedule.priority)
+    if schedule.template is not None:
+        record["template"] = schedule.template
+    return record
+
+
+def schedule_record(schedule: Schedule) -> Record:
+    """All of a schedule but its place in the due index and its audit head, which every write sets anew."""
+    optional: dict[str, Any] = {
+        "paused": schedule.paused or None,
+        "retired": schedule.retired or None,
+        "last_triggered_at": to_text(schedule.last_triggered_at) if schedule.last_triggered_at else None,
+        "last_job_id": schedule.last_job_id,
+        "mirror_error": schedule.mirror_error,
+        "mirror_again_at": to_text(schedule.mirror_again_at) if schedule.mirror_again_at else None,
+    }
+    return {
+        **definition_record(schedule),
+        "cursor": to_text(schedule.cursor),
+        "origin": str(schedule.origin),
+        "version": schedule.version,
+        "mirrored_version": schedule.mirrored_version,
+        "created_by": schedule.created_by,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def definition_of(name: str, record: Record) -> Schedule:
+    read: dict[str, Any] = record
+    return Schedule(
+        name=name,
+        job_type=read["job_type"],
+        payload_text=read["payload"],
+        recurrence=_recurrence_of(read),
+        enabled=read["enabled"],
+        missed=Missed(read["missed"]),
+        missed_window=timedelta(seconds=read["missed_window"]),
+        overlap=Overlap(read["overlap"]),
+        priority=Priority(read["priority"]) if "priority" in read else None,
+        template=read.get("template"),
+    )
+
+
+def schedule_of(record: Record) -> Schedule:
+    read: dict[str, Any] = record
+    return replace(
+        definition_of(read["SK"], record),
+        cursor=from_text(read["cursor"]),
+        paused=read.get("paused", False),
+        retired=read.get("retired", False),
+        origin=Origin(read["origin"]),
+        version=read["version"],
+        created_by=read["created_by"],
+        last_triggered_at=from_text(read["last_triggered_at"]) if "last_triggered_at" in read else None,
+        last_job_id=read.get("last_job_id"),
+        mirrored_version=read["mirrored_version"],
+        mirror_error=read.get("mirror_error"),
+        mirror_again_at=from_text(read["mirror_again_at"]) if "mirror_again_at" in read else None,
+        audit_head=read.get("audit_head"),
+        due_key=read.get("due_key"),
+    )
+
+
+def _recurrence_record(recurrence: Recurrence) -> Record:
+    match recurrence:
+        case Every(interval):
+            return {"every": int(interval.total_seconds())}
+        case Cron(line, timezone, in_the_gap, when_repeated):
+            return {
+                "cron": line,
+                "timezone": timezone,
+                "in_the_gap": str(in_the_gap),
+                "when_repeated": str(when_repeated),
+            }
+        case _:
+            assert_never(recurrence)
+
+
+def _recurrence_of(read: dict[str, Any]) -> Recurrence:
+    if "every" in read:
+        return Every(timedelta(seconds=read["every"]))
+    return Cron(read["cron"], read["timezone"], InTheGap(read["in_the_gap"]), WhenRepeated(read["when_repeated"]))

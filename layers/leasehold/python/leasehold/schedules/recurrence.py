@@ -1,0 +1,285 @@
+"""When a recurring job is planned: rates, and cron lines in a timezone, with a say in what a clock change means.
+
+A slot is a planned moment in UTC. The same expression gives the same slots whoever asks and whenever.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, assert_never
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# A Monday at midnight: rates count from here, so that hours, days and weeks begin where people expect them to.
+ANCHOR = datetime(1970, 1, 5, tzinfo=UTC)
+_DAY = timedelta(days=1)
+# The rarest that people mean, a 29th of February on a Sunday, comes every 40 years at most.
+HORIZON = timedelta(days=50 * 366)
+
+
+class InTheGap(StrEnum):
+    """What to do at a local time that a clock change leaves out."""
+
+    ONCE = "once"  # run at the first moment after the gap
+    SKIP = "skip"
+
+
+class WhenRepeated(StrEnum):
+    """What to do at a local time that a clock change brings twice."""
+
+    ONCE = "once"  # the first time
+    BOTH = "both"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A fixed interval: every 30 minutes, hourly, daily, weekly. Counted in UTC, so no clock change touches it."""
+
+    interval: timedelta
+
+    def __post_init__(self) -> None:
+        if self.interval < timedelta(minutes=1) or self.interval % timedelta(minutes=1):
+            raise InvalidOptionError(self.interval, "a rate is a number of whole minutes", "Use 1 minute or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """Five fields: minute, hour, day of month, month, day of week."""
+
+    line: str
+    timezone: str = "UTC"
+    in_the_gap: InTheGap = InTheGap.ONCE
+    when_repeated: WhenRepeated = WhenRepeated.ONCE
+
+    def __post_init__(self) -> None:
+        _check(self.line, self.timezone)
+
+
+# A schedule is read again at each of its slots, and its line says the same as before.
+@lru_cache(maxsize=256)
+def _check(line: object, timezone: str) -> None:
+    from cronsim import CronSim, CronSimError
+
+    try:
+        ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
+        raise InvalidOptionError(
+            timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
+        ) from None
+    fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
+    if not isinstance(line, str) or len(line.split()) != 5:
+        raise InvalidOptionError(line, "a cron line has five fields", fix)
+    try:
+        next(CronSim(line, datetime(2026, 1, 1)))  # noqa: DTZ001  cron lines mean local time
+    except (CronSimError, StopIteration) as error:
+        raise InvalidOptionError(line, f"this cron line never comes due ({error})", fix) from None
+
+
+type Recurrence = Every | Cron
+
+
+@lru_cache(maxsize=256)
+def check_slots(recurrence: Recurrence) -> None:
+    """Refuse what never comes due: a cron line can name only moments that a clock change leaves out."""
+    if isinstance(recurrence, Cron) and next(slots_after(recurrence, datetime(2026, 1, 1, tzinfo=UTC)), None) is None:
+        raise InvalidOptionError(
+            recurrence.line,
+            f"this never comes due in {recurrence.timezone}: all of it is left out at clock changes",
+            "Use another hour, or run at the end of the gap, and the first time of what comes twice.",
+        )
+
+
+def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
+    """The planned moments that come after a moment, in order; without end, or until none comes within 50 years.
+
+    >>> nine = Cron("0 9 * * 1-5", "Europe/Berlin")
+    >>> next(slots_after(nine, datetime(2026, 11, 13, 12, tzinfo=UTC))).isoformat()
+    '2026-11-16T08:00:00+00:00'
+    """
+    match recurrence:
+        case Every(interval):
+            slot = ANCHOR + ((after - ANCHOR) // interval + 1) * interval
+            while True:
+                yield slot
+                slot += interval
+        case Cron():
+            yield from _cron_slots(recurrence, after)
+        case _:
+            assert_never(recurrence)
+
+
+def slots_between(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[datetime]:
+    """Slots later than `after`, up to and including `until`."""
+    for slot in slots_after(recurrence, after):
+        if slot > until:
+            return
+        yield slot
+
+
+def latest_slot(recurrence: Recurrence, after: datetime, until: datetime) -> datetime | None:
+    """The last slot in a stretch of time, found without walking through all of it."""
+    look_back = timedelta(hours=1)
+    while True:
+        start = max(after, until - look_back)
+        latest = max(slots_between(recurrence, start, until), default=None)
+        if latest is not None or start == after:
+            return latest
+        look_back *= 8
+
+
+def _cron_slots(cron: Cron, after: datetime) -> Iterator[datetime]:
+    from cronsim import CronSim
+
+    zone = ZoneInfo(cron.timezone)
+    last = after
+    # Second readings of a repeated hour wait here until the first readings have caught up with them.
+    waiting: list[datetime] = []
+    for local in CronSim(cron.line, _local_start(after, zone)):
+        if local - last.replace(tzinfo=None) > HORIZON:
+            return
+        moments = _moments(local, zone, cron)
+        for moment in moments:
+            heappush(waiting, moment)
+        while moments and waiting and waiting[0] <= moments[0]:
+            moment = heappop(waiting)
+            if moment > last:
+                yield moment
+                last = moment
+
+
+def _local_start(after: datetime, zone: ZoneInfo) -> datetime:
+    """Where to begin to look: earlier than now by as much as the clocks are about to be set back."""
+    here, soon = after.astimezone(zone), (after + _DAY).astimezone(zone)
+    set_back = (here.utcoffset() or timedelta(0)) - (soon.utcoffset() or timedelta(0))
+    return here.replace(tzinfo=None) - max(set_back, timedelta(0))
+
+
+def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
+    """The moments in UTC that a local time stands for: one, none or two."""
+    first = local.replace(tzinfo=zone, fold=0)
+    second = local.replace(tzinfo=zone, fold=1)
+    if first.utcoffset() == second.utcoffset():
+        return [first.astimezone(UTC)]
+    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
+        return [] if cron.in_the_gap is InTheGap.SKIP else [_end_of_gap(first, second, zone)]
+    match cron.when_repeated:
+        case WhenRepeated.ONCE:
+            return [first.astimezone(UTC)]
+        case WhenRepeated.BOTH:
+            return [first.astimezone(UTC), second.astimezone(UTC)]
+        case WhenRepeated.SKIP:
+            return []
+        case _:
+            assert_never(cron.when_repeated)
+
+
+def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
+    """The moment of the clock change, found between the two readings of a time that does not exist."""
+    before, after = sorted((first.astimezone(UTC), second.astimezone(UTC)))
+    offset_before = before.astimezone(zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        if middle.astimezone(zone).utcoffset() == offset_before:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+MAX_LENGTH = 256
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_HOUR, _ONE_DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
+
+
+def expression_of(recurrence: Recurrence) -> tuple[str, str] | None:
+    """The expression and its timezone; None where EventBridge cannot say it, and the tick alone wakes.
+
+    >>> expression_of(Cron("30 2 * * 1-5", "Europe/Berlin"))
+    ('cron(30 2 ? * MON,TUE,WED,THU,FRI *)', 'Europe/Berlin')
+    >>> expression_of(Every(timedelta(minutes=30)))
+    ('cron(0,30 * * * ? *)', 'UTC')
+    """
+    match recurrence:
+        case Every(interval):
+            line = _line_of(interval)
+            expression, timezone = (_cron(line) if line else None), "UTC"
+        case Cron(line, timezone):
+            expression = _cron(line)
+        case _:
+            assert_never(recurrence)
+    return (expression, timezone) if expression else None
+
+
+def _line_of(interval: timedelta) -> str | None:
+    """A rate as a cron line: EventBridge counts its own rates from when it was told, not from where ours begin."""
+    minutes = interval // timedelta(minutes=1)
+    if interval <= _HOUR and _HOUR % interval == timedelta(0):
+        return f"*/{minutes} * * * *" if interval < _HOUR else "0 * * * *"
+    if interval <= _ONE_DAY and _ONE_DAY % interval == timedelta(0) and interval % _HOUR == timedelta(0):
+        return f"0 */{minutes // 60} * * *" if interval < _ONE_DAY else "0 0 * * *"
+    return "0 0 * * 1" if interval == _WEEK else None
+
+
+def _cron(line: str) -> str | None:
+    minute, hour, day, month, weekday = line.upper().split()
+    if day != "*" and weekday != "*":
+        return None  # cron means either of them; EventBridge takes only one
+    fields = (
+        _listed(minute, range(60)),
+        _listed(hour, range(24)),
+        _listed(day, range(1, 32)) if weekday == "*" else "?",
+        _listed(month, range(1, 13), _MONTHS),
+        "?" if weekday == "*" else _weekdays(weekday),
+    )
+    if None in fields:
+        return None
+    expression = f"cron({' '.join(map(str, fields))} *)"
+    return expression if len(expression) <= MAX_LENGTH else None
+
+
+def _weekdays(field: str) -> str | None:
+    """Days by name: cron counts them from 0 for Sunday, EventBridge from 1."""
+    numbers = _numbers(field, range(8), _WEEKDAYS[:7])
+    if numbers is None:
+        return None
+    return ",".join(dict.fromkeys(_WEEKDAYS[number] for number in numbers))
+
+
+def _listed(field: str, allowed: range, names: tuple[str, ...] = ()) -> str | None:
+    """Steps and ranges written out: both speak of single values in the same way."""
+    if field == "*":
+        return "*"
+    numbers = _numbers(field, allowed, names)
+    return None if numbers is None else ",".join(map(str, numbers))
+
+
+def _numbers(field: str, allowed: range, names: tuple[str, ...] = ()) -> list[int] | None:
+    """The values that a field of a cron line stands for; None for what is more than values, such as L or 1#2."""
+    found: set[int] = set()
+    for part in field.split(","):
+        term, _, step = part.partition("/")
+        first, _, last = ("-".join(map(str, (allowed[0], allowed[-1]))) if term == "*" else term).partition("-")
+        ends = [_number(end, allowed, names) for end in (first, last or first)]
+        if None in ends or (step and not step.isdecimal()):
+            return None
+        low, high = (end for end in ends if end is not None)
+        found.update(range(low, (allowed[-1] if step and not last else high) + 1, int(step or 1)))
+    return sorted(found)
+
+
+def _number(text: str, allowed: range, names: tuple[str, ...]) -> int | None:
+    if text in names:
+        return names.index(text) + allowed[0]
+    return int(text) if text.isdecimal() and int(text) in allowed else None

@@ -1,0 +1,176 @@
+"""Recurring jobs: `queue.schedules`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.payload import encode_value, resolve
+from leasehold.schedules import by_hand
+from leasehold.schedules import verbs as schedules
+from leasehold.schedules.model import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, timedelta
+
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.services import Parts
+    from leasehold.schedules.model import Missed, Overlap, Schedule
+    from leasehold.schedules.recurrence import InTheGap, WhenRepeated
+
+    # Named out here: within the class, `list` is a method.
+    type _Schedules = list[Schedule]
+    type _Moments = list[datetime]
+    type _JobIds = list[JobId]
+
+
+class Schedules:
+    """Each change is recorded with its reason and with who made it, as AWS knows them.
+
+    >>> queue.schedules.create(                                                # doctest: +SKIP
+    ...     "weekday-summary", "daily_summary", {"user_id": "u1"}, cron="0 9 * * 1-5", timezone="Europe/Berlin"
+    ... )
+    >>> queue.schedules.create("sync", "user_sync", every=timedelta(minutes=30))  # doctest: +SKIP
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def create(
+        self,
+        name: str,
+        job: str | TypedPayload | None = None,
+        payload: Json | PayloadModel = None,
+        *,
+        template: str | None = None,
+        every: timedelta | None = None,
+        cron: str | None = None,
+        timezone: str | None = None,
+        in_the_gap: InTheGap | str | None = None,
+        when_repeated: WhenRepeated | str | None = None,
+        missed: Missed | str | None = None,
+        missed_window: timedelta | None = None,
+        overlap: Overlap | str | None = None,
+        priority: Priority | int | None = None,
+        enabled: bool = True,
+        reason: str = "created",
+    ) -> Schedule:
+        """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a timezone (default UTC).
+
+        template: each job is made from it as it is when its slot comes, with `payload` laid over its own; it brings
+            the job type along. One that is missing then is said by the logs and asked for again: no slot is lost.
+        missed: slots that passed in a halt or an outage: `latest` of them (default), `all` within `missed_window`
+            (default a day), or `skip`.
+        overlap: a slot whose predecessor's job has not ended: `skip` it (default), `queue` it (default with
+            missed="all"), or `allow` both.
+        in_the_gap: local times that a clock change leaves out: `once`, at the end of the gap (default), or `skip`.
+        when_repeated: local times that come twice: `once`, at the first (default), `both`, or `skip`.
+        """
+        job_type, payload_text = resolve(job, payload)
+        plan = Plan(
+            job_type=job_type,
+            payload_text=payload_text,
+            template=template,
+            every=every,
+            cron=cron,
+            timezone=timezone,
+            in_the_gap=in_the_gap,
+            when_repeated=when_repeated,
+            missed=missed,
+            missed_window=missed_window,
+            overlap=overlap,
+            priority=priority,
+            enabled=enabled,
+        )
+        return schedules.create(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def list(self) -> _Schedules:
+        """All schedules by name; `mirror_error` says what EventBridge refused, if it did."""
+        return schedules.all_schedules(self._parts)
+
+    def get(self, name: str) -> Schedule:
+        """ScheduleNotFoundError if there is none."""
+        return schedules.find(name, self._parts)
+
+    def next_runs(self, name: str, count: int = 5) -> _Moments:
+        """The coming slots, in UTC."""
+        return by_hand.next_runs(name, count, self._parts)
+
+    def update(
+        self,
+        name: str,
+        *,
+        job: str | None = None,
+        payload: Json | PayloadModel = None,
+        template: str | None = None,
+        every: timedelta | None = None,
+        cron: str | None = None,
+        timezone: str | None = None,
+        in_the_gap: InTheGap | str | None = None,
+        when_repeated: WhenRepeated | str | None = None,
+        missed: Missed | str | None = None,
+        missed_window: timedelta | None = None,
+        overlap: Overlap | str | None = None,
+        priority: Priority | int | None = None,
+        enabled: bool | None = None,
+        reason: str = "updated",
+    ) -> Schedule:
+        """Change what is passed, leave the rest. A new rate, line or timezone counts from now on."""
+        plan = Plan(
+            job_type=job,
+            payload_text=None if payload is None else encode_value(payload),
+            template=template,
+            every=every,
+            cron=cron,
+            timezone=timezone,
+            in_the_gap=in_the_gap,
+            when_repeated=when_repeated,
+            missed=missed,
+            missed_window=missed_window,
+            overlap=overlap,
+            priority=priority,
+            enabled=enabled,
+        )
+        return schedules.update(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def pause(self, name: str, *, reason: str) -> Schedule:
+        """Run no slots until it is resumed; also of a schedule that comes from a job.toml."""
+        return schedules.pause(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def resume(self, name: str, *, reason: str = "resumed") -> Schedule:
+        """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
+        return schedules.resume(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def delete(self, name: str, *, reason: str = "deleted") -> None:
+        """Remove a schedule. Its jobs stay."""
+        schedules.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def trigger(self, name: str, *, reason: str = "triggered") -> JobId:
+        """Run it once now, outside of its plan. Two calls within a minute make one job."""
+        return by_hand.run_now(name, self._parts, reason=reason)
+
+    def backfill(
+        self,
+        name: str,
+        start: datetime,
+        end: datetime,
+        *,
+        reason: str = "backfilled",
+        beyond_retention: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> _JobIds:
+        """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made.
+
+        Slots that are older than the type's retention are refused, since nobody knows whether they were run;
+        `beyond_retention=True` makes their jobs, even if that is for the second time.
+        `progress` is called with how many slots were looked at and how many there are.
+        """
+        return by_hand.backfill(
+            name, start, end, self._parts, reason=reason, beyond_retention=beyond_retention, progress=progress
+        )
+
+    def missing_runs(self, name: str, start: datetime, end: datetime, *, beyond_retention: bool = False) -> _Moments:
+        """The past slots that have no job: what `backfill` would make."""
+        return by_hand.slots_without_jobs(name, start, end, self._parts, beyond_retention=beyond_retention)

@@ -1,1 +1,0 @@
-"""What is read when stacks are made, not when jobs run: the folders of job types."""

@@ -1,0 +1,126 @@
+"""A template: a named preset for jobs. A job keeps a copy of what it was given, so later changes do not touch it."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from leasehold.kernel import payload as codec
+from leasehold.kernel.deployment import is_fresh
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
+from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.retry import parse_name
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.features import Store
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Clock
+    from leasehold.kernel.retry import RetryPolicy
+
+
+NO_DEFAULTS = "{}"
+MAX_DESCRIPTION_BYTES = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """What a job gets where its caller says nothing; what is None here is left to the job type."""
+
+    name: str
+    job_type: str
+    payload_text: str = NO_DEFAULTS
+    priority: Priority | None = None
+    max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+    description: str | None = None
+    # What follows is not what it says, but where it comes from.
+    created_by: str
+    created_at: datetime
+    version: int = 1
+    audit_head: str | None = field(default=None, compare=False)
+
+    @property
+    def payload(self) -> Json:
+        """The defaults that a job's own payload is laid over."""
+        return codec.decode(self.payload_text)
+
+
+def parse_template_name(name: object) -> str:
+    return parse_name(name, "template", "nightly-report")
+
+
+def merged(defaults: str, overrides: str) -> str:
+    """A payload from a template's defaults and a job's own: each key that the job names replaces the default's value.
+
+    >>> merged('{"to":"ada","style":{"size":9}}', '{"style":{"bold":true}}')
+    '{"to":"ada","style":{"bold":true}}'
+    """
+    if overrides == NO_DEFAULTS:
+        return defaults
+    if defaults == NO_DEFAULTS:
+        return overrides
+    given = codec.decode(overrides)
+    return codec.encode_payload({**_as_object(codec.decode(defaults)), **_as_object(given)})
+
+
+def parse_defaults(payload_text: str) -> str:
+    """The payload of a template: an object, since a job's own payload is laid over it key by key."""
+    _as_object(codec.decode(payload_text))
+    return payload_text
+
+
+def _as_object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise InvalidPayloadError(
+            "payload", value, "is no object, and cannot be merged with others", "Use a dict with string keys."
+        )
+    return value
+
+
+def job_type_from(template: Template, given: str | None) -> str:
+    """A template's jobs are of its type; who names one as well must mean the same."""
+    if given is not None and parse_job_type(given) != template.job_type:
+        raise InvalidOptionError(
+            given,
+            f"template {template.name!r} makes {template.job_type} jobs, not these",
+            "Leave the job type out, or use another template.",
+        )
+    return template.job_type
+
+
+class TemplateCache:
+    """A change takes effect at once in the process that makes it, and everywhere within five seconds."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[str, tuple[datetime, Template]] = {}
+
+    def get(self, name: str, *, fresh: bool = False) -> Template:
+
+        parse_template_name(name)
+        now = self._clock.now()
+        if fresh or name not in self._known or not is_fresh(self._known[name][0], now):
+            template = self._store.templates.get(name)
+            # Old ones go too: a process that meets many templates keeps those of its last seconds.
+            self._known = {each: known for each, known in self._known.items() if is_fresh(known[0], now)}
+            self.forget(name)
+            if template is None:
+                raise self.unknown(name)
+            self._known[name] = (now, template)
+        return self._known[name][1]
+
+    def forget(self, name: str) -> None:
+        """Read it anew next time."""
+        self._known.pop(name, None)
+
+    def unknown(self, name: str) -> UnknownTemplateError:
+        from difflib import get_close_matches
+
+        known = [template.name for template in self._store.templates.all().items]
+        return UnknownTemplateError(name, get_close_matches(name, known))

@@ -1,0 +1,108 @@
+"""Named presets for jobs: `queue.templates`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.payload import encode_value, resolve
+from leasehold.templates import verbs as templates
+from leasehold.templates.verbs import Preset
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Parts
+    from leasehold.templates.model import Template
+
+    # Named out here: within the class, `list` is a method.
+    type _Templates = list[Template]
+
+
+class Templates:
+    """Each change is recorded with its reason and with who made it, as AWS knows them.
+
+    A change takes effect at once here, and within five seconds in other programs. Jobs that exist keep what they have.
+
+    >>> queue.templates.create("nightly", "daily_summary", {"style": "short"}, priority=0)     # doctest: +SKIP
+    >>> queue.enqueue(template="nightly", payload={"user_id": "ada"})                             # doctest: +SKIP
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def create(
+        self,
+        name: str,
+        job: str | TypedPayload,
+        payload: Json | PayloadModel = None,
+        *,
+        priority: Priority | int | None = None,
+        max_attempts: int | None = None,
+        retry: RetryPolicy | None = None,
+        webhook: str | None = None,
+        description: str | None = None,
+        reason: str = "created",
+    ) -> Template:
+        """Keep what jobs of a type are often given. What is left out here is left to the job type.
+
+        payload: an object of defaults; a job's own payload replaces single keys of it, at the top level.
+        retry: a policy instead of the type's.
+        webhook: an https address that is told of each run's end, instead of its type's.
+        """
+        job_type, payload_text = resolve(job, payload)
+        preset = Preset(
+            job_type=job_type,
+            payload_text=payload_text,
+            priority=priority,
+            max_attempts=max_attempts,
+            retry=retry,
+            webhook=webhook,
+            description=description,
+        )
+        return templates.create(name, preset, self._parts, by=self._parts.identity.actor(), reason=reason)
+
+    def list(self) -> _Templates:
+        """All templates by name."""
+        return templates.all_templates(self._parts)
+
+    def get(self, name: str) -> Template:
+        """UnknownTemplateError if there is none."""
+        return templates.find(name, self._parts)
+
+    def update(
+        self,
+        name: str,
+        *,
+        job: str | None = None,
+        payload: Json | PayloadModel = None,
+        priority: Priority | int | None = None,
+        max_attempts: int | None = None,
+        retry: RetryPolicy | None = None,
+        webhook: str | None = None,
+        description: str | None = None,
+        remove: Collection[str] = (),
+        reason: str = "updated",
+    ) -> Template:
+        """Change what is passed, leave the rest; `payload` replaces all defaults.
+
+        remove: options to leave to the job type again, e.g. `remove=["priority", "webhook"]`.
+        """
+        preset = Preset(
+            job_type=job,
+            payload_text=None if payload is None else encode_value(payload),
+            priority=priority,
+            max_attempts=max_attempts,
+            retry=retry,
+            webhook=webhook,
+            description=description,
+        )
+        return templates.update(
+            name, preset, self._parts, remove=remove, by=self._parts.identity.actor(), reason=reason
+        )
+
+    def delete(self, name: str, *, reason: str = "deleted") -> None:
+        """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
+        templates.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)

@@ -1,0 +1,195 @@
+"""Create, change and delete templates. Each change is committed with its audit record."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.kernel.draft import parse_attempts, parse_priority
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job_type import parse_users_job_type
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import fits
+from leasehold.kernel.payload_items import readable
+from leasehold.kernel.refusals import TemplateExistsError, TemplateInUseError
+from leasehold.kernel.retry import parse_retry
+from leasehold.kernel.type_options import parse_webhook
+from leasehold.schedules.verbs import all_schedules
+from leasehold.templates.model import MAX_DESCRIPTION_BYTES, NO_DEFAULTS, Template, parse_defaults, parse_template_name
+from leasehold.templates.records import preset_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from datetime import datetime
+
+    from leasehold.audit.records import Deed
+    from leasehold.kernel.due import Priority
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Parts
+
+
+def find(name: str, parts: Parts) -> Template:
+    return parts.templates.get(name, fresh=True)
+
+
+def all_templates(parts: Parts) -> list[Template]:
+    return readable(parts.store.templates.all(), parts)
+
+
+def create(name: str, preset: Preset, parts: Parts, *, by: str, reason: str) -> Template:
+    wanted = template_from(name, preset, created_by=by, created_at=parts.clock.now())
+    _check_type(wanted, parts)
+
+    def new(old: Template | None) -> Template:
+        if old is not None:
+            raise TemplateExistsError(name)
+        return wanted
+
+    return _change(wanted.name, "create", new, parts, by=by, reason=reason)
+
+
+def update(name: str, preset: Preset, parts: Parts, *, remove: Collection[str] = (), by: str, reason: str) -> Template:
+    """Change what jobs made from now on are given; those that exist keep what they have."""
+
+    def new(old: Template | None) -> Template:
+        if old is None:
+            raise parts.templates.unknown(name)
+        template = changed(old, preset, remove)
+        if template.job_type != old.job_type:
+            _check_type(template, parts)
+            _refuse_if_used(name, "change the job type of", parts)
+        return template
+
+    return _change(parse_template_name(name), "update", new, parts, by=by, reason=reason)
+
+
+def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
+    """Remove a template, unless a schedule needs it; jobs that were made from it are left alone."""
+    check_deed("template", by, reason)
+    parse_template_name(name)
+
+    def attempt() -> bool | None:
+        old = parts.store.templates.get(name)
+        if old is None:
+            raise parts.templates.unknown(name)
+        _refuse_if_used(name, "delete", parts)
+        deed = _deed(old, "delete", parts, by=by, reason=reason)
+        return parts.store.templates.delete(old, deed, token=token_of(deed)) or None
+
+    _retried(name, attempt, parts)
+
+
+def _change(
+    name: str, action: str, new: Callable[[Template | None], Template], parts: Parts, *, by: str, reason: str
+) -> Template:
+    check_deed("template", by, reason)
+
+    def attempt() -> Template | None:
+        old = parts.store.templates.get(name)
+        template = new(old)
+        if template == old:
+            return old  # a change that changes nothing writes nothing
+        deed = _deed(template, action, parts, by=by, reason=reason)
+        return parts.store.templates.commit(old, template, deed, token=token_of(deed))
+
+    return _retried(name, attempt, parts)
+
+
+def _retried[Thing](name: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
+    try:
+        return retried(f"template {name!r}", attempt, parts)
+    finally:
+        # Also if it failed: whether the last try was written is then not known.
+        parts.templates.forget(name)
+
+
+def _deed(template: Template, action: str, parts: Parts, *, by: str, reason: str) -> Deed:
+    says = {"version": template.version, **preset_record(template)}
+    return deed_of(f"template#{template.name}", action, says, parts, by=by, reason=reason)
+
+
+def _check_type(template: Template, parts: Parts) -> None:
+    parts.deployment.registry().job_type(parse_users_job_type(template.job_type))
+    if template.webhook is not None:
+        parts.deployment.refuse_if_webhooks_are_off(template.webhook)
+
+
+def _refuse_if_used(name: str, wanted: str, parts: Parts) -> None:
+    """Best effort: a schedule that is given the template just now is missed, and says so itself when its slot comes."""
+    users = [schedule.name for schedule in all_schedules(parts) if schedule.template == name]
+    if users:
+        raise TemplateInUseError(name, wanted, users)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """None for what is left to the job type, or to what the template says now."""
+
+    job_type: str | None = None
+    payload_text: str | None = None
+    priority: Priority | int | None = None
+    max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+    description: str | None = None
+
+
+# What a template need not say, by the names that callers use, and what it is then.
+_UNSET: dict[str, tuple[str, object]] = {
+    "payload": ("payload_text", NO_DEFAULTS),
+    **{name: (name, None) for name in ("priority", "max_attempts", "retry", "webhook", "description")},
+}
+
+
+def template_from(name: str, preset: Preset, *, created_by: str, created_at: datetime) -> Template:
+    blank = Template(
+        name=parse_template_name(name),
+        job_type=preset.job_type or "",
+        created_by=created_by,
+        created_at=created_at,
+    )
+    return replace(blank, **_checked(preset))  # type: ignore[arg-type]
+
+
+def changed(old: Template, preset: Preset, remove: Collection[str]) -> Template:
+    """The template with what the preset says, without what is to be removed, and as it was in everything else."""
+    values = {**_removed(remove, preset), **_checked(preset)}
+    if all(getattr(old, name) == value for name, value in values.items()):
+        return old
+    return replace(old, **values, version=old.version + 1)  # type: ignore[arg-type]
+
+
+def _checked(preset: Preset) -> dict[str, object]:
+    """What the preset says, each value as it will be stored."""
+    parse: dict[str, Callable[..., object]] = {
+        "payload_text": parse_defaults,
+        "priority": parse_priority,
+        "max_attempts": parse_attempts,
+        "retry": parse_retry,
+        "webhook": parse_webhook,
+        "description": _parse_description,
+    }
+    said = {each.name: getattr(preset, each.name) for each in fields(preset)}
+    return {name: parse.get(name, _as_it_is)(value) for name, value in said.items() if value is not None}
+
+
+def _removed(remove: Collection[str], preset: Preset) -> dict[str, object]:
+    for name in remove:
+        if name not in _UNSET:
+            raise InvalidOptionError(name, "a template has no such option", f"Remove one of {', '.join(_UNSET)}.")
+        if getattr(preset, _UNSET[name][0]) is not None:
+            raise InvalidOptionError(name, "an option is either set or removed", "Leave it out of one of the two.")
+    return dict(_UNSET[name] for name in remove)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def _parse_description(value: object) -> object:
+    if not fits(value, MAX_DESCRIPTION_BYTES):
+        raise InvalidOptionError(
+            value, f"a description is text of 1 to {MAX_DESCRIPTION_BYTES} bytes", "Shorten it, or leave it out."
+        )
+    return value

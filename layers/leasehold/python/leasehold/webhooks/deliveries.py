@@ -1,0 +1,151 @@
+"""The log of deliveries: who was told of which run, how often it was tried, and with what answer."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.kernel.admission import is_trusted
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job import Outcome
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.payload import MISSING, PURGED
+from leasehold.kernel.payload_items import report_unreadable
+from leasehold.kernel.refusals import JobNotFoundError
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, RunEvent
+from leasehold.webhooks.model import delivery_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Parts
+
+
+MOST_LISTED = 100
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    # Given up: the receiver did not take it. An operator may have it sent again with `queue.retry`.
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """`code` is the answer's status, such as `http_204`, or what came in its place: timeout, tls, refused_address, …"""
+
+    at: datetime
+    code: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """`delivery_id` is the id of the job that does it; `message_id` is what the receiver sees as webhook-id."""
+
+    delivery_id: JobId
+    message_id: str
+    job_id: JobId
+    run_id: str | None
+    event: RunEvent
+    url: str
+    state: DeliveryState
+    tries: tuple[Try, ...]
+    next_try_at: datetime | None = None
+
+
+def deliveries_of(job_id: object, parts: Parts) -> list[Delivery]:
+    """What is owed or was sent about each run that the job's history has, the first run first."""
+    wanted = parse_job_id(job_id)
+    job = parts.store.jobs.get(wanted)
+    if job is None:
+        raise JobNotFoundError("job", wanted)
+    return _listed(delivery_ids(job), parts)
+
+
+def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
+    """The newest deliveries that were given up, of all jobs; it needs the ended index."""
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
+    ids, _ = parts.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+    return _listed(ids, parts)
+
+
+def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
+    read, unreadable = parts.store.jobs.look_up(ids)
+    report_unreadable(unreadable, parts)
+    found = {
+        job.job_id: job for job in read.values() if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, parts)
+    }
+    jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
+    # What it told is gone with its payload.
+    return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]
+
+
+def delivery_of(job: Job) -> Delivery:
+    message = json.loads(job.payload_text)
+    event = json.loads(message["body"])
+    return Delivery(
+        delivery_id=job.job_id,
+        message_id=message["id"],
+        job_id=event["data"]["job_id"],
+        run_id=event["data"].get("run_id"),
+        event=RunEvent(event["type"]),
+        url=message["url"],
+        state=_state(job.status),
+        tries=tuple(_tries(job)),
+        next_try_at=job.due_at if job.status.is_waiting else None,
+    )
+
+
+def _tries(job: Job) -> Iterable[Try]:
+    for run in job.runs:
+        if run.outcome is Outcome.COMPLETED:
+            result = json.loads(job.result_text or "{}")
+            yield Try(at=run.started_at, code=f"http_{result.get('status', '2xx')}")
+        else:
+            yield Try(at=run.started_at, code=run.error_code or "unknown", error=_last_line(run))
+
+
+def _last_line(run: Run) -> str:
+    """The message, without the name of its class."""
+    line = (run.error or run.reason or "").rstrip().rpartition("\n")[2]
+    return line.partition("WebhookFailedError: ")[2] or line
+
+
+def _state(status: JobStatus) -> DeliveryState:
+    match status:
+        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
+            return DeliveryState.WAITING
+        case JobStatus.COMPLETED:
+            return DeliveryState.DELIVERED
+        case JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
+            return DeliveryState.FAILED
+        case _:
+            assert_never(status)
+
+
+class Webhooks:
+    """`queue.webhooks`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def deliveries(self, job_id: str) -> list[Delivery]:
+        """What receivers were told, or will be, of this job's runs; kept as long as ended jobs are.
+
+        >>> [(each.event, each.state) for each in queue.webhooks.deliveries(job_id)]     # doctest: +SKIP
+        [('job.run.failed', 'delivered'), ('job.run.completed', 'waiting')]
+        """
+        return deliveries_of(job_id, self._parts)
+
+    def failed(self, *, limit: int = 25) -> list[Delivery]:
+        """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
+        return failed_deliveries(self._parts, limit=limit)

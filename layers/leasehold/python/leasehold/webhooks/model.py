@@ -1,0 +1,206 @@
+"""A delivery: one receiver is told of one run, by a job of the system's own."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold.kernel.dedup import MAX_KEY_BYTES
+from leasehold.kernel.due import Due, from_text, position_at, run_lane, to_text
+from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.job import Job, next_number
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, code_of, derive_job_id, parse_job_id
+from leasehold.kernel.payload import encode_payload, shown_json
+from leasehold.kernel.redaction import without_payload
+from leasehold.kernel.retry import Delays
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, Address, RunEvent
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.job import Run
+    from leasehold.kernel.keys import JobId
+
+
+RETRY_AFTER = (5, 15, 45)
+TRIES = 1 + len(RETRY_AFTER)
+# A receiver that does not take it uses up `TRIES`, and that is the end. More are for a sender that died on the way:
+# only one that never gets as far as the receiver leaves a dead letter, since that is for an operator to repair.
+_STARTS = 10
+_TIMEOUT = timedelta(seconds=30)
+
+
+def delivery_type(function: str | None = None, *, per_host: int | None = None) -> JobType:
+    """The type as it is deployed; `per_host` are told at once, so that a slow receiver keeps no other from its turn."""
+    return JobType(
+        name=DELIVERY,
+        timeout=_TIMEOUT,
+        max_attempts=_STARTS,
+        retry=Delays(tuple(timedelta(seconds=each) for each in RETRY_AFTER)),
+        concurrency_per_key=per_host,
+        function=function,
+    )
+
+
+def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
+    """The same end gives the same id: told once, and found again from its job. Without a run: of its dead letter."""
+    home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
+    return derive_job_id(ended_at, home, "webhook", job_id, str(run.number) if run else "-")
+
+
+def delivery_ids(job: Job) -> list[JobId]:
+    """The deliveries that there may be of an ended job's runs, the first run first."""
+    ids = [delivery_id(job.job_id, run, run.ended_at) for run in job.runs]
+    return ids if job.completed_at is None else [*ids, delivery_id(job.job_id, None, job.completed_at)]
+
+
+def is_genuine(message_id: str, body: str) -> bool:
+    """Whether a message tells of a run what the system tells, under the id that follows from it."""
+    try:
+        told = json.loads(body)
+        event, ended_at, data = RunEvent(told["type"]), from_text(told["timestamp"]), told["data"]
+        job_id = parse_job_id(data["job_id"])
+        run_id = data.get("run_id")
+        number = "-" if event is RunEvent.DEAD_LETTERED or run_id is None else run_id.removeprefix(f"{job_id}.")
+        home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
+        return (
+            set(told) == {"type", "timestamp", "data"}
+            and isinstance(data["job_type"], str)
+            and code_of(job_id) != SYSTEM_CODE
+            and message_id == derive_job_id(ended_at, home, "webhook", job_id, number)
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, LeaseholdError):
+        return False
+
+
+def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: datetime, settings: JobType) -> Job:
+    """The job that tells `url` how this run of `job` ended; `job` is as the end leaves it.
+
+    The body is made here, once: however often it is sent, it is the same bytes under the same id. It is plain ASCII, so
+    that no text of a job's can keep it from being written.
+    """
+    # A dead letter is the job's, and told besides the run that led to it.
+    made_id = delivery_id(job.job_id, None if event is RunEvent.DEAD_LETTERED else run, ended_at)
+    data = run_document(job, run)
+    for name in ("error", "reason"):
+        if isinstance(text := data.get(name), str):
+            data[name] = without_payload(text, job)
+    told = {"type": str(event), "timestamp": to_text(ended_at), "data": data}
+    body = json.dumps(told, separators=(",", ":"))
+    return Job(
+        job_id=made_id,
+        job_type=DELIVERY,
+        stored_payload=encode_payload({"id": made_id, "url": url, "body": body}),
+        scheduled_for=ended_at,
+        status=JobStatus.PENDING,
+        priority=settings.priority,
+        max_attempts=settings.max_attempts,
+        created_at=ended_at,
+        due=Due(ended_at, position_at(ended_at), made_id),
+        due_lane=run_lane(settings.priority, SYSTEM_SHARD),
+        wake=True,
+        # Only where it is counted: it makes the item larger.
+        concurrency_key=None if settings.concurrency_per_key is None else Address.of(url).host[:MAX_KEY_BYTES],
+        trace=job.trace,
+    )
+
+
+# Of a run that has not ended; the others are the values of Outcome.
+RUNNING = "RUNNING"
+
+# A larger result is left out: who wants it asks for the job.
+MAX_SHOWN_RESULT_BYTES = 4096
+
+
+def run_document(job: Job, run: Run | None) -> dict[str, object]:
+    """What is known of one run of this job; without a run, of a job that no handler was ever reached for.
+
+    What is unset is left out. `job_status` is the job's as it is now, in the words of `external_status`.
+    """
+    return _document(job, _of_the_job(job) if run is None else _of_the_run(job, run))
+
+
+def running_document(job: Job) -> dict[str, object] | None:
+    """The run that goes on: it exists from its start, and has no end yet. None if none does."""
+    if job.status is not JobStatus.IN_PROGRESS or job.started_at is None:
+        return None
+    number = next_number(job.runs)
+    told = {"run_id": f"{job.job_id}.{number}", "attempt": number, "status": RUNNING}
+    return _document(job, {**told, "started_at": to_text(job.started_at)})
+
+
+def _document(job: Job, of_the_run: dict[str, object | None]) -> dict[str, object]:
+    optional: dict[str, object | None] = {
+        **of_the_run,
+        "next_attempt_at": to_text(job.due_at) if job.status is JobStatus.FAILED and job.due_at else None,
+        "template": job.template,
+        "schedule": job.schedule,
+        "group_id": job.group_id,
+        "retry_of": job.retry_of,
+        "trace": job.trace,
+    }
+    return {
+        "job_id": job.job_id,
+        "job_type": job.job_type,
+        "job_status": external_status(job.status),
+        "priority": int(job.priority),
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def external_status(status: JobStatus) -> str:
+    """A job's state as the API names it. Whether it waits for its first attempt or for the next is told by its runs."""
+    match status:
+        case JobStatus.PENDING | JobStatus.FAILED:
+            return "QUEUED"
+        case JobStatus.IN_PROGRESS:
+            return "RUNNING"
+        case JobStatus.CANCELLED:
+            return "CANCELLED"
+        case JobStatus.COMPLETED:
+            return "COMPLETED"
+        case JobStatus.DEAD_LETTER:
+            return "FAILED"
+        case _:
+            assert_never(status)
+
+
+def statuses_of(state: str) -> frozenset[JobStatus]:
+    """The states that the API gives one name: QUEUED is what waits, for its first attempt or for another."""
+    return frozenset(status for status in JobStatus if external_status(status) == state)
+
+
+def _of_the_run(job: Job, run: Run) -> dict[str, object | None]:
+    is_last = bool(job.runs) and job.runs[-1].number == run.number
+    return {
+        "run_id": run.run_id(job.job_id),
+        "attempt": run.number,
+        "status": str(run.outcome),
+        "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at),
+        "error": _last_line(run.error),
+        "error_code": run.error_code,
+        "reason": run.reason,
+        "artifacts": list(run.artifacts) or None,
+        **(_result(job) if is_last else {}),
+    }
+
+
+def _of_the_job(job: Job) -> dict[str, object | None]:
+    return {"status": "FAILED", "error": _last_line(job.last_error), "error_code": job.last_error_code}
+
+
+def _result(job: Job) -> dict[str, object | None]:
+    """As it is stored: a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`."""
+    if job.result_text is None:
+        return {}
+    size = len(job.result_text.encode())
+    return {"result_bytes": size} if size > MAX_SHOWN_RESULT_BYTES else {"result": shown_json(job.result_text)}
+
+
+def _last_line(error: str | None) -> str | None:
+    """The exception and its message. Where in the code it was raised is nobody's business outside."""
+    return None if error is None else error.rstrip().rpartition("\n")[2]

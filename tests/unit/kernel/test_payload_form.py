@@ -1,0 +1,176 @@
+"""Whatever the form in which a payload is stored, the same text comes back; and no form is taken for another."""
+
+from __future__ import annotations
+
+import base64
+import lzma
+import sys
+import tracemalloc
+import zlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leasehold.kernel import keys
+from leasehold.kernel.due import Priority
+from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError
+from leasehold.kernel.job import Job
+from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.offload import layout_of
+from leasehold.kernel.payload import (
+    MAX_INLINE_BYTES,
+    MAX_PAYLOAD_BYTES,
+    apart,
+    compact,
+    encode_payload,
+    fits_into_its_job,
+    name_apart,
+    name_of,
+    size_of,
+    text_in,
+)
+from leasehold.kernel.payload_items import Payloads
+from leasehold.kernel.records import job_of, job_record
+from leasehold.kernel.transitions import JobStatus
+from tests.sample_payloads import order_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.kernel.payload import Form
+
+PACKED_IN_2026 = (
+    "OyCPS0gnR!EuXfo;79f;>f?lOOHf#(CSi01mvw<DFGc_TLyJ@ZXYsnvh-v_I%@8%rO=j@H@P9jVwb1h_3KCIl*8=@#-w@@|ngxs8"
+    "q@eZJh$Oik03yfZXhyx|JrfZFcuk1_7ZZ>~H<dWhg82S5)U%2G@)Xv>6q7P0TAI^_<gY{giN;C9@OsU!Coq`;I@NgRi%-M&jOEGV"
+    "Pf|j76IZ4LN&im->}F<aIJlQ%^F`I}n;Nc5`I?#cM5H70#r<$67>SBl6ieME$jT|^ouezyBW<*RwFh;j^KlxKhL{zFbdESYxKBUJ"
+    "9O+n5mIjjM4>bpjag%R<31{0k5uo(cF3R{Bo>?#;m3RfrAAI4FSEOOyRErNhF@9a`GbaV`jr?HvYQehsZEJ4iKD(&gdHX{1y?-?r"
+    "WKt9zeiu*eMK<gEUCl@8gp#+3y8qrM!m)wr`eJ}#ieKM&g(upDDtC>?M~^UyK3WkiN@n`Td%@J2&XPqNm7Y~Sl5Jo>G3K7nm{KvP"
+    "KW7KqzkmP$"
+)
+NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=80),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=20), inner, max_size=5),
+    max_leaves=30,
+)
+# Short and long, repetitive and not.
+payload_texts = st.tuples(values, st.integers(1, 200)).map(lambda pair: encode_payload([pair[0]] * pair[1]))
+
+
+def _tightly(raw: bytes) -> bytes:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 64 * 1024, "pb": 0}]
+    return b"L" + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=filters)
+
+
+def job_with(form: Form) -> Job:
+    return Job(
+        job_id=make_job_id(NOW, JobPartition(1), 1),
+        job_type="user_sync",
+        stored_payload=form,
+        scheduled_for=NOW,
+        status=JobStatus.PENDING,
+        priority=Priority.NORMAL,
+        max_attempts=5,
+        created_at=NOW,
+    )
+
+
+@given(payload_texts)
+def test_a_text_survives_its_compact_form_which_is_never_larger(text):
+    form = compact(text)
+
+    assert text_in(form) == text
+    assert size_of(form) <= len(text.encode())
+    assert name_apart(form) is None
+
+
+@given(payload_texts)
+def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
+    table = MemoryTable()
+    layout = layout_of(job_with(text), expires_at=1)
+    if layout.item is not None:
+        table.write(layout.item)
+
+    stored = job_of({**keys.job(layout.job.job_id).attributes, **job_record(layout.job)})
+
+    assert Payloads(table).read(stored).payload_text == text
+    assert Payloads(table).shown_many([stored])[0].payload_text == text
+    assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
+    assert stored.payload_bytes <= MAX_INLINE_BYTES
+    assert layout_of(stored, expires_at=2).item is None
+
+
+@given(payload_texts, payload_texts)
+def test_names_tell_texts_apart(one, other):
+    assert (name_of(one) == name_of(other)) == (one == other)
+
+
+def test_a_payload_that_was_not_read_says_so():
+    stored = job_with(apart(name_of("x")))
+
+    with pytest.raises(PayloadNotReadError, match="Get the job by its id"):
+        _ = stored.payload
+
+
+def test_a_payload_that_was_packed_tightly_by_an_earlier_version_is_read() -> None:
+    """The stream says nothing of how it was packed, so how to unpack it must not change."""
+    packed = base64.b85decode(PACKED_IN_2026)
+
+    assert packed.startswith(b"L")
+    assert text_in(packed) == encode_payload(
+        [{"id": number, "sku": f"A-{number * 7919 % 1000}"} for number in range(120)]
+    )
+
+
+def test_a_python_without_lzma_packs_less_tightly_and_says_what_it_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = encode_payload(order_event(6000))
+    tight = compact(text)
+    monkeypatch.setitem(sys.modules, "lzma", None)
+
+    loose = compact(text)
+
+    assert isinstance(tight, bytes)
+    assert isinstance(loose, bytes)
+    assert len(tight) < len(loose) < len(text)
+    assert text_in(loose) == text
+    with pytest.raises(PayloadUnreadableError, match="built without lzma"):
+        text_in(tight)
+
+
+@pytest.mark.parametrize("form", [b"", b"x", b"L", b"Lx", b"L" * 50, compact("x" * 2000)[:-3]])
+def test_damaged_bytes_are_named_so(form: Form) -> None:
+    with pytest.raises(PayloadUnreadableError, match="enqueue the job anew"):
+        text_in(form)
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, _tightly], ids=["zlib", "lzma"])
+def test_a_few_bytes_that_unpack_to_hundreds_of_megabytes_take_no_memory(pack: Callable[[bytes], bytes]) -> None:
+    bomb = pack(b"0" * 370_000_000)
+    assert len(bomb) < 400_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(PayloadUnreadableError, match="more than 204800 bytes"):
+            text_in(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 50_000_000
+
+
+def test_a_payload_of_the_largest_size_still_comes_back() -> None:
+    text = encode_payload("0" * (MAX_PAYLOAD_BYTES - 2))
+
+    assert text_in(compact(text)) == text
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, _tightly], ids=["zlib", "lzma"])
+def test_half_a_payload_is_unreadable(pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(b"".join(b"%d," % n for n in range(9_000)))
+
+    with pytest.raises(PayloadUnreadableError, match="ends in the middle"):
+        text_in(packed[: len(packed) // 2])
