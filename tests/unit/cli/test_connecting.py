@@ -87,7 +87,7 @@ def test_all_commands_are_known_without_the_aws_client_or_a_table_of_any_kind():
     assert imported_by("leasehold.cli.commands") <= {"typer", "rich"}
 
 
-@pytest.mark.parametrize("layer", ["leasehold.engine", "leasehold.store", "leasehold.domain", "leasehold.admin"])
+@pytest.mark.parametrize("layer", ["leasehold.kernel", "leasehold.queue", "leasehold.operate", "leasehold.admin"])
 def test_help_loads_nothing_of_the_library_below_the_commands(layer: str):
     script = (
         "import sys\nfrom leasehold.cli.commands import app\n"
