@@ -1,4 +1,4 @@
-"""Pages, figures and control as JSON-ready documents; single things are in job_documents."""
+"""Pages, figures and control as JSON-ready documents; single things are in `job_documents` and `others`."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ import pytest
 
 from functions.jobs.$name.handler import ${class_name}Handler
 from functions.jobs.$name.payload import $class_name
-from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.job_folders.folder import load_job_folder
+from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.testing import LeaseholdTest
 
 ROOT = Path(__file__).parents[3]
