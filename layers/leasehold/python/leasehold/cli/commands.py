@@ -8,6 +8,7 @@ from leasehold.cli import local, new
 from leasehold.cli.command import BUILD, LOOK, OPERATE
 from leasehold.cli.demo import demo
 from leasehold.cli.front import Front
+from leasehold.cli.init import init
 from leasehold.cli.operating import (
     audit,
     console,
@@ -51,6 +52,7 @@ app.add_typer(verify.app)
 app.add_typer(restore.app, name="restore", rich_help_panel=OPERATE)
 app.add_typer(local.app, name="local", rich_help_panel=BUILD)
 app.add_typer(new.app, name="new", rich_help_panel=BUILD)
+app.command(rich_help_panel=BUILD)(init)
 app.command(rich_help_panel=BUILD)(demo)
 
 
