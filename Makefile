@@ -170,7 +170,7 @@ UPGRADE ?=
 # In this order: the later files are held to the versions of the earlier ones. A file that stays the same keeps its
 # time, or every environment would be made anew.
 requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
-	@for name in requirements/uv layers/leasehold/python/leasehold/cdk/requirements requirements/dev requirements/ministack requirements/celery; do \
+	@for name in requirements/uv $(LIBRARY)/cdk/requirements requirements/dev $(LIBRARY)/local/tools/ministack requirements/celery; do \
 		echo "==> pinning $$name.txt"; cp -p $$name.txt $$name.before; $(COMPILE) $$name.in -o $$name.txt; \
 		if cmp -s $$name.before $$name.txt; then mv $$name.before $$name.txt; else rm $$name.before; fi; done
 
@@ -204,10 +204,10 @@ $(PYTHON_READY): pyproject.toml $(PACKAGES_READY)
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(MINISTACK_READY): requirements/ministack.txt $(UV_READY)
+$(MINISTACK_READY): $(LIBRARY)/local/tools/ministack.txt $(UV_READY)
 	@echo "==> installing ministack, the local AWS, into .venv-ministack"
 	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
-	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes requirements/ministack.txt
+	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes $<
 	@touch $@
 
 # Only for `make bench`, which compares with it.
