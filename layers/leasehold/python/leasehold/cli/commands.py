@@ -18,6 +18,7 @@ from leasehold.cli.operating import (
     groups,
     job,
     jobs,
+    logs,
     restore,
     schedule_runs,
     schedules,
@@ -38,6 +39,7 @@ app.add_typer(top.app)
 app.add_typer(console.app)
 app.add_typer(jobs.app)
 app.add_typer(job.app, name="job", rich_help_panel=LOOK)
+app.add_typer(logs.app)
 app.add_typer(audit.app, name="audit", rich_help_panel=LOOK)
 app.add_typer(enqueue.app)
 app.add_typer(job.verbs)
