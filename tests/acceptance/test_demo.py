@@ -75,7 +75,7 @@ def test_a_demo_that_goes_wrong_says_what_and_exits_with_1(
 ) -> None:
     program = f"""
 import dataclasses, sys
-from leasehold.domain.lifecycle import JobStatus
+from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo import mix
 from leasehold.local.demo.case import Asked, Ending
 (case,) = [each for each in mix.CASES if each.name == "at once"]

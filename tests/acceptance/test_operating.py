@@ -185,7 +185,8 @@ def test_the_local_aws_is_operated_with_one_option(local_stack: LocalStack):
     project = local_stack.project
 
     done = project.leasehold("status", "--local", "--json")
-    made = project.leasehold("enqueue", "daily_summary", "--payload", "{}", "--in", "1h", "--reason", "x", "--local")
+    job = ("daily_summary", "--payload", '{"user_id": "u1"}', "--in", "1h")
+    made = project.leasehold("enqueue", *job, "--reason", "x", "--local")
     gone = project.leasehold("cancel", made.stdout.strip(), "--reason", "only a test", "--local")
 
     assert done.returncode == 0, done.stderr

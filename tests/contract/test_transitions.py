@@ -43,6 +43,7 @@ SOURCES = {
     "edit": "pending failed",
     "debounce": "pending",
     "settle": "completed cancelled dead_letter",
+    "settle_run": "pending failed",
     "resolve": "dead_letter",
     "purge": "completed cancelled dead_letter",
 }
@@ -88,8 +89,9 @@ GUARDS = {
     "edit": ["due_key as seen", "due_lane as seen", "payload as seen"],
     "debounce": ["due_key as seen", "due_lane as seen"],
     "settle": ["due_key as seen"],
+    "settle_run": ["due_key as seen"],
     "resolve": [],
-    "purge": ["completed_at as seen"],
+    "purge": ["completed_at as seen", "no owed"],
 }
 
 each_transition = pytest.mark.parametrize("transition", TRANSITIONS, ids=lambda each: each.name)

@@ -41,12 +41,14 @@ NEW_VALUES: dict[str, object] = {
     "locked_at": NOW,
     "locked_by": "nonce-of-this-write",
     "max_attempts": 9,
+    "owed": ("webhooks:1",),
     "payload": '{"n":2}',
     "priority": 2,
     "result": "1",
     "runs": (RUN,),
     "seat": "type:report#0#nonce",
     "started_at": NOW,
+    "undelivered_since": NOW,
     "wake": True,
 }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import CircuitBreaker, JobType
+from leasehold import CircuitBreaker, JobType, trace_context
 from leasehold.kernel.type_options import OnFull, Rate
 from tests.cost.life import Life
 from tests.real_queue import RealQueue
@@ -69,6 +69,19 @@ def test_a_plain_jobs_life_costs_four_writes_and_eight_units_or_nine_with_the_en
 
     assert [step.writes for step in life.steps] == [1, 1, 1, 1]
     assert life.units <= limit
+
+
+def test_a_job_that_carries_its_producers_span_costs_what_any_costs(
+    dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
+) -> None:
+    client, steps = make_client(dynoxide_endpoint), "enqueue poll start complete"
+
+    plain = live(client, steps, payload_bytes=300, ended_index=True)
+    with trace_context("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"):
+        traced = live(client, steps, payload_bytes=300, ended_index=True)
+
+    assert [step.units for step in traced.steps] == [step.units for step in plain.steps]
+    assert traced.steps[0].item_bytes - plain.steps[0].item_bytes == len("trace") + 55
 
 
 # What each step costs with the ended index, and the limits of the type (or of all types, for everything).

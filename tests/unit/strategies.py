@@ -67,7 +67,7 @@ positions = st.builds(
     instants,
     st.text("0123456789abcdefghijklmnopqrstuvwxyz", max_size=12),
 )
-dues = st.builds(Due, at=instants, position=positions, item_id=job_ids, attempt=st.just(1))
+dues = st.builds(Due, at=instants, position=positions, item_id=job_ids, attempt=st.integers(0, 10_000))
 seconds = st.integers(1, 86_400).map(lambda count: timedelta(seconds=count))
 retries = (
     st.builds(Exponential, base=seconds, cap=st.just(timedelta(days=2)), jitter=st.sampled_from([0.0, 0.1, 0.5]))

@@ -22,7 +22,8 @@ def test_no_other_file_makes_a_write_of_an_end_state() -> None:
         if not isinstance(value, ast.Name) or value.id not in GO_ON
     ]
 
-    assert {each.partition(":")[0] for each in found} == {"kernel/end.py"}
+    # `leasehold verify` makes the same writes on items of its own, which are no jobs, to learn what a table says.
+    assert {each.partition(":")[0] for each in found} == {"kernel/end.py", "verify/probe.py"}
 
 
 def test_no_other_file_writes_a_dead_letter() -> None:

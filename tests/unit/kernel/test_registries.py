@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leasehold.kernel.due import Priority
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
-from leasehold.kernel.job_type import JobType, Retention
+from leasehold.kernel.job_type import LARGEST_BATCH, LONGEST_BATCH_WAIT, SMALLEST_BATCH, Batch, JobType, Retention
 from leasehold.kernel.keys import MAX_SHARDS, SYSTEM_CODE
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_of, registry_record
@@ -27,6 +27,7 @@ policies = (
     | st.builds(Delays, st.lists(delays, min_size=1, max_size=4).map(tuple))
 )
 rates = st.builds(Rate, st.integers(1, MAX_SEATS), seconds)
+batch_waits = st.integers(1, int(LONGEST_BATCH_WAIT.total_seconds())).map(lambda value: timedelta(seconds=value))
 breakers = st.builds(
     CircuitBreaker,
     failure_rate=st.floats(0, 1, exclude_min=True),
@@ -35,6 +36,7 @@ breakers = st.builds(
     probe_after=st.integers(10, 1000).map(lambda value: timedelta(seconds=value)),
     longest_pause=st.integers(1000, 86400).map(lambda value: timedelta(seconds=value)),
 )
+batches = st.builds(Batch, size=st.integers(SMALLEST_BATCH, LARGEST_BATCH), wait=st.just(timedelta(0)) | batch_waits)
 events = st.lists(st.sampled_from(RunEvent), min_size=1, unique=True).map(tuple)
 resources = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
@@ -52,6 +54,7 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "weight": st.integers(1, MAX_SEATS),
     "weights": st.dictionaries(names, st.integers(1, MAX_SEATS), max_size=2),
     "on_full": st.sampled_from(OnFull),
+    "batch": st.none() | batches,
     "breaker": st.none() | breakers,
     "priority": st.sampled_from(Priority),
     "max_attempts": st.integers(1, 1000),
@@ -59,6 +62,8 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "webhook": st.none() | st.builds(Webhook, url=st.none() | st.just("https://a.example/b"), events=events),
     "retention": st.builds(Retention, completed=seconds, cancelled=seconds, dead_letter=seconds),
     "audit_creation": st.booleans(),
+    "check_payload": st.booleans(),
+    "schema": st.none() | names,
     "function": st.none() | names,
     "reported_fields": st.lists(names, max_size=3).map(tuple),
 }

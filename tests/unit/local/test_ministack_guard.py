@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.ministack]
 
-# It runs as the developer: whoever can make a function can do whatever he can.
+# It runs on the developer's machine: whoever can make a function can do there whatever he can.
 HANDLER = """
 import boto3
 def handler(event, context):
@@ -118,6 +118,9 @@ def test_a_signature_with_another_key_is_refused(running: Running, access_key: s
 
 def test_the_project_can_make_a_function_which_can_call_it_back(running: Running) -> None:
     functions = client(running, "lambda")
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    client(running, "iam").create_role(RoleName="any", AssumeRolePolicyDocument=document)
     functions.create_function(**{**creation("ours"), "Code": {"ZipFile": code()}})
     try:
         answer = functions.invoke(FunctionName="ours")

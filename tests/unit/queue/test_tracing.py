@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from leasehold.kernel.draft import current_trace, trace_context
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.spans import current_trace, trace_context
 from leasehold.kernel.telemetry import Event
 from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest

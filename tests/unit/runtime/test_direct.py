@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leasehold.direct_runs.model import DirectRun
-from leasehold.kernel.draft import current_trace, trace_context
 from leasehold.kernel.errors import DirectRunError, InvalidInputError
 from leasehold.kernel.job import MAX_ARTIFACTS, MAX_ERROR_BYTES
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.spans import current_trace, trace_context
 from leasehold.kernel.telemetry import Event
 from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest

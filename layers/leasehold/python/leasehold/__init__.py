@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.dedup import Day, UntilEnded, Within
-    from leasehold.kernel.draft import NewJob, current_trace, trace_context
+    from leasehold.kernel.draft import NewJob
     from leasehold.kernel.due import Priority
     from leasehold.kernel.enqueue import Enqueued, OnDuplicate, Rejected
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
+    from leasehold.kernel.spans import current_trace, trace_context
     from leasehold.kernel.transitions import JobStatus
     from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
@@ -49,11 +50,7 @@ _HOMES = {
         "UntilEnded",
         "Within",
     ),
-    "leasehold.kernel.draft": (
-        "NewJob",
-        "current_trace",
-        "trace_context",
-    ),
+    "leasehold.kernel.draft": ("NewJob",),
     "leasehold.kernel.due": ("Priority",),
     "leasehold.kernel.enqueue": (
         "Enqueued",
@@ -84,6 +81,10 @@ _HOMES = {
         "Delays",
         "Exponential",
         "Fixed",
+    ),
+    "leasehold.kernel.spans": (
+        "current_trace",
+        "trace_context",
     ),
     "leasehold.kernel.transitions": ("JobStatus",),
     "leasehold.kernel.type_options": (

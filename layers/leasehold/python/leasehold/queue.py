@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from leasehold.direct_runs.run import run_now
 from leasehold.features import Store
-from leasehold.kernel.draft import JobOptions, JobRequest, NewJob, current_trace, request_of
+from leasehold.kernel.draft import JobOptions, JobRequest, NewJob, request_of
 from leasehold.kernel.enqueue import OnDuplicate, enqueue, enqueue_changes, enqueue_many
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.kernel.services import Parts
+from leasehold.kernel.spans import current_trace
 from leasehold.operate import jobs as operate
 from leasehold.operate.order import move_in_queue, place_of
 from leasehold.operate.redrive import retry

@@ -1,4 +1,4 @@
-"""Pages, figures and control as JSON-ready documents; single things are in leasehold.domain.documents and beside it."""
+"""Pages, figures and control as JSON-ready documents; single things are in `job_documents` and `others`."""
 
 from __future__ import annotations
 

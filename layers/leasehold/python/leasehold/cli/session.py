@@ -60,6 +60,11 @@ class Session:
     def admin(self) -> Admin:
         return self.world.open_admin(self._connection)
 
+    @property
+    def queue_name(self) -> str | None:
+        """As whoever typed the command calls it."""
+        return self._connection.queue_name or ("local" if self._connection.is_local else None)
+
     def root_archive(self, bucket: str) -> Archive:
         """The daily roots of the audit that are kept in this bucket."""
         return self.world.open_roots(self._connection, bucket)

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 
 def console_of(
-    parts: Parts, *, port: int = DEFAULT_PORT, open_roots: Callable[[str], Archive] | None = None
+    parts: Parts,
+    *,
+    name: str | None = None,
+    port: int = DEFAULT_PORT,
+    open_roots: Callable[[str], Archive] | None = None,
 ) -> ConsoleServer:
     """Acts in the name of the parts' own identity: that of the operator who started it.
 
+    name: as operators call the queue; without one, the name of its table stands there.
     open_roots: the archive of audit roots in a bucket, which a verification reads too.
     """
-    # As operators call it: the stage, where the table has the name that the stacks give it.
-    name = parts.store.table.name.removeprefix("leasehold-").removesuffix("-jobs")
-    return ConsoleServer(ApiBackend(parts, open_roots), parts.identity, name=name, port=port)
+    shown = name or parts.store.table.name
+    return ConsoleServer(ApiBackend(parts, open_roots), parts.identity, name=shown, port=port)

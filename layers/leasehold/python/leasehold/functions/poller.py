@@ -9,6 +9,7 @@ from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining, worker_id
 from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
 from leasehold.aws.polling import Polling, Wake
+from leasehold.kernel.spans import flush as flush_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
         report = polling.answer(wake)
     finally:
         container.telemetry.flush()
+        flush_spans()
     # Nothing of a stream's batch is given back: wakes are hints, and the tick finds what one poll did not.
     return {"batchItemFailures": [], **report.as_fields()}
 

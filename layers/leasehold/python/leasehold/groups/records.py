@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.groups.model import CODE_BYTES, Group, GroupMode, GroupState, MemberEnd, OnFailure
+from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
 from leasehold.kernel import keys
 from leasehold.kernel.due import SERVICE_LANE, from_text, to_text
 from leasehold.kernel.job import SYSTEM
@@ -212,8 +212,9 @@ def compressed(codes: bytes) -> bytes:
 
 
 def decompressed(form: bytes, total: int) -> bytes:
-    """No more of it than a group of so many members needs, whoever wrote it."""
-    return zlib.decompressobj().decompress(form, total * CODE_BYTES)
+    """No more of it than a group of so many members needs, whoever wrote it and whatever total it claims."""
+    # Not by the total: without one, zlib would know no bound at all.
+    return zlib.decompressobj().decompress(form, MAX_MEMBERS * CODE_BYTES)[: total * CODE_BYTES]
 
 
 def group_of(record: Record, codes: bytes = b"") -> Group:

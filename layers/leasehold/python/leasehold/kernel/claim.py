@@ -22,6 +22,7 @@ from leasehold.kernel.lean import dataclass
 from leasehold.kernel.ports import BatchDispatcher
 from leasehold.kernel.records import request_token
 from leasehold.kernel.services import make_nonce
+from leasehold.kernel.spans import current_trace, span
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.telemetry import CLAIMED, Event
 from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus, Write
@@ -351,7 +352,8 @@ class HandOvers:
         for each in claimed:
             if self._window is not None and each.admitted is None:
                 self._window.note_handed_over(each.handover, self._parts.clock.now())
-        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed))))
+        trace = current_trace()  # another thread does not know the poll's
+        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed, trace))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
@@ -370,12 +372,16 @@ class HandOvers:
             self.send_gathered()
         self._collect(at_most=at_most)
 
-    def _deliver(self, claimed: Sequence[Claimed]) -> list[_Delivery]:
+    def _deliver(self, claimed: Sequence[Claimed], trace: str | None) -> list[_Delivery]:
+        first = claimed[0].handover
         try:
-            if len(claimed) > 1 and self._batches is not None:
-                self._batches.dispatch_batch([each.handover for each in claimed], claimed[0].function)
-            else:
-                self._dispatcher.dispatch(claimed[0].handover, claimed[0].function)
+            with span("hand_over", first.job_type, parent=trace) as handing:
+                if len(claimed) > 1 and self._batches is not None:
+                    handing.note(count=len(claimed))
+                    self._batches.dispatch_batch([each.handover for each in claimed], claimed[0].function)
+                else:
+                    handing.note(job_id=first.job_id)
+                    self._dispatcher.dispatch(first, claimed[0].function)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             return [_Delivery(error, _release(each.handover, reason, self._parts)) for each in claimed]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypedDict
@@ -26,12 +24,12 @@ from leasehold.kernel.keys import (
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import resolve
 from leasehold.kernel.retry import parse_retry
+from leasehold.kernel.spans import current_trace
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, parse_webhook
 from leasehold.templates.model import job_type_from, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
     from leasehold.kernel.keys import JobId
@@ -309,28 +307,6 @@ def request_of(wanted: NewJob) -> JobRequest:
         retry=wanted.retry,
         webhook=wanted.webhook,
     )
-
-
-_current: ContextVar[str | None] = ContextVar("leasehold_trace", default=None)
-
-
-def current_trace() -> str | None:
-    return _current.get()
-
-
-@contextmanager
-def trace_context(trace: str | None) -> Iterator[None]:
-    """Jobs enqueued inside carry this context, e.g. a W3C traceparent; handlers run inside the context of their job.
-
-    >>> with trace_context("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"):
-    ...     current_trace()[:7]
-    '00-4bf9'
-    """
-    token = _current.set(trace)
-    try:
-        yield
-    finally:
-        _current.reset(token)
 
 
 def _parse_window(wanted: NewJob) -> DedupWindow:

@@ -45,7 +45,7 @@ class Due(NamedTuple):
         >>> Due(from_text("2026-01-01T00:00:00.000Z"), "0mjrz3w00", "a1", attempt=2).key
         '2026-01-01T00:00:00.000Z#0mjrz3w00#a1#2'
         """
-        retried = f"#{self.attempt}" if self.attempt > 1 else ""
+        retried = f"#{self.attempt}" if self.attempt != 1 else ""
         return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
 
     @property
@@ -64,11 +64,11 @@ class Due(NamedTuple):
     def owing_since(self, now: datetime) -> Due:
         """Where a job waits that owes something first: due at once, and this entry comes after it is done.
 
-        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x")
+        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x#2")
         >>> due.owing_since(from_text("2026-11-18T08:00:00.000Z")).afterwards == due
         True
         """
-        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id)
+        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id, self.attempt)
 
     @property
     def afterwards(self) -> Due | None:
@@ -76,7 +76,7 @@ class Due(NamedTuple):
         if not self.position.startswith(_OWING):
             return None
         _, at, position = self.position.split(_OWING, 2)
-        return Due(from_text(at), position, self.item_id)
+        return Due(from_text(at), position, self.item_id, self.attempt)
 
     @classmethod
     def parse(cls, key: str) -> Due:
@@ -161,7 +161,7 @@ _WIDTH = len("2026-11-15T09:30:00.000")
 
 
 def instant(value: datetime, *, what: str = "the time") -> datetime:
-    """A datetime in the only form that the rest of the domain knows."""
+    """A datetime in the only form that the rest of the library knows."""
     if not isinstance(value, datetime):
         raise TimeOutOfRangeError(value, f"{what} is not a datetime", "Pass an aware datetime.")
     if value.tzinfo is None or value.utcoffset() is None:

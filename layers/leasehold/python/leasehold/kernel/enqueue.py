@@ -10,7 +10,7 @@ from leasehold.audit.records import Deed, contended, deed_of, job_target, token_
 from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.dedups import PointerMoved, insertions, repointed
-from leasehold.kernel.draft import Draft, draft
+from leasehold.kernel.draft import Draft, JobRequest, draft
 from leasehold.kernel.due import numbered
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
@@ -20,6 +20,7 @@ from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out, lay_out, lay_out_many
 from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
+from leasehold.kernel.spans import current_trace, span
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import CANCEL
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import Audit
     from leasehold.kernel.dedup import DedupRecord
-    from leasehold.kernel.draft import JobRequest
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Layout
@@ -68,8 +68,11 @@ type BulkResult = Enqueued | Rejected
 
 def enqueue(request: JobRequest, parts: Parts, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
     parts.deployment.refuse_if_halted()
-    drafted = draft(request, parts)
-    return write(drafted, parts, on_duplicate=on_duplicate, deed=creation(drafted.job, parts))
+    with span("enqueue", request.job_type, parent=request.trace) as sending:
+        drafted = draft(_sent_by(sending.trace, request), parts)
+        enqueued = write(drafted, parts, on_duplicate=on_duplicate, deed=creation(drafted.job, parts))
+        sending.note(job_id=enqueued.job_id)
+        return enqueued
 
 
 def enqueue_many(
@@ -82,18 +85,32 @@ def enqueue_many(
     """Enqueue each request; one that cannot be accepted does not stop the others."""
     parts.deployment.refuse_if_halted()
     results: list[BulkResult] = []
-    for start in range(0, len(requests), _BULK):
-        # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
-        results += _write_batch(start, requests[start : start + _BULK], parts, on_duplicate)
-        if progress is not None:
-            progress(len(results), len(requests))
+    outer = current_trace()
+    with span("enqueue") as sending:
+        sending.note(count=len(requests))
+        # Who was given a trace of its own keeps it.
+        sent = [
+            _sent_by(sending.trace, each) if isinstance(each, JobRequest) and each.trace == outer else each
+            for each in requests
+        ]
+        for start in range(0, len(sent), _BULK):
+            # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
+            results += _write_batch(start, sent[start : start + _BULK], parts, on_duplicate)
+            if progress is not None:
+                progress(len(results), len(sent))
     return results
+
+
+def _sent_by(trace: str | None, request: JobRequest) -> JobRequest:
+    return request if trace is None else replace(request, trace=trace)
 
 
 def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Change]]:
     """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
     parts.deployment.refuse_if_halted()
-    drafted = draft(request, parts)
+    with span("create", request.job_type, parent=request.trace) as creating:
+        drafted = draft(_sent_by(creating.trace, request), parts)
+        creating.note(job_id=drafted.job.job_id)
     if drafted.debounce is not None:
         raise InvalidOptionError(
             drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."

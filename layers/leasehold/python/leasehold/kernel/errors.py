@@ -37,7 +37,8 @@ LeaseholdError
 │   ├── GroupExistsError         the id belongs to a group of other jobs
 │   ├── GroupEndedError
 │   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
-│   └── WrongStateError          the job is not in a state that allows this
+│   ├── WrongStateError          the job is not in a state that allows this
+│   └── QueueNotFoundError       no deployment of this name publishes its names here
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up

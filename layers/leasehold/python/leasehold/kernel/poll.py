@@ -23,6 +23,7 @@ from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUn
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import InTurn, ahead
+from leasehold.kernel.spans import span
 from leasehold.kernel.telemetry import HEARTBEAT, POLL_SCANNED, Event
 from leasehold.kernel.transitions import JobStatus
 
@@ -128,7 +129,9 @@ class Poller:
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
             self.parts.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self, should_stop, lanes, part)
-        run.to_the_end(hints)
+        with span("poll") as polling:
+            run.to_the_end(hints)
+            polling.note(count=run.report.claimed)
         self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self.parts.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
         return run.report

@@ -14,6 +14,7 @@ from leasehold.aws.clients import warm
 from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.errors import HandlerStartError, LeaseholdError
 from leasehold.kernel.execute import handovers_in
+from leasehold.kernel.spans import flush as flush_spans
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.runtime.worker import RESERVE, Worker, run_within
 
@@ -74,6 +75,7 @@ def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJob
         execution = worker.run(asked[0], remaining=remaining(context))
     finally:
         container.telemetry.flush()
+        flush_spans()
     return {"job_id": asked[0].job_id, "execution": str(execution)}
 
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.draft import trace_context
 from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Executor, Signal
 from leasehold.kernel.job_type import START_AND_RESERVE
 from leasehold.kernel.payload import decode
+from leasehold.kernel.spans import span, trace_context
 from leasehold.runtime.direct import run_directly
 from leasehold.runtime.handler import JobContext, call, handler_of
 
@@ -134,12 +134,19 @@ class Worker:
             return [_outcome(handle, attempt) for attempt in attempts]
         from leasehold.runtime.batch import handle_together
 
-        return handle_together(handler_of(handler)(), attempts, run)
+        job_type, traces = attempts[0].job.job_type, [each.job.trace for each in attempts]
+        with span("run", job_type, links=traces, expected=(Signal,)) as together:
+            together.note(count=len(attempts))
+            return handle_together(handler_of(handler)(), attempts, run)
 
     def _handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
         handler = self._handler(context.job_type)
-        parsed = handler.parse(payload)
-        with trace_context(context.trace):
+        with (
+            trace_context(context.trace),
+            span("run", context.job_type, parent=context.trace, expected=(Signal,)) as run,
+        ):
+            run.note(job_id=context.job_id)
+            parsed = handler.parse(payload)
             if not self._limit_time:
                 return call(handler, parsed, context)
             limit = _limit(timeout, remaining)
