@@ -53,7 +53,7 @@ test: setup browser spin  ## All that CI runs: style, types, layers and every te
 	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts. Not by the variable of
 	@# make's own name, else `make -n test` would run all of this.
 	@set -m; log=$$(mktemp); \
-	$(PYTEST) $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
+	$(PYTEST) -m "not deep" $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
 	trap '{ kill -INT $$deployed && wait $$deployed; } 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
 	make --no-print-directory lint types layers; \
 	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
@@ -118,9 +118,10 @@ DEEP_faults := tests/crash
 DEEP_model := tests/model
 DEEP_agreement := tests/simulation tests/properties
 DEEP_size := tests/cost tests/groups tests/schedules
-DEEP_PARTS := stores faults model agreement size
+DEEP_deployed := tests/e2e
+DEEP_PARTS := stores faults model agreement size deployed
 PART ?= $(DEEP_PARTS)
-test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size for one)
+test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size|deployed for one)
 	@for part in $(PART); do case " $(DEEP_PARTS) " in *" $$part "*) ;; \
 		*) echo "there is no part $$part. Use one of: $(DEEP_PARTS)" >&2; exit 2;; esac; done
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(foreach part,$(PART),$(DEEP_$(part))) $(ARGS)
@@ -169,7 +170,7 @@ UPGRADE ?=
 # In this order: the later files are held to the versions of the earlier ones. A file that stays the same keeps its
 # time, or every environment would be made anew.
 requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
-	@for name in requirements/uv layers/leasehold/python/leasehold/cdk/requirements requirements/dev requirements/ministack requirements/celery; do \
+	@for name in requirements/uv $(LIBRARY)/cdk/requirements requirements/dev $(LIBRARY)/local/tools/ministack requirements/celery; do \
 		echo "==> pinning $$name.txt"; cp -p $$name.txt $$name.before; $(COMPILE) $$name.in -o $$name.txt; \
 		if cmp -s $$name.before $$name.txt; then mv $$name.before $$name.txt; else rm $$name.before; fi; done
 
@@ -203,10 +204,10 @@ $(PYTHON_READY): pyproject.toml $(PACKAGES_READY)
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(MINISTACK_READY): requirements/ministack.txt $(UV_READY)
+$(MINISTACK_READY): $(LIBRARY)/local/tools/ministack.txt $(UV_READY)
 	@echo "==> installing ministack, the local AWS, into .venv-ministack"
 	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
-	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes requirements/ministack.txt
+	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes $<
 	@touch $@
 
 # Only for `make bench`, which compares with it.

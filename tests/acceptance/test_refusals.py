@@ -58,24 +58,28 @@ def test_a_deployment_that_fails_shows_the_end_of_what_the_cdk_said(idle_project
     assert not (idle_project.root / ".leasehold" / "local").exists()
 
 
-def test_without_the_local_aws_installed_the_demo_says_what_to_do(idle_project: LocalProject) -> None:
+def test_where_the_local_aws_cannot_be_installed_the_demo_says_what_it_tried(
+    idle_project: LocalProject, tmp_path: Path
+) -> None:
     (idle_project.root / ".venv-ministack").unlink()
 
-    answer = run(LEASEHOLD, "demo", cwd=idle_project.root, PATH="/nowhere")
+    answer = run(LEASEHOLD, "demo", cwd=idle_project.root, UV_OFFLINE="1", UV_CACHE_DIR=str(tmp_path / "empty"))
 
     assert answer.returncode == 2
-    assert "ministack is not available: its program was not found. Run `make setup`." in answer.stderr
+    assert "==> installing the local AWS into .leasehold/tools/ministack-" in answer.stdout
+    assert "`uv pip` is not available: it ended with " in answer.stderr
     assert "Traceback" not in answer.stderr
 
 
 @pytest.mark.ministack
-def test_without_the_cdk_installed_the_demo_says_what_to_do(idle_project: LocalProject) -> None:
+def test_without_the_cdk_and_without_npm_the_demo_says_what_to_do(idle_project: LocalProject) -> None:
     (idle_project.root / "node_modules").unlink()
 
-    answer = idle_project.leasehold("demo", "--port", str(servers.free_port()), "--down")
+    answer = run(LEASEHOLD, "demo", "--down", cwd=idle_project.root, PATH="/nowhere")
 
     assert answer.returncode == 2
-    assert "the CDK command line is not installed" in answer.stderr
+    assert "npm is not available: its program was not found. It comes with Node.js" in answer.stderr
+    assert not (idle_project.root / ".leasehold" / "local").exists()
 
 
 def test_in_a_folder_that_is_no_project_the_demo_asks_for_one(tmp_path: Path) -> None:

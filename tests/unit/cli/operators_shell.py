@@ -18,10 +18,13 @@ from leasehold.kernel.ports import KnownIdentity
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typer.testing import Result
 
     from leasehold.audit.roots import Archive
     from leasehold.cli.connection import Connection
+    from leasehold.verify.site import Site
 
 ACTOR = "arn:aws:iam::123456789012:user/ada"
 
@@ -58,6 +61,8 @@ class Shell:
     connections: list[Connection] = field(default_factory=list)
     # The roots of the audit, by the bucket that they are kept in.
     archives: dict[str, Archive] = field(default_factory=dict)
+    # What CloudWatch and Lambda show of the deployment, for the commands that ask them.
+    site: Callable[[Connection], Site] | None = None
     # What opening the queue ends in, where it fails.
     failure: BaseException | None = None
 
@@ -79,6 +84,7 @@ class Shell:
             open_roots=lambda _, bucket: self.archives[bucket],
             clock=self.test.clock,
             ask=self._ask,
+            **({"open_site": self.site} if self.site else {}),
         )
         return CliRunner().invoke(app, list(arguments), obj=world, input=stdin)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What existed before operators did, and is about this machine.
-OTHERS = {"local", "new", "demo", "version"}
+OTHERS = {"local", "new", "init", "demo", "version"}
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -48,12 +48,12 @@ def test_every_operators_command_has_json_the_queue_it_is_about_and_a_reason_if_
     names = {name for parameter in COMMANDS[path].params for name in parameter.opts}
 
     assert {"--json", "--queue", "--local", "--profile", "--region", "--endpoint-url"} <= names
-    reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console", "export"}
+    reads = {"list", "show", "members", "verify", "jobs", "queue", "status", "top", "console", "export", "logs"}
     assert ("--reason" in names) == (path.rsplit(maxsplit=1)[-1] not in reads)
 
 
-# The console serves until it is stopped, and verify is about a whole deployment: their own tests run them.
-@pytest.mark.parametrize("path", [path for path in OPERATORS if path not in {"console", "verify"}])
+# The console serves until it is stopped, verify and logs are about a whole deployment: their own tests run them.
+@pytest.mark.parametrize("path", [path for path in OPERATORS if path not in {"console", "verify", "logs"}])
 def test_the_example_of_each_command_works(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     shell = Shell()

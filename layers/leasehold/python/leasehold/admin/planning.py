@@ -145,7 +145,7 @@ OTHER_JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date, without_key_holde
 
 
 def _ended_lanes(wanted: JobFilter, scene: Scene, *, name: str = "1-ended") -> Iterator[Leg]:
-    for number, some in enumerate(batched(ended_partitions(wanted, scene.registry), MAX_PARTITIONS, strict=False)):
+    for number, some in enumerate(batched(ended_partitions(wanted, scene.registry), MAX_PARTITIONS)):
         yield Walk(
             name=f"{name}:{number:04d}",
             source=ENDED_JOBS,
@@ -264,7 +264,7 @@ def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobF
     # The system's own jobs have a partition of their own, where no listing of others meets them.
     partitions = table_partitions(wanted, scene.registry)
     where = wanted.conditions(*_ON_THE_JOB)
-    for number, some in enumerate(batched(partitions, MAX_PARTITIONS, strict=False)):
+    for number, some in enumerate(batched(partitions, MAX_PARTITIONS)):
         yield Walk(
             name=f"{name}{number:04d}",
             source=TABLE_ORDER,
@@ -297,7 +297,7 @@ _IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
 def due_legs(
     name: str, lanes: Sequence[str], wanted: JobFilter, *, first: str | None = None, last: str | None = None
 ) -> Iterator[Leg]:
-    for number, some in enumerate(batched(lanes, MAX_PARTITIONS, strict=False)):
+    for number, some in enumerate(batched(lanes, MAX_PARTITIONS)):
         yield Walk(
             name=f"{name}{number:04d}",
             source=DUE_JOBS,

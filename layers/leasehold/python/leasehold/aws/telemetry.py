@@ -131,7 +131,7 @@ def metric_documents(
     """
     made = [_Document(namespace, line)] if line is not None else []
     for dimensions, measured in gathered:
-        for values in batched(measured, _VALUES_PER_LINE, strict=False):
+        for values in batched(measured, _VALUES_PER_LINE):
             document = next((each for each in made if each.takes(dimensions, values)), None)
             if document is None:
                 document = _Document(namespace, {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import re
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -25,7 +24,7 @@ from leasehold.cdk.context import MAX_QUEUE_NAME, AlarmOptions, AuditRootOptions
 from leasehold.cdk.dashboard import Dashboard
 from leasehold.cdk.grants import JobQueueBase
 from leasehold.cdk.handlers import JobHandler
-from leasehold.cdk.layers import LIBRARY, code_layer
+from leasehold.cdk.layers import LIBRARY, architecture_of_this_machine, code_layer, runtime_of_this_machine
 from leasehold.cdk.layers import dependency_layer as make_dependency_layer
 from leasehold.cdk.lifecycle_events import LifecycleEvents
 from leasehold.cdk.poller import Poller
@@ -138,7 +137,7 @@ class JobQueue(JobQueueBase):
             priorities overtake sooner; more need fewer reads. Default: 25.
         poll_interval: below a minute, the tick stays and polls at this interval. Default: once a minute.
         poller_concurrency: reserved for the poller, 4 or more. Default: no reserve.
-        runtime: Python 3.12 or 3.13. Default: 3.13.
+        runtime: Python 3.12 or 3.13. Default: 3.13; on the local AWS that of this machine.
         architecture: of all functions. Default: ARM_64; on the local AWS that of this machine.
         dependency_layer: the packages of requirements.txt beside this file as a layer, for who may not reach a
             registry. Default: made at synthesis, with uv.
@@ -180,8 +179,10 @@ class JobQueue(JobQueueBase):
         self._types = {folder.name: folder.job_type for folder in folders}
         self._isolates_types, self._has_ended_index = isolate_types, self.store.ended_index
         self.metrics_per_type = metrics_per_type
-        chosen_runtime = runtime or lambda_.Runtime.PYTHON_3_13
-        chosen_architecture = architecture or (_of_this_machine() if is_local else lambda_.Architecture.ARM_64)
+        chosen_runtime = runtime or (runtime_of_this_machine() if is_local else lambda_.Runtime.PYTHON_3_13)
+        chosen_architecture = architecture or (
+            architecture_of_this_machine() if is_local else lambda_.Architecture.ARM_64
+        )
         queue = QueueContext(
             queue_name=self.queue_name,
             environment_name=environment_name or _environment_name(self),
@@ -392,8 +393,3 @@ def _environment_name(scope: Construct) -> str:
     stage = Stage.of(scope)
     name = stage.stage_name if stage is not None else None
     return name.rpartition("/")[2].rpartition("-")[2].lower() if name else "prod"
-
-
-def _of_this_machine() -> lambda_.Architecture:
-    is_arm = platform.machine().lower() in ("arm64", "aarch64")
-    return lambda_.Architecture.ARM_64 if is_arm else lambda_.Architecture.X86_64

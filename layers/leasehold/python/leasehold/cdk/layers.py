@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -232,3 +233,13 @@ def _uv() -> str:
             'Install it: pip install "leasehold[cdk]" brings it. Or pass a layer of your own: dependency_layer=…'
         )
     return uv
+
+
+def runtime_of_this_machine() -> lambda_.Runtime:
+    """For the local AWS, which runs functions with the Python that deployed them."""
+    return lambda_.Runtime.PYTHON_3_12 if sys.version_info < (3, 13) else lambda_.Runtime.PYTHON_3_13
+
+
+def architecture_of_this_machine() -> lambda_.Architecture:
+    is_arm = platform.machine().lower() in ("arm64", "aarch64")
+    return lambda_.Architecture.ARM_64 if is_arm else lambda_.Architecture.X86_64

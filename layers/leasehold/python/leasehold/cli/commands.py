@@ -8,6 +8,7 @@ from leasehold.cli import local, new
 from leasehold.cli.command import BUILD, LOOK, OPERATE
 from leasehold.cli.demo import demo
 from leasehold.cli.front import Front
+from leasehold.cli.init import init
 from leasehold.cli.operating import (
     audit,
     console,
@@ -17,6 +18,7 @@ from leasehold.cli.operating import (
     groups,
     job,
     jobs,
+    logs,
     restore,
     schedule_runs,
     schedules,
@@ -37,6 +39,7 @@ app.add_typer(top.app)
 app.add_typer(console.app)
 app.add_typer(jobs.app)
 app.add_typer(job.app, name="job", rich_help_panel=LOOK)
+app.add_typer(logs.app)
 app.add_typer(audit.app, name="audit", rich_help_panel=LOOK)
 app.add_typer(enqueue.app)
 app.add_typer(job.verbs)
@@ -49,6 +52,7 @@ app.add_typer(verify.app)
 app.add_typer(restore.app, name="restore", rich_help_panel=OPERATE)
 app.add_typer(local.app, name="local", rich_help_panel=BUILD)
 app.add_typer(new.app, name="new", rich_help_panel=BUILD)
+app.command(rich_help_panel=BUILD)(init)
 app.command(rich_help_panel=BUILD)(demo)
 
 

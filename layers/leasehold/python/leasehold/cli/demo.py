@@ -73,7 +73,7 @@ def _run(aws: LocalAws, port: int, console: Console) -> Report:
 
     with Progress(console) as progress:
         progress.say("starting the local AWS")
-        running = aws.up(port)
+        running = aws.up(port, say=progress.say)
         progress.say(f"it listens on {running.endpoint}")
         if not deploy(aws, running, say=progress.say, hear=progress.hear):
             progress.say("what is deployed is up to date")

@@ -1,4 +1,7 @@
-"""The files that a new job type starts with. `$name` is the job type, `$class_name` the same as a class is named."""
+"""The files that a new job type starts with. `$name` is the job type, `$class_name` the same as a class is named.
+
+`$place` is the folder of job types, `$package` the same as a module, `$levels` how far a test is below the project.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ HANDLER = Template('''\
 
 from __future__ import annotations
 
-from functions.jobs.$name.payload import $class_name
+from $package.$name.payload import $class_name
 from leasehold import BaseJobHandler, JobContext
 
 
@@ -78,34 +81,33 @@ base = "1m"
 TEST = Template('''\
 """$name jobs, in memory, with the settings that their folder deploys."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from functions.jobs.$name.handler import ${class_name}Handler
-from functions.jobs.$name.payload import $class_name
+from $package.$name.handler import ${class_name}Handler
+from $package.$name.payload import $class_name
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.testing import LeaseholdTest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[$levels]
 
 
-def deployed() -> LeaseholdTest:
-    return LeaseholdTest({"$name": ${class_name}Handler}, types=[load_job_folder(ROOT, "$name").job_type])
+@pytest.fixture
+def deployed(leasehold: LeaseholdTest) -> LeaseholdTest:
+    folder = load_job_folder(ROOT, "$name", PurePosixPath("$place"))
+    leasehold.register("$name", ${class_name}Handler, folder.job_type)
+    return leasehold
 
 
-def test_a_job_completes_with_its_result() -> None:
-    test = deployed()
-    job_id = test.queue.enqueue($class_name(subject="ada")).job_id
-    assert test.drain()["completed"] == 1
-    assert test.queue.get(job_id).result == {"subject": "ada"}
+def test_a_job_completes_with_its_result(deployed: LeaseholdTest) -> None:
+    job_id = deployed.queue.enqueue($class_name(subject="ada")).job_id
+    assert deployed.drain()["completed"] == 1
+    assert deployed.queue.get(job_id).result == {"subject": "ada"}
 
 
-def test_a_payload_that_does_not_fit_is_refused_before_there_is_a_job() -> None:
-    test = deployed()
+def test_a_payload_that_does_not_fit_is_refused_before_there_is_a_job(deployed: LeaseholdTest) -> None:
     with pytest.raises(InvalidPayloadError, match="subject is missing"):
-        test.queue.enqueue("$name", {})
+        deployed.queue.enqueue("$name", {})
 ''')

@@ -28,7 +28,7 @@ _LOOK_EVERY_SECONDS = 1.0
 def up(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
     """Start the local AWS, or find it started."""
     with _told_errors():
-        running = _local_aws(root).up(port)
+        running = _local_aws(root).up(port, say=print)
         print(f"the local AWS listens on {running.endpoint} (process {running.pid})")
         print("what is deployed there can be seen in a browser: leasehold console --local")
 
@@ -46,7 +46,7 @@ def deploy(
 
     with _told_errors(), Progress(console_for(sys.stdout)) as progress:
         aws = _local_aws(root)
-        changed = deploy_stacks(aws, aws.up(port), say=progress.say, hear=progress.hear, force=force)
+        changed = deploy_stacks(aws, aws.up(port, say=progress.say), say=progress.say, hear=progress.hear, force=force)
         progress.say("deployed" if changed else "what is deployed is up to date")
         progress.say("to see it in a browser: leasehold console --local")
 

@@ -19,7 +19,10 @@ def job(
     name: Annotated[str, typer.Argument(help="The job type, e.g. daily_summary.")],
     root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
 ) -> None:
-    """Make functions/jobs/NAME with a payload model, a handler and its settings, and a test for it."""
+    """Make jobs/NAME with a payload model, a handler and its settings, and a test for it.
+
+    In functions/jobs where a project has that, or no folder jobs.
+    """
     from leasehold.kernel.errors import InvalidInputError
 
     try:
@@ -39,8 +42,8 @@ def write_job(name: str, root: Path) -> list[Path]:
     from leasehold.kernel.job_type import parse_users_job_type
 
     class_name = _class_name(parse_users_job_type(name))
-    folder = root / "functions" / "jobs" / name
-    test = root / "tests" / "functions" / "jobs" / f"test_{name}.py"
+    place, tests = _places(root)
+    folder, test = root / place / name, root / tests / f"test_{name}.py"
     if not root.is_dir():
         raise InvalidOptionError(str(root), "there is no such folder", "Name the project's folder with --root.")
     for path in (folder, test):
@@ -56,8 +59,16 @@ def write_job(name: str, root: Path) -> list[Path]:
     }
     for path, template in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(template.substitute(name=name, class_name=class_name), "utf-8")
+        words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
+        path.write_text(template.substitute(name=name, class_name=class_name, **words), "utf-8")
     return list(files)
+
+
+def _places(root: Path) -> tuple[str, str]:
+    """Where a project's job types are, and their tests: as `leasehold init` lays it out, or as this repository does."""
+    if (root / "jobs").is_dir() and not (root / "functions" / "jobs").is_dir():
+        return "jobs", "tests"
+    return "functions/jobs", "tests/functions/jobs"
 
 
 def _class_name(name: str) -> str:

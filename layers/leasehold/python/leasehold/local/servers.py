@@ -24,9 +24,12 @@ from typing import TYPE_CHECKING, Self
 
 from leasehold.kernel.errors import ServerUnavailableError
 from leasehold.local.signals import held_signals
+from leasehold.local.tools import ministack_python, silent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from leasehold.local.tools import Say
 
 HOST = "127.0.0.1"
 _START_SECONDS = 20.0
@@ -185,18 +188,17 @@ def dynoxide_is_built_for_this_machine() -> bool:
 
 def ministack(*, port: int | None = None, root: Path | None = None) -> Server:
     """A local AWS with nothing in it; a free port unless `port` names one."""
-    command = ministack_command(root)
+    found = _find(".venv-ministack/bin/ministack", root)
+    if found is None:
+        raise ServerUnavailableError("ministack", "its program was not found", "Run `make setup`.")
+    command = ministack_command(found.parents[2])
     port = port or free_port()
     return Server("ministack", command, port=port, env=ministack_environment(port), health_path="/_ministack/health")
 
 
-def ministack_command(root: Path | None = None) -> list[str]:
+def ministack_command(root: Path, say: Say = silent) -> list[str]:
     """ministack as Leasehold starts it: by its own Python, with what it lacks of AWS (see the folder `ministack`)."""
-    program = _find(".venv-ministack/bin/ministack", root) or shutil.which("ministack")
-    python = Path(program).resolve().with_name("python") if program else None
-    if python is None or not python.is_file():
-        raise ServerUnavailableError("ministack", "its program was not found", "Run `make setup`.")
-    return [str(python), str(Path(__file__).with_name("ministack"))]
+    return [str(ministack_python(root.absolute(), say)), str(Path(__file__).with_name("ministack"))]
 
 
 def ministack_environment(port: int) -> dict[str, str]:

@@ -100,7 +100,7 @@ def load(folder: Path, parts: Parts, *, reason: str, progress: Callable[[int, No
     _halt_unrecorded(actor, reason, parts)
     loaded = there = 0
     for definition in _FILES.values():
-        for batch in batched(map(_put(definition), _data(folder, definition)), _AT_ONCE, strict=False):
+        for batch in batched(map(_put(definition), _data(folder, definition)), _AT_ONCE):
             for answer in parts.store.table.insert_many(batch):
                 if isinstance(answer, ConditionFailed):
                     there += 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from types import get_original_bases
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args, get_origin, get_type_hints
 
 from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from leasehold.kernel.attempt import Attempt
     from leasehold.kernel.payload import Json
     from leasehold.kernel.table import ForeignItem
+
+
+if sys.version_info >= (3, 13):
+    from typing import TypeVar
+else:
+    from typing_extensions import TypeVar
+
+# Not in brackets behind the class: there a default needs Python 3.13.
+Payload = TypeVar("Payload", bound="BaseModel", default=Any)
 
 
 class JobContext:
@@ -93,7 +103,7 @@ class JobContext:
         self._attempt.complete_with(items, None if result is None else encode_result(result))
 
 
-class BaseJobHandler[Payload: BaseModel = Any]:
+class BaseJobHandler(Generic[Payload]):
     """Handles one job type.
 
     >>> from pydantic import BaseModel

@@ -83,7 +83,7 @@ def slots_without_jobs(
     schedule = find(name, parts)
     slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
     missing: list[datetime] = []
-    for some in batched(slots, _READ_AT_ONCE, strict=False):
+    for some in batched(slots, _READ_AT_ONCE):
         made = parts.store.jobs.get_many([id_of_slot(schedule, slot, parts) for slot in some])
         missing += [slot for slot in some if id_of_slot(schedule, slot, parts) not in made]
     return missing

@@ -6,18 +6,21 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import DeploymentError
 from leasehold.local.signals import held_signals
+from leasehold.local.tools import cdk_program, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from leasehold.local.aws.instance import LocalAws, Running
+    from leasehold.local.tools import Say
 
 _TAIL_LINES = 30
 _SILENCE_SECONDS = 5.0
@@ -25,11 +28,11 @@ _SILENCE_SECONDS = 5.0
 type _Lines = queue.SimpleQueue[str | None]
 
 
-def run_cdk(aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Callable[[str], None]) -> None:
+def run_cdk(
+    aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Callable[[str], None], say: Say = silent
+) -> None:
     """`hear` gets each line as it comes, and an empty one now and then while there is none."""
-    program = aws.root / "node_modules" / ".bin" / "cdk"
-    if not program.exists():
-        raise DeploymentError(f"the CDK command line is not installed: there is no {program}. Run `make setup`.")
+    program = cdk_program(aws.root, say)
     process: subprocess.Popen[str] | None = None
     try:
         with held_signals():
@@ -89,8 +92,11 @@ def _listen(lines: _Lines, hear: Callable[[str], None]) -> list[str]:
 
 
 def _environment(aws: LocalAws, running: Running) -> dict[str, str]:
+    told = aws.environment(running)
     return {
-        **aws.environment(running),
+        **told,
+        # `python app.py` in a cdk.json is the Python that has Leasehold, whether its environment is activated or not.
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), told.get("PATH", os.defpath)]),
         # Its cache of accounts and its own files stay in our folder.
         "HOME": str(aws.folder / "home"),
         "CDK_DISABLE_CLI_TELEMETRY": "true",

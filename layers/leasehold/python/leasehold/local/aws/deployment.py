@@ -39,13 +39,13 @@ def deploy(
     if not bootstrapped.exists() or bootstrapped.read_text() != str(running.pid):
         say("preparing it for deployments (cdk bootstrap)")
         # Away from cdk.json: it needs no stacks, and would synthesise them all.
-        run_cdk(aws, running, "bootstrap", f"aws://{ACCOUNT}/{REGION}", folder=aws.folder, hear=hear)
+        run_cdk(aws, running, "bootstrap", f"aws://{ACCOUNT}/{REGION}", folder=aws.folder, hear=hear, say=say)
         bootstrapped.write_text(str(running.pid))
     say("synthesising and deploying the stacks (cdk deploy)")
     context = tuple(word for each in _CONTEXT for word in ("--context", each))
     arguments = ("--all", "--require-approval", "never", *context)
     output = ("--output", str(aws.folder / "cdk.out"))
-    run_cdk(aws, running, "deploy", *arguments, *output, folder=aws.root, hear=hear)
+    run_cdk(aws, running, "deploy", *arguments, *output, folder=aws.root, hear=hear, say=say)
     stamp.write_text(fingerprint)
     return True
 

@@ -18,9 +18,12 @@ from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
 from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
 from leasehold.local.signals import held_signals
+from leasehold.local.tools import silent
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from leasehold.local.tools import Say
 
 # A free one, another for each start.
 DEFAULT_PORT = 0
@@ -83,13 +86,13 @@ class LocalAws:
             return None
         return known if is_local_aws(known.pid) and _answers(known.endpoint) else None
 
-    def up(self, port: int = DEFAULT_PORT) -> Running:
-        """Start it, or find it started."""
+    def up(self, port: int = DEFAULT_PORT, *, say: Say = silent) -> Running:
+        """Start it, or find it started; `say` is told of what must be installed for it."""
         found = self.running()
         if found is not None:
             return found
         self.down()
-        command = ministack_command(self.root)
+        command = ministack_command(self.root, say)
         port = port or free_port()
         if not port_is_free(port):
             raise ServerUnavailableError(

@@ -1,0 +1,90 @@
+"""The log lines of one job, from the log groups of its handler and of the poller, in a form that people can read."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from leasehold.kernel.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Lines are written at an invocation's end, and by clocks that differ.
+_MARGIN = timedelta(minutes=2)
+# What every line has, what the metrics in it are for, and what the reader has asked for.
+_NOT_SHOWN = frozenset(
+    {"_aws", "level", "message", "event", "timestamp", "location", "service", "job_id", "job_type", "exception"}
+    | {"exception_name", "stack_trace", "trace", "xray_trace_id", "sampling_rate", "cold_start", "taskName"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLogLine:
+    """fields: what the line says besides; text: lines below it, e.g. a traceback."""
+
+    at: datetime
+    function: str
+    level: str
+    message: str
+    fields: Mapping[str, Any]
+    text: str | None = None
+
+
+def job_log_lines(
+    job_id: str, groups: Mapping[str, str], logs: Any, *, since: datetime, until: datetime
+) -> list[JobLogLine]:
+    """All lines that name the job, in order of time. `groups` are log groups by what people call their function."""
+    found: list[tuple[int, JobLogLine]] = []
+    for function, group in groups.items():
+        for event in _events(job_id, group, logs, since=since, until=until):
+            found += [(event["timestamp"], read_line(function, event["timestamp"], event["message"]))]
+    return [line for _, line in sorted(found, key=lambda each: each[0])]
+
+
+def _events(job_id: str, group: str, logs: Any, *, since: datetime, until: datetime) -> Iterable[dict[str, Any]]:
+    pages = logs.get_paginator("filter_log_events").paginate(
+        logGroupName=group,
+        filterPattern=f'"{job_id}"',
+        startTime=_millis(since - _MARGIN),
+        endTime=_millis(until + _MARGIN),
+    )
+    try:
+        # Not everything that answers like CloudWatch filters as it does.
+        yield from (event for page in pages for event in page["events"] if job_id in event["message"])
+    except logs.exceptions.ResourceNotFoundException:
+        return  # a function that has never run has no logs
+
+
+def read_line(function: str, at_millis: int, text: str) -> JobLogLine:
+    """
+    >>> line = read_line("poller", 0, '{"level":"INFO","message":"job_completed","attempt":1}')
+    >>> line.level, line.message, line.fields
+    ('INFO', 'job_completed', {'attempt': 1})
+    """
+    at = datetime.fromtimestamp(at_millis / 1000, UTC)
+    try:
+        told = json.loads(text)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        return JobLogLine(at=at, function=function, level="-", message=text.rstrip(), fields={})
+    # A metric's values are lists of numbers, for CloudWatch.
+    fields = {
+        name: value for name, value in told.items() if name not in _NOT_SHOWN and not isinstance(value, list | dict)
+    }
+    message = told.get("message", told.get("event", ""))
+    text_below = told.get("exception")
+    return JobLogLine(
+        at=at,
+        function=function,
+        level=str(told.get("level", "-")),
+        message=message if isinstance(message, str) else json.dumps(message),
+        fields=fields,
+        text=None if text_below is None else str(text_below),
+    )
+
+
+def _millis(moment: datetime) -> int:
+    return max(int(moment.timestamp() * 1000), 0)
