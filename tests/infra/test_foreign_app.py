@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aws_cdk import App, Stack
@@ -25,6 +25,9 @@ from leasehold.cli.init import write_project
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.errors import InvalidOptionError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What a deployment would lose, or stumble over, if its logical id changed.
 FROZEN = {
@@ -182,7 +185,7 @@ def test_a_producer_in_another_stack_has_the_same_rights_by_attributes_as_by_the
     assert ours == [each for each in theirs if not any("kms:" in action for action in each[0])]
 
 
-def statements_of(policy: dict[str, Any]) -> list[tuple[list[str], str]]:
+def statements_of(policy: Mapping[str, Any]) -> list[tuple[list[str], str]]:
     """Actions and conditions; which table they are of differs."""
     found = policy["Properties"]["PolicyDocument"]["Statement"]
     return [
