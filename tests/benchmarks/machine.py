@@ -30,7 +30,7 @@ def circumstances() -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},
-            **_pinned("requirements/ministack.in", "ministack"),
+            **_pinned("layers/leasehold/python/leasehold/local/tools/ministack.in", "ministack"),
             **_pinned("requirements/celery.txt", "celery", "kombu"),
         },
     }
