@@ -1,7 +1,7 @@
 """`leasehold verify` on the deployed stacks: whole, and with one right, one metric, one statement changed.
 
-The whole of it sends jobs through the queue, needs the probe's own type deployed for that, and takes minutes; the metrics
-wait for a tick. So these two are deep.
+The whole of it sends jobs through the queue, needs the probe's own type deployed for that, and takes minutes; the
+metrics wait for a tick. So these two are deep.
 """
 
 from __future__ import annotations
