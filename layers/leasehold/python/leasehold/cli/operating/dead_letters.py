@@ -45,9 +45,11 @@ def list_letters(
     from leasehold.admin.job_documents import letter_document
     from leasehold.admin.others import LetterFilter
     from leasehold.cli.operating.columns import LETTERS
+    from leasehold.cli.operating.values import check_type
     from leasehold.cli.times import past_moment
 
     now = session.now()
+    check_type(session.admin.parts, job_type)
     wanted = LetterFilter(
         job_type=job_type,
         failed_from=past_moment(since, now, what="--since"),

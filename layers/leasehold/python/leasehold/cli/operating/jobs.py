@@ -56,9 +56,11 @@ def jobs(
     from leasehold.admin.job_documents import job_summary
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating.columns import job_columns
+    from leasehold.cli.operating.values import check_type
     from leasehold.cli.times import past_moment
 
     now = session.now()
+    check_type(session.admin.parts, job_type)
     wanted = JobFilter(
         job_type=job_type,
         statuses=frozenset(status or ()),  # type: ignore[arg-type]
