@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from leasehold import JobType, Priority
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.runtime.handler import BaseJobHandler

@@ -49,12 +49,12 @@ def list_letters(
     from leasehold.cli.times import past_moment
 
     now = session.now()
-    check_type(session.admin.parts, job_type)
     wanted = LetterFilter(
         job_type=job_type,
         failed_from=past_moment(since, now, what="--since"),
         failed_to=past_moment(until, now, what="--until"),
     )
+    check_type(session.admin.parts, job_type)
     fetch = partial(session.admin.read.dead_letters, wanted)
     list_pages(fetch, letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
 

@@ -60,7 +60,6 @@ def jobs(
     from leasehold.cli.times import past_moment
 
     now = session.now()
-    check_type(session.admin.parts, job_type)
     wanted = JobFilter(
         job_type=job_type,
         statuses=frozenset(status or ()),  # type: ignore[arg-type]
@@ -76,6 +75,7 @@ def jobs(
         schedule=schedule,
         template=template,
     )
+    check_type(session.admin.parts, job_type)
     fetch = partial(session.admin.read.jobs, wanted)
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
 

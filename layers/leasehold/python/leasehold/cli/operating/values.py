@@ -46,7 +46,7 @@ def read_payload(text: str | None, file: str | None) -> Json:
 
 
 def check_type(parts: Parts, job_type: str | None) -> None:
-    """UnknownJobTypeError for a type that never was: an empty list would not tell a typo. Retired ones have jobs still."""
+    """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
     from leasehold.kernel.type_options import DELIVERY
 
     registry = parts.deployment.registry()
