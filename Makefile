@@ -53,7 +53,7 @@ test: setup browser spin  ## All that CI runs: style, types, layers and every te
 	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts. Not by the variable of
 	@# make's own name, else `make -n test` would run all of this.
 	@set -m; log=$$(mktemp); \
-	$(PYTEST) $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
+	$(PYTEST) -m "not deep" $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
 	trap '{ kill -INT $$deployed && wait $$deployed; } 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
 	make --no-print-directory lint types layers; \
 	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
@@ -118,9 +118,11 @@ DEEP_faults := tests/crash
 DEEP_model := tests/model
 DEEP_agreement := tests/simulation tests/properties
 DEEP_size := tests/cost tests/groups tests/schedules
-DEEP_PARTS := stores faults model agreement size
+DEEP_deployed := tests/e2e
+DEEP_package := tests/package
+DEEP_PARTS := stores faults model agreement size deployed package
 PART ?= $(DEEP_PARTS)
-test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size for one)
+test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size|deployed|package for one)
 	@for part in $(PART); do case " $(DEEP_PARTS) " in *" $$part "*) ;; \
 		*) echo "there is no part $$part. Use one of: $(DEEP_PARTS)" >&2; exit 2;; esac; done
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(foreach part,$(PART),$(DEEP_$(part))) $(ARGS)

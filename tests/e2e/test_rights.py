@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 pytestmark = LOCAL_AWS
 # Stand for the names that CloudFormation has given.
 JOBS_TABLE, DEAD_LETTERS_TABLE = "<the jobs>", "<the dead letters>"
+USER = {"user_id": "u1", "source": {}, "target": {}}
 REFUSED, DONE = "AccessDeniedException", "done"
 # Whoever took over a handler calls DynamoDB as it likes, without any of Leasehold's conditions.
 TAKEN_OVER = """
@@ -130,7 +131,7 @@ def handler(local_stack: LocalStack) -> Iterator[Intruder]:
 
 
 def test_a_handler_reads_and_changes_jobs_of_its_own_type_and_of_no_other(local_stack: LocalStack, handler: Intruder):
-    own, other = later(local_stack, "user_sync", user_id="u1"), later(local_stack, "backup")
+    own, other = later(local_stack, "user_sync", **USER), later(local_stack, "backup")
 
     assert handler.tries(get(own), update(own, note="mine")) == [DONE, DONE]
     tried = (
@@ -143,7 +144,7 @@ def test_a_handler_reads_and_changes_jobs_of_its_own_type_and_of_no_other(local_
 
 
 def test_a_handler_makes_no_job_and_no_delivery(local_stack: LocalStack, handler: Intruder):
-    own, other = later(local_stack, "user_sync", user_id="u1"), later(local_stack, "backup")
+    own, other = later(local_stack, "user_sync", **USER), later(local_stack, "backup")
     delivery = Key(own.table, ("system#0", own.values[1]))
 
     assert handler.tries(put(own), insert(own), put(other), insert(other)) == [REFUSED] * 4

@@ -1,4 +1,7 @@
-"""`leasehold verify` on the deployed stacks: whole, and with one right, one metric, one statement changed."""
+"""`leasehold verify` on the deployed stacks: whole, and with one right, one metric, one statement changed.
+
+Only the whole of it sends jobs through the queue, needs the probe's own type deployed for that, and takes minutes.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,18 @@ if TYPE_CHECKING:
 pytestmark = LOCAL_AWS
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def with_probe(local_stack: LocalStack) -> Iterator[LocalStack]:
     stages = local_stack.project.root / "infra" / "environments.py"
     before = stages.read_text()
     stages.write_text(before.replace('"api": ApiOptions(', '"probe": True, "api": ApiOptions('))
     assert stages.read_text() != before
-    local_stack.deploy()
-    yield local_stack
-    stages.write_text(before)
-    local_stack.deploy()
+    try:
+        local_stack.deploy()
+        yield local_stack
+    finally:
+        stages.write_text(before)
+        local_stack.deploy()
 
 
 def site_of(local_stack: LocalStack, client: Callable[[str], Any] | None = None) -> Site:
@@ -43,6 +48,8 @@ def site_of(local_stack: LocalStack, client: Callable[[str], Any] | None = None)
     return Site(local_stack.queue, shared, name=address.queue_name, tables=tables, is_local=True)
 
 
+@pytest.mark.deep
+@pytest.mark.timeout(900)
 def test_it_asks_first_runs_whole_and_leaves_a_redacted_report(with_probe: LocalStack) -> None:
     root = with_probe.project.root
     refused = with_probe.project.leasehold("verify", "--local", "--root", root)
@@ -73,8 +80,8 @@ def test_it_asks_first_runs_whole_and_leaves_a_redacted_report(with_probe: Local
     )
 
 
-def test_a_right_that_is_missing_is_named(with_probe: LocalStack) -> None:
-    iam, site = with_probe.client("iam"), site_of(with_probe)
+def test_a_right_that_is_missing_is_named(local_stack: LocalStack) -> None:
+    iam, site = local_stack.client("iam"), site_of(local_stack)
     role = site.poller.role
     (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
     document = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
@@ -90,15 +97,15 @@ def test_a_right_that_is_missing_is_named(with_probe: LocalStack) -> None:
     assert f"dynamodb:DeleteItem on table/{site.jobs_table} watch" in wrong.detail
 
 
-def test_a_metric_that_nothing_writes_is_named_with_its_alarm(with_probe: LocalStack) -> None:
-    cloudwatch = with_probe.client("cloudwatch")
+def test_a_metric_that_nothing_writes_is_named_with_its_alarm(local_stack: LocalStack) -> None:
+    cloudwatch = local_stack.client("cloudwatch")
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     (alarm,) = [each for each in alarms if each["MetricName"] == "heartbeat"]
     kept = ("Namespace", "Statistic", "Period", "EvaluationPeriods", "Threshold", "ComparisonOperator")
     same = {name: alarm[name] for name in kept}
     cloudwatch.put_metric_alarm(AlarmName=alarm["AlarmName"], MetricName="heart_beat", **same)
     try:
-        report = verify(site_of(with_probe), phases=("watch",))
+        report = verify(site_of(local_stack), phases=("watch",))
     finally:
         cloudwatch.put_metric_alarm(AlarmName=alarm["AlarmName"], MetricName="heartbeat", **same)
 
@@ -107,9 +114,9 @@ def test_a_metric_that_nothing_writes_is_named_with_its_alarm(with_probe: LocalS
     assert "no function writes heart_beat" in wrong.detail
 
 
-def test_a_statement_that_is_not_taken_is_named(with_probe: LocalStack) -> None:
+def test_a_statement_that_is_not_taken_is_named(local_stack: LocalStack) -> None:
     """As if AWS refused the form of the batch claim: the statement is spoilt on its way."""
-    options: dict[str, Any] = with_probe.running.client_options
+    options: dict[str, Any] = local_stack.running.client_options
     dynamodb = boto3.client("dynamodb", **options)
 
     def spoil(params: dict[str, Any], **_: Any) -> None:
@@ -119,9 +126,9 @@ def test_a_statement_that_is_not_taken_is_named(with_probe: LocalStack) -> None:
     dynamodb.meta.events.register("before-parameter-build.dynamodb.BatchExecuteStatement", spoil)
 
     def client(service: str) -> Any:
-        return dynamodb if service == "dynamodb" else with_probe.client(service)
+        return dynamodb if service == "dynamodb" else local_stack.client(service)
 
-    report = verify(site_of(with_probe, client), phases=("probe",))
+    report = verify(site_of(local_stack, client), phases=("probe",))
 
     assert [each.name for each in report.wrong] == [
         "claims of a page by one request",

@@ -19,29 +19,32 @@ pytestmark = LOCAL_AWS
 A_TICK = timedelta(seconds=100)
 
 
-def wake_ups(stack: LocalStack, channel: str) -> list[dict[str, Any]]:
-    return [line for line in stack.log("poller") if line.get("channel") == channel]
+def polls_that_claimed(stack: LocalStack) -> list[dict[str, Any]]:
+    return [line for line in stack.events("poller", "poll_finished") if line.get("claimed")]
+
+
+def heartbeats(stack: LocalStack) -> list[dict[str, Any]]:
+    """One for each tick, and for nothing else."""
+    return [line for line in stack.log("poller") if line.get("heartbeat")]
 
 
 def test_a_job_is_completed_through_the_streams_wake_alone(local_stack: LocalStack):
     with local_stack.without_tick():
-        woken_before = len(wake_ups(local_stack, "stream"))
+        claimed_before = len(polls_that_claimed(local_stack))
         job = local_stack.wait(local_stack.queue.enqueue("daily_summary", {"user_id": "ada"}).job_id)
 
     assert job.status is JobStatus.COMPLETED
     assert job.result == {"user_id": "ada", "summary": "The day went well."}
-    assert eventually(lambda: len(wake_ups(local_stack, "stream")) > woken_before)
+    assert eventually(lambda: len(polls_that_claimed(local_stack)) > claimed_before)
 
 
 def test_with_the_stream_off_the_tick_finds_the_job_and_tells_that_it_lives(local_stack: LocalStack):
     with local_stack.without_stream():
-        ticks_before = len(wake_ups(local_stack, "tick"))
+        ticks_before = len(heartbeats(local_stack))
         job_id = local_stack.queue.enqueue("daily_summary", {"user_id": "ada"}).job_id
         job = local_stack.queue.wait(job_id, timeout=A_TICK)
 
     assert job.status is JobStatus.COMPLETED
-    ticks = eventually(lambda: wake_ups(local_stack, "tick")[ticks_before:])
-    assert ticks
-    heartbeats = [line for line in local_stack.log("poller") if line.get("heartbeat")]
-    assert len(heartbeats) >= len(wake_ups(local_stack, "tick"))
-    assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Leasehold/local" for line in heartbeats)
+    told = eventually(lambda: heartbeats(local_stack)[ticks_before:])
+    assert told
+    assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Leasehold/local" for line in told)

@@ -174,6 +174,7 @@ class DeployedFunctions:
         self.service = LambdaService(self.calls)
         self.queue = Queue(self._parts(client))
         self.operator = Operator(self._parts(client))
+        self.shape: dict[str, Any] = {}
         self._handle = entry.entry(ErrandHandler)
         self._deploy(client, patch)
 
@@ -197,6 +198,8 @@ class DeployedFunctions:
         for module in (poller, dispatcher):
             patch.setattr(module, "connect_lambda", lambda: self.service)
         patch.setattr(custom_resource, "_answer", lambda *_: None)
+        patch.setattr(publisher, "connect_to_ask", lambda: None)
+        patch.setattr(publisher, "asking", lambda _: lambda _: {"shape": self.shape})
         self.forget()
 
     def forget(self) -> None:
@@ -209,13 +212,15 @@ class DeployedFunctions:
         for name in ("poller", "handler", "dead_letter_reporter", "registry_publisher", "schedule_trigger"):
             logging.Logger.manager.loggerDict.pop(name, None)
 
-    def publish(self, *, without: str | None = None, with_schedules: bool = False) -> Self:
+    def publish(self, *, without: str | None = None, with_schedules: bool = False, asked: str | None = None) -> Self:
         """A deployment, as CloudFormation tells the publisher of it."""
         folders = [folder for folder in self.folders if folder.name != without]
         functions = {folder.name: f"leasehold-{STAGE}-job-{folder.name}" for folder in folders}
         record = json.dumps(registry_record(registry_of(folders, functions, webhook_sender=SENDER)))
         schedules = {each.name: definition_record(each) for each in schedules_of(folders) if with_schedules}
         properties = {"Registry": record, "Schedules": json.dumps(schedules)}
+        if asked is not None:
+            properties["Codes"] = json.dumps({asked: json.dumps(self.shape)})
         with self.calls.acting_as(PUBLISHER):
             publisher.lambda_handler({"RequestType": "Update", "ResourceProperties": properties}, None)
         return self.later(seconds=6)
@@ -252,14 +257,16 @@ class DeployedFunctions:
         return self.poll({"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {"NewImage": image}}]})
 
     def deliver(self, *, twice: bool = False) -> Self:
-        """Run what was handed over: jobs by their handlers, a resident by the poller."""
-        for function, event in self.service.take():
+        """Run what was handed over: jobs by their handlers, a resident by the poller, and what a freed seat lets in."""
+        taken = self.service.take()
+        for function, event in taken:
             if function == POLLER:
                 self.poll(event)
                 continue
             for _ in range(2 if twice else 1):
                 self._run(function, event)
-        return self
+        is_woken = any(event.get("source") == variables.FREED_SOURCE for _, event in taken)
+        return self.deliver(twice=twice) if is_woken else self
 
     def _run(self, function: str, event: dict[str, Any]) -> None:
         with self.calls.acting_as(function):

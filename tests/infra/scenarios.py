@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
+from leasehold.aws.names import HELPER_SOURCE
 from leasehold.kernel import enqueue as enqueueing
 from leasehold.kernel import keys
 from leasehold.kernel.enqueue import OnDuplicate
@@ -21,7 +22,8 @@ from leasehold.operate.jobs import successor
 from leasehold.schedules import verbs as schedules
 from leasehold.schedules.model import Plan, Schedule
 from leasehold.schedules.recurrence import Every
-from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER
+from leasehold.schemas.shape import ANYTHING, shape_of
+from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, Errand
 from tests.infra.payload_scenes import set_payloads_apart
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def play_all(deployed: DeployedFunctions) -> None:
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
         *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
         *(halt, reside, tell_of_runs, report_letters, sweep_letters, run_schedules, use_templates),
-        *(run_groups, stop_groups, set_payloads_apart),
+        *(run_groups, stop_groups, set_payloads_apart, change_a_schema),
     ):
         scene(deployed)
 
@@ -97,8 +99,9 @@ def complete(deployed: DeployedFunctions) -> None:
 
 
 def claim_many_at_once(deployed: DeployedFunctions) -> None:
+    """By a poller that was called to share a backlog."""
     made = [deployed.enqueue(PLAIN) for _ in range(10)]
-    deployed.tick().deliver()
+    deployed.poll({"source": HELPER_SOURCE, "part": 1, "of": 2}).deliver()
     assert {deployed.queue.get(each).status for each in made} == {"completed"}
 
 
@@ -266,6 +269,15 @@ def tell_of_runs(deployed: DeployedFunctions) -> None:
     again = enqueueing.write(successor(damaged, parts, created_by="ada"), parts, on_duplicate=OnDuplicate.RAISE)
     deployed.tick().deliver()
     assert deployed.queue.get(again.job_id).status == "dead_letter"
+
+
+def change_a_schema(deployed: DeployedFunctions) -> None:
+    """A deployment whose handler asks for other payloads than before looks at those that wait."""
+    waiting = deployed.enqueue(PLAIN, run_in=LATER)
+    for deployed.shape in (shape_of(Errand), ANYTHING):
+        deployed.publish(asked=PLAIN)
+    deployed.publish()
+    deployed.queue.cancel(waiting, reason="nobody asked for it")
 
 
 def report_letters(deployed: DeployedFunctions) -> None:

@@ -47,10 +47,12 @@ class Spending:
         sizes = [_kilobytes(change.old, change.new) for change in changes]
         # The cost of a batch can be shared out where all of it is alike.
         is_alone = len(changes) == len(call.asked) and call.operation != "TransactWriteItems" and max(sizes) == 1
-        for key, change, size in zip(keys, changes, sizes, strict=True):
+        # A batch starts the jobs of several claims: where one is late, what it pays more is not to be told apart.
+        is_late = any(_is_late_start(change) for change in changes)
+        for key, size in zip(keys, sizes, strict=True):
             if key is not None and is_job(key):
                 # What is written together with something else, or started so late that it moves, is no plain job.
-                self._changes[key] += 1 if is_alone and not _is_late_start(change) else 100
+                self._changes[key] += 1 if is_alone and not is_late else 100
                 self._units[key] += call.units / len(keys)  # type: ignore[assignment]
                 self._largest[key] = max(self._largest[key], size)
                 self._writers.setdefault(key, set()).add(writer)

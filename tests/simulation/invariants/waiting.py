@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.due import from_text
 from tests.simulation.invariants.violation import hold
+from tests.simulation.plan import TOLERATED_SKEW
 from tests.simulation.withheld import LANES_WAIT, LINES, is_withheld
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class Waiting:
         told = (
             f"{jobs} jobs with {self._starts} starts took {self._writes} writes, {self._line_writes} of them of lines"
         )
+        # To a clock that is far ahead a direct run's reservation is over: what it claims is given back again and again.
+        if world.plan.skew > TOLERATED_SKEW and "direct" in world.plan.deeds:
+            return
         most = _LINE_WRITES * jobs + _LINE_WRITES_OF_START * self._starts + _LINE_WRITES_OF_NOBODY
         hold(self._line_writes <= most, "line writes within budget", told)
         hold(self._writes <= _WRITES * (jobs + self._starts) + _WRITES_OF_NOBODY, "writes within budget", told)

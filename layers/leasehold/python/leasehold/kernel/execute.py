@@ -111,8 +111,11 @@ class Executor:
 
     def turn_back(self, handover: Handover) -> bool:
         """Release a job whose type may not run now; True if so."""
-        switches, now = self._services.deployment.switches(), self._services.clock.now()
-        if switches.halt is not None or handover.job_type in switches.pauses:
+        now, switches = self._services.clock.now(), self._services.deployment.switches()
+        if switches.stop(handover.job_type):
+            # It may be over: who gives back at once is free at once, and would be handed one job after the other.
+            switches = self._services.deployment.switches(fresh=True)
+        if switches.stop(handover.job_type):
             release(handover, "halted" if switches.halt else "paused", self._services, until=now + _RELEASED_FOR)
         elif self._is_reserved(handover.job_type):
             # Due at once: the next poll holds it, and the end of the reservation wakes it.

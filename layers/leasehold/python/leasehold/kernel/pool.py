@@ -56,9 +56,9 @@ def ahead[A, T](pool: Pool, call: Callable[[A], T], arguments: Iterable[A]) -> I
             first, pending = waiting.popleft()
             yield first, pending.result()
     finally:
-        # Whoever stops half-way leaves nothing behind that still runs.
+        # Whoever stops half-way leaves nothing behind that still runs; why it stops is told by what it raised itself.
         for _, pending in waiting:
-            with suppress(Exception):
+            with suppress(BaseException):
                 pending.result()
 
 

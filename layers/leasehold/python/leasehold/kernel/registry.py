@@ -44,6 +44,10 @@ class Switches:
     pauses: Mapping[str, Switch] = field(default_factory=dict)
     reservations: Mapping[str, Reservation] = field(default_factory=dict)
 
+    def stop(self, job_type: str) -> bool:
+        """Whether somebody stopped this type, or everything."""
+        return self.halt is not None or job_type in self.pauses
+
     def reserved_until(self, job_type: str, now: datetime) -> datetime | None:
         """Until when a type is reserved; None if it is not, or if who reserved it is gone and its time is over."""
         reservation = self.reservations.get(job_type)
