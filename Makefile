@@ -119,9 +119,10 @@ DEEP_model := tests/model
 DEEP_agreement := tests/simulation tests/properties
 DEEP_size := tests/cost tests/groups tests/schedules
 DEEP_deployed := tests/e2e
-DEEP_PARTS := stores faults model agreement size deployed
+DEEP_package := tests/package
+DEEP_PARTS := stores faults model agreement size deployed package
 PART ?= $(DEEP_PARTS)
-test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size|deployed for one)
+test-deep: setup browser spin  ## What make test leaves out because it takes long (PART=stores|faults|model|agreement|size|deployed|package for one)
 	@for part in $(PART); do case " $(DEEP_PARTS) " in *" $$part "*) ;; \
 		*) echo "there is no part $$part. Use one of: $(DEEP_PARTS)" >&2; exit 2;; esac; done
 	@$(PYTEST) -n 2 --dist loadgroup -m deep $(foreach part,$(PART),$(DEEP_$(part))) $(ARGS)

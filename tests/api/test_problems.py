@@ -17,6 +17,7 @@ ELSEWHERE = {
     errors.ServerUnavailableError,
     errors.DeploymentError,
     errors.WaitTimeoutError,
+    errors.HandlerStartError,
     errors.JobTimeoutError,
     errors.NonRetryableError,
     errors.InvalidJobPayloadError,

@@ -30,7 +30,8 @@ def console(working: WorkingQueue) -> Iterator[ConsoleServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while it runs, its event loop is that of the whole process, and other tests have their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = chromium()
     if program is None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from functions.jobs.daily_summary.handler import DailySummaryHandler
 from leasehold import Fixed, JobStatus, Priority, Queue
+from leasehold.cli.init import write_project
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.docs.markdown import ROOT, code_blocks, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ def test_the_first_blocks_job_is_done_by_the_sample_that_is_deployed_too(
 
 
 def test_the_example_of_a_users_test_passes(shown: dict[str, Any], leasehold: LeaseholdTest) -> None:
-    exec(code_blocks("README.md", "python")[1], shown)
+    exec(block_with("def test_a_summary_is_sent_in_the_morning"), shown)
 
     shown["test_a_summary_is_sent_in_the_morning"](leasehold)
 
@@ -75,13 +79,13 @@ def test_the_example_of_a_users_test_passes(shown: dict[str, Any], leasehold: Le
 
 
 def test_the_scheduler_ports_example_completes_its_job(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
-    exec(code_blocks("README.md", "python")[2], shown)
+    exec(block_with("JobScheduler("), shown)
 
     assert deployed.queue.get(str(shown["job_id"])).status is JobStatus.COMPLETED
 
 
 def test_the_recurring_job_of_the_readme_is_at_nine_on_weekdays(shown: dict[str, Any]) -> None:
-    exec(code_blocks("README.md", "python")[3], shown)
+    exec(block_with('schedules.create("morning"'), shown)
 
     local = [slot.astimezone(ZoneInfo("Europe/Berlin")) for slot in shown["coming"]]
     assert [(slot.hour, slot.weekday() < 5) for slot in local] == [(9, True)] * 3
@@ -162,8 +166,15 @@ def test_the_circuit_breakers_example_of_a_users_test_passes(shown: dict[str, An
     assert leasehold.operator.switches().pauses == {}
 
 
+def test_the_app_of_the_quick_start_is_the_one_that_init_makes(tmp_path: Path) -> None:
+    """Which tests/package deploys."""
+    write_project("my-jobs", tmp_path)
+
+    assert block_with("JobQueue(") == (tmp_path / "my-jobs" / "app.py").read_text()
+
+
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 10
+    assert len(code_blocks("README.md", "python")) == 11
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

@@ -138,6 +138,7 @@ def test_it_describes_its_handler_and_the_schema_of_its_payloads(
             "properties": {"user_id": {"title": "User Id", "type": "string"}},
             "required": ["user_id"],
         },
+        "shape": {"is": "object", "fields": [[["user_id"], True, {"is": "str"}]]},
     }
 
 

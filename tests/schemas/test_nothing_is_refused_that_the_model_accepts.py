@@ -47,6 +47,22 @@ class Lenient(enum.Enum):
         return cls.A
 
 
+class Aliased(enum.Enum):
+    A = "a"
+
+
+Aliased.A._add_value_alias_("first")
+
+
+class AnyCase(enum.EnumMeta):
+    def __call__(cls, value: Any, *others: Any, **options: Any) -> Any:
+        return super().__call__(value.lower() if isinstance(value, str) else value, *others, **options)
+
+
+class Shouted(enum.Enum, metaclass=AnyCase):
+    A = "a"
+
+
 class Node(BaseModel):
     name: str
     children: list[Node] = []
@@ -110,6 +126,21 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+@pytest.mark.parametrize(("kind", "value"), [(Lenient, None), (Lenient, "z"), (Aliased, "first"), (Shouted, "A")])
+def test_an_enum_with_its_own_way_to_find_members_refuses_nothing(kind: type[enum.Enum], value: str | None) -> None:
+    model = create_model("Payload", a=(kind, ...))
+    model.model_validate({"a": value})
+
+    assert misfits({"a": value}, shape_of(model)) == []
+
+
+def test_any_other_enum_takes_its_values_only() -> None:
+    shape = shape_of(create_model("Payload", a=(Colour, ...)))
+
+    assert misfits({"a": "red"}, shape) == []
+    assert [str(each.path) for each in misfits({"a": "green"}, shape)] == ["payload.a"]
 
 
 @settings(deadline=None, max_examples=400)

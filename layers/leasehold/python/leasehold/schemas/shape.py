@@ -7,6 +7,7 @@ known; what is not known here has no shape, and everything fits.
 
 from __future__ import annotations
 
+import enum
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -155,7 +156,7 @@ class _Reader:
 
     def _read_enum(self, schema: Mapping[str, Any], _config: object) -> Shape:
         values = [each.value for each in schema["members"]]
-        return _one_of(values) if "missing" not in schema and schema.get("sub_type") in {None, "str"} else ANYTHING
+        return _one_of(values) if _takes_only(values, schema["cls"]) else ANYTHING
 
 
 def _names_of(name: str, field: Mapping[str, Any], config: Mapping[str, Any]) -> list[str] | None:
@@ -167,6 +168,16 @@ def _names_of(name: str, field: Mapping[str, Any], config: Mapping[str, Any]) ->
         return None
     by_name = config.get("validate_by_name") or config.get("populate_by_name")
     return [alias, name] if by_name or config.get("validate_by_alias") is False else [alias]
+
+
+def _takes_only(values: list[object], kind: type[enum.Enum]) -> bool:
+    """Whether an enum has no further ways to find a member: pydantic calls the class in the end, as anybody would."""
+    missing = getattr(kind._missing_, "__func__", None)
+    return (
+        type(kind) is enum.EnumMeta
+        and missing is enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+        and len(kind._value2member_map_) == len(values)
+    )
 
 
 def _one_of(values: list[object]) -> Shape:
