@@ -165,7 +165,8 @@ def test_an_answer_that_does_not_fit_its_payloads_says_what_is_asked_for(answers
 
 
 def test_a_payload_that_does_not_fit_the_model_fails_only_its_own_job():
-    test = queue()
+    # Enqueue would refuse it: a model that became narrower meets jobs that were accepted before.
+    test = queue(check_payload=False)
     enqueue(test, "", "")
     test.queue.enqueue("count", {"number": "many"})
 

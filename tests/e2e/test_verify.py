@@ -1,6 +1,7 @@
 """`leasehold verify` on the deployed stacks: whole, and with one right, one metric, one statement changed.
 
-Only the whole of it sends jobs through the queue, needs the probe's own type deployed for that, and takes minutes.
+The whole of it sends jobs through the queue, needs the probe's own type deployed for that, and takes minutes; the
+metrics wait for a tick. So these two are deep.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ def test_a_right_that_is_missing_is_named(local_stack: LocalStack) -> None:
     assert f"dynamodb:DeleteItem on table/{site.jobs_table} watch" in wrong.detail
 
 
+@pytest.mark.deep
 def test_a_metric_that_nothing_writes_is_named_with_its_alarm(local_stack: LocalStack) -> None:
     cloudwatch = local_stack.client("cloudwatch")
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]

@@ -54,8 +54,15 @@ IMPLIED: dict[Guard, str] = {
     Guard("reap_failed", "has started_at"): "`locked_by as seen`: who has started stays so as long as it is the owner",
     Guard("reap_cancelled", "has cancel_requested"): "`locked_by as seen`: a request to stop is never taken back",
     Guard("take_turn", "due_key as seen"): "`sources`: nobody else moves a member before its turn",
+    Guard(
+        "debounce", SOURCES
+    ): "`due_key as seen`: a burst waits for a time to come, and a claim or an end moves its entry",
     Guard("settle", SOURCES): _ENDED,
+    Guard(
+        "settle_run", SOURCES
+    ): "`due_key as seen`: only a failed run that owes something has its next time in its entry",
     Guard("resolve", SOURCES): "its letter was read (invariants: one dead letter per dead job, end states absorb)",
     Guard("purge", SOURCES): _ENDED,
     Guard("purge", "completed_at as seen"): f"{_ENDED}, and when it ended never changes",
+    Guard("purge", "no owed"): f"{_ENDED} and owing nothing, and what has ended owes nothing anew",
 }

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from leasehold.kernel.dedup import Day, Within
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.enqueue import Enqueued
+from tests.simulation.invariants.dedup import BURST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ class Producer:
         self._chance = world.chance
 
     def act(self, deed: str) -> None:
-        act, makes = DEEDS[deed]
+        act, makes = DEEDS[deed] if deed in DEEDS else ONLY_IN_SCENES[deed]
         self._world.coverage.deeds[deed] += 1
         self._world.fleet.invoke("producer", "sdk", lambda process, _: act(self, process), makes=makes)
 
@@ -76,6 +77,9 @@ class Producer:
     def starting_by(self, process: Process) -> None:
         start_by = process.now() + timedelta(seconds=self._chance.choice((1, 5, 15)))
         self._enqueue(process, start_by=start_by)
+
+    def debounced(self, process: Process) -> None:
+        self._enqueue(process, dedup_key=BURST, debounce=timedelta(seconds=self._chance.choice((0.5, 2))))
 
     def hooked(self, process: Process) -> None:
         self._enqueue(process, webhook=_WEBHOOK)
@@ -165,3 +169,5 @@ DEEDS: dict[str, tuple[Callable[[Producer, Process], None], int]] = {
     "templated": (Producer.templated, 1),
     "outbox": (Producer.outbox, 1),
 }
+# Seeds do not draw these yet: all of them would become others.
+ONLY_IN_SCENES: dict[str, tuple[Callable[[Producer, Process], None], int]] = {"debounced": (Producer.debounced, 1)}

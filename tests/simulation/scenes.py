@@ -47,6 +47,8 @@ _SLOW: dict[str, Any] = {
     "jobs": 3,
     "work": 0.5,
 }
+# Calls that join the same job at the same time.
+_BURST: dict[str, Any] = {"deeds": ("debounced",), "chores": (), "producers": 3, "operators": 0, "jobs": 6}
 # Pollers that stop between what they read and what they write, while others go on.
 _LAGGARDS: dict[str, Any] = {
     **_NO_SKEW,
@@ -182,6 +184,14 @@ SCENES: dict[Guard, dict[str, Any]] = {
         "jobs": 4,
     },
     Guard("edit", "payload as seen"): {**_SLOW, "chores": ("edit",), "deeds": ("delayed",), "operators": 3},
+    Guard("debounce", "due_key as seen"): {**_SLOW, **_BURST},
+    Guard("debounce", "due_lane as seen"): {**_SLOW, **_BURST, "types": ("limited",), "modes": ("busy",), "pollers": 3},
+    Guard("settle_run", "due_key as seen"): {
+        **_LAGGARDS,
+        "types": ("plain",),
+        "deeds": ("hooked",),
+        "modes": ("fail",),
+    },
     Guard("settle", "due_key as seen"): {
         **_STALE,
         "rates": {Fault.STALE_INDEX: 0.3, Fault.STALL: 0.1},

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 type Ref = tuple[str, str]
 
+# Of these keys' jobs one waits for its burst to end, beside others that were claimed: the key is the next burst's then.
+BURST = "burst"
+
 
 def ref_of(job: dict[str, Any]) -> Ref | None:
     """The key of the dedup record that a job holds."""
@@ -30,7 +33,8 @@ class DedupKeys:
         ref = ref_of(job)
         if ref is not None:
             holders = self._live.setdefault(ref, set())
-            (holders.discard if job["status"] in {"completed", "cancelled", "dead_letter"} else holders.add)(key)
+            is_over = job["dedup_key"] == BURST or job["status"] in {"completed", "cancelled", "dead_letter"}
+            (holders.discard if is_over else holders.add)(key)
         return ref
 
     def check(self, ref: Ref) -> None:

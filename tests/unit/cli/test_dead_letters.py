@@ -165,3 +165,11 @@ def test_what_is_redriven_runs(shell: Shell, dead: list[str]):
     shell.ok("dead-letters", "redrive", "--all", "--yes", *REASON)
 
     assert shell.test.drain()["completed"] == 3
+
+
+def test_show_tells_the_error_of_each_run(shell: Shell):
+    job_id = shell.dead_job()
+
+    runs = shell.ok("dead-letters", "show", job_id).rpartition("\nruns\n")[2]
+
+    assert "NonRetryableError: no " in runs

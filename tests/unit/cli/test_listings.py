@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -125,3 +126,21 @@ def test_a_cursor_of_another_listing_is_refused(shell: Shell):
 
     assert result.exit_code == 2
     assert "belongs to another listing" in result.stderr
+
+
+@pytest.mark.parametrize("listing", [("jobs",), ("dead-letters", "list")])
+def test_a_type_that_never_was_is_told_and_not_an_empty_list(shell: Shell, listing: tuple[str, ...]):
+    result = shell.run(*listing, "--type", "daily_sumary")
+
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "daily_sumary" in result.stderr
+    assert "daily_summary" in result.stderr
+
+
+def test_jobs_of_a_type_that_is_not_deployed_any_more_are_listed(shell: Shell):
+    job_id = shell.enqueue("user_sync")
+    registry = shell.test.parts.deployment.registry()
+    left = {name: each for name, each in registry.types.items() if name != "user_sync"}
+    shell.test.operator.publish(replace(registry, types=left))
+
+    assert job_id in shell.ok("jobs", "--type", "user_sync")

@@ -145,7 +145,9 @@ CASES: dict[str, Bad] = {
         options={"start_by": datetime(2027, 1, 1)},  # noqa: DTZ001
     ),
     "wrong priority": Bad(InvalidOptionError, "9", "no such priority", "HIGH=2", options={"priority": 9}),
-    "priority as text": Bad(InvalidOptionError, "'high'", "no such priority", "HIGH=2", options={"priority": "high"}),
+    "priority of no name": Bad(
+        InvalidOptionError, "'soon'", "no such priority", "HIGH=2", options={"priority": "soon"}
+    ),
     "priority as truth": Bad(InvalidOptionError, "True", "no such priority", "HIGH=2", options={"priority": True}),
     "no attempts": Bad(InvalidOptionError, "0", "from 1 to 1000", "Correct it", options={"max_attempts": 0}),
     "endless attempts": Bad(InvalidOptionError, "1001", "from 1 to 1000", "Correct", options={"max_attempts": 1001}),

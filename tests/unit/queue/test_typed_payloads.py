@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from leasehold import JobType, Priority
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.runtime.handler import BaseJobHandler
@@ -97,3 +98,11 @@ def test_a_field_of_that_name_is_not_a_type(world):
 def test_no_payload_is_an_empty_object(world):
     world.register("without_model", None)
     assert world.queue.get(world.queue.enqueue("without_model").job_id).payload == {}
+
+
+def test_a_priority_may_be_given_by_its_name():
+    test = LeaseholdTest(types=[JobType(name="child")])
+
+    job_id = test.queue.enqueue("child", priority="critical").job_id
+    assert test.queue.get(job_id).priority is Priority.CRITICAL
+    assert test.queue.reprioritise(job_id, "low").priority is Priority.LOW

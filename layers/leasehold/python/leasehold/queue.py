@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.dedup import DedupWindow
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.enqueue import BulkResult, Enqueued
     from leasehold.kernel.job import Job
@@ -161,7 +161,7 @@ class Queue:
         debounce: timedelta | None = None,
         max_wait: timedelta | None = None,
         on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         max_attempts: int | None = None,
         created_by: str = SYSTEM,
         retry_of: str | None = None,
@@ -263,7 +263,9 @@ class Queue:
         """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""
         return operate.cancel(job_id, reason, self._parts)
 
-    def retry(self, job_id: str, *, priority: Priority | int | None = None, reason: str = "retried") -> Enqueued:
+    def retry(
+        self, job_id: str, *, priority: Priority | PriorityName | int | None = None, reason: str = "retried"
+    ) -> Enqueued:
         """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
         return retry(job_id, self._parts, priority=priority, reason=reason)
 
@@ -281,7 +283,9 @@ class Queue:
         """
         return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
 
-    def reprioritise(self, job_id: str, priority: Priority | int, *, reason: str = "reprioritised") -> Job:
+    def reprioritise(
+        self, job_id: str, priority: Priority | PriorityName | int, *, reason: str = "reprioritised"
+    ) -> Job:
         """Have a waiting job run among those of another priority, in the order of its time.
 
         >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
@@ -320,7 +324,7 @@ class Queue:
         job_id: str,
         *,
         payload: Json | PayloadModel = None,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         max_attempts: int | None = None,
         reason: str = "edited",
     ) -> Job:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.draft import NewJob
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
@@ -94,12 +94,22 @@ class Actions:
         return operate.cancel(job_id, reason, self._parts)
 
     def retry(
-        self, job_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None
+        self,
+        job_id: str,
+        *,
+        reason: str,
+        priority: Priority | PriorityName | int | None = None,
+        new_job_id: JobId | None = None,
     ) -> Enqueued:
         return retry(job_id, self._parts, reason=reason, priority=priority, new_job_id=new_job_id)
 
     def retry_run(
-        self, run_id: str, *, reason: str, priority: Priority | int | None = None, new_job_id: JobId | None = None
+        self,
+        run_id: str,
+        *,
+        reason: str,
+        priority: Priority | PriorityName | int | None = None,
+        new_job_id: JobId | None = None,
     ) -> Enqueued:
         """Run the job of a failed run again; a run that did not fail is refused."""
         job_id, _, number = run_id.rpartition(".")
@@ -123,7 +133,7 @@ class Actions:
     ) -> Job:
         return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
 
-    def reprioritise(self, job_id: str, priority: Priority | int, *, reason: str) -> Job:
+    def reprioritise(self, job_id: str, priority: Priority | PriorityName | int, *, reason: str) -> Job:
         return operate.edit(job_id, self._parts, priority=priority, reason=reason)
 
     def move(

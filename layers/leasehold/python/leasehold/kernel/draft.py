@@ -32,6 +32,7 @@ from leasehold.templates.model import job_type_from, merged
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.kernel.due import PriorityName
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
@@ -61,7 +62,7 @@ class JobRequest:
     dedup_key: str | None = None
     dedup_window: DedupWindow = field(default_factory=UntilEnded)
     debounce: Debounce | None = None
-    priority: Priority | int | None = None
+    priority: Priority | PriorityName | int | None = None
     max_attempts: int | None = None
     created_by: str = SYSTEM
     retry_of: str | None = None
@@ -174,7 +175,13 @@ def needs_wake(due_at: datetime, now: datetime) -> bool:
 
 
 def parse_priority(value: object) -> Priority:
+    """
+    >>> parse_priority("high") is parse_priority(2) is Priority.HIGH
+    True
+    """
     names = ", ".join(f"{each.name}={each.value}" for each in Priority)
+    if isinstance(value, str):
+        value = next((each for each in Priority if each.name.lower() == value), value)
     if isinstance(value, bool) or not isinstance(value, int) or value not in set(Priority):
         raise InvalidOptionError(value, "there is no such priority", f"Use one of {names}.")
     return Priority(value)
@@ -256,7 +263,7 @@ class NewJob:
     dedup_window: DedupWindow | None = None
     debounce: timedelta | None = None
     max_wait: timedelta | None = None
-    priority: Priority | int | None = None
+    priority: Priority | PriorityName | int | None = None
     max_attempts: int | None = None
     created_by: str = SYSTEM
     retry_of: str | None = None
@@ -275,7 +282,7 @@ class JobOptions(TypedDict, total=False):
     start_by: datetime | None
     dedup_key: str | None
     dedup_window: DedupWindow | None
-    priority: Priority | int | None
+    priority: Priority | PriorityName | int | None
     max_attempts: int | None
     created_by: str
     retry_of: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from leasehold.kernel.errors import NaiveDatetimeError, TimeOutOfRangeError
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 # Marks an entry that is not to be claimed yet; no position begins with it.
 _OWING = "!"
+
+
+type PriorityName = Literal["low", "normal", "high", "critical"]
 
 
 class Priority(IntEnum):

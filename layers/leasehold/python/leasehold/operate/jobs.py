@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Parts
@@ -92,7 +92,7 @@ def successor(
     parts: Parts,
     *,
     created_by: str,
-    priority: Priority | int | None = None,
+    priority: Priority | PriorityName | int | None = None,
     job_id: JobId | None = None,
 ) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
@@ -134,7 +134,7 @@ def reschedule(
     *,
     run_at: datetime | None = None,
     run_in: timedelta | None = None,
-    priority: Priority | int | None = None,
+    priority: Priority | PriorityName | int | None = None,
     reason: str = "rescheduled",
 ) -> Job:
     """Move a waiting job to another time, without one to now; and to another priority, if one is given."""
@@ -162,7 +162,7 @@ def edit(
     parts: Parts,
     *,
     payload_text: str | None = None,
-    priority: Priority | int | None = None,
+    priority: Priority | PriorityName | int | None = None,
     max_attempts: int | None = None,
     reason: str = "edited",
 ) -> Job:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leasehold.audit.records import Deed
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.draft import Draft
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Parts
@@ -55,7 +55,7 @@ def redrive(
     parts: Parts,
     *,
     reason: str,
-    priority: Priority | int | None = None,
+    priority: Priority | PriorityName | int | None = None,
     new_job_id: JobId | None = None,
 ) -> Redriven:
     """Run a dead job again as a new job. A second redrive of the same letter is told which job the first made."""
@@ -161,7 +161,7 @@ def open_letters(
 
 
 def _revival(
-    letter: DeadLetter, parts: Parts, priority: Priority | int | None, job_id: JobId | None
+    letter: DeadLetter, parts: Parts, priority: Priority | PriorityName | int | None, job_id: JobId | None
 ) -> tuple[Draft, list[Change]]:
     # It is kept as long as its letter is open. A letter alone proves nothing: its writer could say anything in it.
     job = trusted_job(parts.store.jobs.get(letter.id), parts)
@@ -220,7 +220,7 @@ def retry(
     parts: Parts,
     *,
     reason: str,
-    priority: Priority | int | None = None,
+    priority: Priority | PriorityName | int | None = None,
     new_job_id: JobId | None = None,
 ) -> Enqueued:
     """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
@@ -241,7 +241,7 @@ def retry(
 
 
 def _revived(
-    job: Job, parts: Parts, *, reason: str, priority: Priority | int | None, new_job_id: JobId | None
+    job: Job, parts: Parts, *, reason: str, priority: Priority | PriorityName | int | None, new_job_id: JobId | None
 ) -> Enqueued:
     """A retry of a dead job resolves its letter: left open, it would be redriven once more."""
     letter = parts.store.letters.get(job.job_id)
@@ -257,7 +257,7 @@ def _revived(
 
 
 def _again(
-    job: Job, parts: Parts, *, reason: str, priority: Priority | int | None, new_job_id: JobId | None
+    job: Job, parts: Parts, *, reason: str, priority: Priority | PriorityName | int | None, new_job_id: JobId | None
 ) -> Enqueued:
     again = successor(job, parts, created_by=parts.identity.actor(), priority=priority, job_id=new_job_id)
     deed = deed_on_job(job.job_id, "retry", parts, reason=reason, new_job_id=again.job.job_id)

@@ -27,7 +27,7 @@ from leasehold.schedules.recurrence import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.keys import JobId
     from leasehold.schedules.recurrence import Recurrence
 
@@ -175,7 +175,7 @@ class Plan:
     missed: Missed | str | None = None
     missed_window: timedelta | None = None
     overlap: Overlap | str | None = None
-    priority: Priority | int | None = None
+    priority: Priority | PriorityName | int | None = None
     template: str | None = None
     enabled: bool | None = None
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.services import Parts
@@ -53,7 +53,7 @@ class Schedules:
         missed: Missed | str | None = None,
         missed_window: timedelta | None = None,
         overlap: Overlap | str | None = None,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         enabled: bool = True,
         reason: str = "created",
     ) -> Schedule:
@@ -113,7 +113,7 @@ class Schedules:
         missed: Missed | str | None = None,
         missed_window: timedelta | None = None,
         overlap: Overlap | str | None = None,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         enabled: bool | None = None,
         reason: str = "updated",
     ) -> Schedule:

@@ -11,7 +11,7 @@ from leasehold.templates.verbs import Preset
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Parts
@@ -39,7 +39,7 @@ class Templates:
         job: str | TypedPayload,
         payload: Json | PayloadModel = None,
         *,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         max_attempts: int | None = None,
         retry: RetryPolicy | None = None,
         webhook: str | None = None,
@@ -78,7 +78,7 @@ class Templates:
         *,
         job: str | None = None,
         payload: Json | PayloadModel = None,
-        priority: Priority | int | None = None,
+        priority: Priority | PriorityName | int | None = None,
         max_attempts: int | None = None,
         retry: RetryPolicy | None = None,
         webhook: str | None = None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.audit.records import Deed
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Parts
 
@@ -128,7 +128,7 @@ class Preset:
 
     job_type: str | None = None
     payload_text: str | None = None
-    priority: Priority | int | None = None
+    priority: Priority | PriorityName | int | None = None
     max_attempts: int | None = None
     retry: RetryPolicy | None = None
     webhook: str | None = None

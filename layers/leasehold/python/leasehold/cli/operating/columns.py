@@ -85,7 +85,7 @@ RUNS = (
     Column("started", "started_at", rank=1),
     Column("ended", "ended_at", rank=2),
     Column("worker", "worker", rank=4),
-    Column("error", lambda document: cell(document.get("error") or document.get("reason")), rank=3, stretches=True),
+    Column("error", lambda document: cell(_error(document)), rank=3, stretches=True),
 )
 TIMELINE = (
     Column("at", "at", rank=0),
@@ -139,3 +139,8 @@ AUDIT = (
 
 def _rest(document: Document, without: set[str]) -> str:
     return cell(", ".join(f"{name} {cell(value)}" for name, value in document.items() if name not in without))
+
+
+def _error(run: Document) -> object:
+    """Of a run on its job, or in a dead letter, which has its traceback whole: the last line says what it was."""
+    return run.get("error") or str(run.get("traceback") or "").rstrip().rpartition("\n")[2] or run.get("reason")

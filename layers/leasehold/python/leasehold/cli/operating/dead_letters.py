@@ -45,6 +45,7 @@ def list_letters(
     from leasehold.admin.job_documents import letter_document
     from leasehold.admin.others import LetterFilter
     from leasehold.cli.operating.columns import LETTERS
+    from leasehold.cli.operating.values import check_type
     from leasehold.cli.times import past_moment
 
     now = session.now()
@@ -53,6 +54,7 @@ def list_letters(
         failed_from=past_moment(since, now, what="--since"),
         failed_to=past_moment(until, now, what="--until"),
     )
+    check_type(session.admin.parts, job_type)
     fetch = partial(session.admin.read.dead_letters, wanted)
     list_pages(fetch, letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
 

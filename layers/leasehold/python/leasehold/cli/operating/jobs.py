@@ -56,6 +56,7 @@ def jobs(
     from leasehold.admin.job_documents import job_summary
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating.columns import job_columns
+    from leasehold.cli.operating.values import check_type
     from leasehold.cli.times import past_moment
 
     now = session.now()
@@ -74,6 +75,7 @@ def jobs(
         schedule=schedule,
         template=template,
     )
+    check_type(session.admin.parts, job_type)
     fetch = partial(session.admin.read.jobs, wanted)
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
 

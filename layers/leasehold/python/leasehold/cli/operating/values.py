@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Parts
 
 
 def needed(reason: str | None) -> str:
@@ -42,6 +43,15 @@ def read_payload(text: str | None, file: str | None) -> Json:
             text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user_id": "ada"}'."""
         ) from None
     return payload
+
+
+def check_type(parts: Parts, job_type: str | None) -> None:
+    """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
+    from leasehold.kernel.type_options import DELIVERY
+
+    registry = parts.deployment.registry()
+    if job_type is not None and job_type != DELIVERY and job_type not in registry.retired:
+        registry.job_type(job_type)
 
 
 def parse_priority(text: str | None) -> Priority | None:
