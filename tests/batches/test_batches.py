@@ -151,6 +151,23 @@ def test_what_handle_batch_itself_raises_fails_every_job_of_it_and_the_next_runs
     assert sorted(map(len, CALLS)) == [1, 1, 1, 3]
 
 
+def test_a_handler_that_cannot_be_made_or_that_ends_the_process_while_it_reads_fails_every_job_of_its_batch():
+    class Unmade(Together):
+        def __init__(self) -> None:
+            raise ConnectionError("no database")
+
+    class Leaves(Together):
+        def parse(self, payload):
+            raise SystemExit(3)
+
+    for handler, code in ((Unmade, "ConnectionError"), (Leaves, "SystemExit")):
+        test = queue(handler, max_attempts=3)
+        enqueue(test, "", "", "")
+
+        assert test.drain()["failed"] == 3
+        assert {(job.status, job.last_error_code, job.attempts) for job in test.jobs()} == {(JobStatus.FAILED, code, 1)}
+
+
 @pytest.mark.parametrize("answers", [[1], "three", {1: 2}])
 def test_an_answer_that_does_not_fit_its_payloads_says_what_is_asked_for(answers):
     class Odd(Together):
