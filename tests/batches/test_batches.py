@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from leasehold.kernel.errors import NonRetryableError
+from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
@@ -235,6 +235,39 @@ def test_a_batch_that_died_is_repeated_one_by_one():
     assert sorted(CALLS) == [[0], [1], [2], [3], [4]]
     assert {(job.status, job.attempts) for job in test.jobs()} == {(JobStatus.COMPLETED, 2)}
     assert {run.error_code for job in test.jobs() for run in job.runs} == {"worker_lost", None}
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(monkeypatch, is_made):
+    """Neither the answer to the batch arrives (which may have been made) nor that to one job's own start."""
+    test = queue()
+    enqueue(test, "", "", "")
+    handed: list[Sequence[Handover]] = []
+    test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
+    test.drain()
+    jobs = test.parts.store.jobs
+    advance_many, advance, outages = jobs.advance_many, jobs.advance, [1]
+
+    def lose_first(writes: Any) -> Any:
+        if outages and outages.pop():
+            if is_made:
+                advance_many(writes)
+            raise StoreUnavailableError("no answer")
+        return advance_many(writes)
+
+    def lose_second(write: Any) -> Any:
+        if write.job_id == handed[0][1].job_id:
+            raise StoreUnavailableError("no answer")
+        return advance(write)
+
+    monkeypatch.setattr(jobs, "advance_many", lose_first)
+    monkeypatch.setattr(jobs, "advance", lose_second)
+    with pytest.raises(StoreUnavailableError):
+        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+
+    assert [len(each) for each in CALLS] == [2]
+    ended = [test.parts.store.jobs.get(each.job_id) for each in handed[0]]
+    assert [job.status for job in ended] == [JobStatus.COMPLETED, JobStatus.IN_PROGRESS, JobStatus.COMPLETED]
 
 
 class Dying(Together):
