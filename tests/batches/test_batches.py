@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
+from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
@@ -268,6 +270,29 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
     assert [len(each) for each in CALLS] == [2]
     ended = [test.parts.store.jobs.get(each.job_id) for each in handed[0]]
     assert [job.status for job in ended] == [JobStatus.COMPLETED, JobStatus.IN_PROGRESS, JobStatus.COMPLETED]
+
+
+@pytest.mark.parametrize(("how", "name", "becomes"), [("", "finish", "completed"), ("raise", "fail", "failed")])
+def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monkeypatch, how, name, becomes):
+    test = queue()
+    enqueue(test, how, how, how)
+    handed: list[Sequence[Handover]] = []
+    test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
+    test.drain()
+    end = getattr(Attempt, name)
+
+    def unless_first(attempt: Attempt, *given: Any, **options: Any) -> Any:
+        if attempt.job.job_id == handed[0][0].job_id:
+            raise ZeroDivisionError("a feature's mistake")
+        return end(attempt, *given, **options)
+
+    monkeypatch.setattr(Attempt, name, unless_first)
+    with pytest.raises(ZeroDivisionError):
+        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+
+    logged = test.telemetry.of(Event(f"job_{becomes}"))
+    assert {each["job_id"] for each in logged} == {each.job_id for each in handed[0][1:]}
+    assert {test.parts.store.jobs.get(each.job_id).status for each in handed[0][1:]} == {becomes}
 
 
 class Dying(Together):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.attempt import Attempt, release
-from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
+from leasehold.kernel.errors import LeaseLostError, StoreError
 from leasehold.kernel.execute import Execution
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.payload import encode_result
@@ -92,14 +92,14 @@ class BatchExecutor:
         for attempt, outcome in zip(attempts, outcomes, strict=True):
             try:
                 ending = self._completion(attempt, outcome, done)
-            except StoreUnavailableError as error:
-                unwritten = error  # its lease runs out; the others still have their ends to write
+            except Exception as error:  # whatever it is, its lease runs out; the others still have their ends to write
+                unwritten = error
                 continue
             if ending is not None:
                 completing.append((attempt, ending))
         try:
             self._complete(completing, done)
-        except StoreUnavailableError as error:
+        except Exception as error:
             unwritten = error
         if unwritten is not None:
             raise unwritten
@@ -110,21 +110,21 @@ class BatchExecutor:
         job_type: JobType,
         time_left: timedelta,
         done: dict[JobId, Execution],
-    ) -> tuple[list[Attempt], StoreUnavailableError | None]:
+    ) -> tuple[list[Attempt], Exception | None]:
         """Those that have started, and why another one's start is not known: these have their run all the same."""
         writes = [self._executor.start_of(each, job_type, time_left) for each, _ in handed_over]
         answers: Sequence[object]
         try:
             answers = self._services.store.jobs.advance_many(writes)
-        except StoreUnavailableError as error:
+        except StoreError as error:
             answers = [error] * len(writes)
         attempts: list[Attempt] = []
-        unknown: StoreUnavailableError | None = None
+        unknown: Exception | None = None
         for (handover, job), write, answer in zip(handed_over, writes, answers, strict=True):
             try:
                 # The same write once more decides about whom the batch left open, also if it was made after all.
                 started = _started(job, write) if answer is None else self._decided(handover, write, done)
-            except StoreUnavailableError as error:
+            except Exception as error:
                 unknown = error
                 continue
             if started is not None:
@@ -159,10 +159,10 @@ class BatchExecutor:
         plain = [(attempt, ending) for attempt, ending in completing if ending.is_plain]
         try:
             answers = self._services.store.jobs.advance_many([ending.write for _, ending in plain])
-        except StoreUnavailableError:
+        except StoreError:
             answers = []  # each is written by itself, for as long as there is time
         written = {attempt.job.job_id for (attempt, _), answer in zip(plain, answers, strict=False) if answer is None}
-        unwritten: StoreUnavailableError | None = None
+        unwritten: Exception | None = None
         for attempt, ending in completing:
             job_id = attempt.job.job_id
             try:
@@ -170,7 +170,7 @@ class BatchExecutor:
                     attempt,
                     lambda attempt=attempt, ending=ending: self._finish(attempt, ending, written),  # type: ignore[misc]
                 )
-            except StoreUnavailableError as error:
+            except Exception as error:
                 unwritten = error
         if unwritten is not None:
             raise unwritten
