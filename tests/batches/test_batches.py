@@ -159,7 +159,8 @@ def test_a_handler_that_cannot_be_made_or_that_ends_the_process_while_it_reads_f
             raise ConnectionError("no database")
 
     class Leaves(Together):
-        def parse(self, payload):
+        @classmethod
+        def parse(cls, payload):
             raise SystemExit(3)
 
     for handler, code in ((Unmade, "ConnectionError"), (Leaves, "SystemExit")):
@@ -268,8 +269,12 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
         Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 
     assert [len(each) for each in CALLS] == [2]
-    ended = [test.parts.store.jobs.get(each.job_id) for each in handed[0]]
-    assert [job.status for job in ended] == [JobStatus.COMPLETED, JobStatus.IN_PROGRESS, JobStatus.COMPLETED]
+    became = {job.job_id: job.status for job in test.jobs()}
+    assert [became[each.job_id] for each in handed[0]] == [
+        JobStatus.COMPLETED,
+        JobStatus.IN_PROGRESS,
+        JobStatus.COMPLETED,
+    ]
 
 
 @pytest.mark.parametrize(("how", "name", "becomes"), [("", "finish", "completed"), ("raise", "fail", "failed")])
@@ -292,7 +297,8 @@ def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monk
 
     logged = test.telemetry.of(Event(f"job_{becomes}"))
     assert {each["job_id"] for each in logged} == {each.job_id for each in handed[0][1:]}
-    assert {test.parts.store.jobs.get(each.job_id).status for each in handed[0][1:]} == {becomes}
+    became = {job.job_id: job.status for job in test.jobs()}
+    assert [became[each.job_id] for each in handed[0][1:]] == [becomes, becomes]
 
 
 class Dying(Together):
