@@ -172,3 +172,45 @@ def test_below_a_minute_the_tick_stays_and_polls_at_the_interval(world, arrivals
 
 def _fail(*_: object) -> None:
     raise RuntimeError("cannot be handled")
+
+
+BESIDE_WAKES = WaitingSettings(reread_every=timedelta(hours=1))
+
+
+def polls_noted(world: LeaseholdTest, settings: WaitingSettings, notes: dict[int, int]) -> tuple[list[int], list[bool]]:
+    """At which seconds of a stay it polls, where wakes note at some seconds what falls due at others; which it took."""
+    world.queue.enqueue("reminder", run_in=timedelta(seconds=70))
+    began_at, polled, taken = world.clock.now(), [], []
+    poller = Poller(world.parts, Arrivals(world), worker_id="tick")
+    whole = poller.poll
+
+    def poll(**options):
+        polled.append(int((world.clock.now() - began_at).total_seconds()))
+        return whole(**options)
+
+    def wake() -> None:
+        for second in [each for each in notes if world.clock.now() - began_at >= timedelta(seconds=each)]:
+            at = began_at + timedelta(seconds=notes.pop(second))
+            taken.append(world.parts.store.switchboard.note_due(at))
+
+    poller.poll = poll  # type: ignore[method-assign]
+    WaitingPoller(world.parts, poller, worker_id="tick", settings=settings).stay(should_stop=wake)
+    return polled, taken
+
+
+def test_a_note_that_was_polled_for_does_not_keep_a_later_one_out(world):
+    assert polls_noted(world, BESIDE_WAKES, {2: 10, 15: 30}) == ([10, 30, 70], [True, True])
+
+
+def test_what_its_own_poll_has_put_off_is_polled_for_whatever_wakes_have_noted(world, monkeypatch):
+    put_off = [world.clock.now() + timedelta(seconds=20)]
+    whole = Poller.poll
+
+    def poll(self, **options):
+        report = whole(self, **options)
+        if put_off:
+            report.note_due(put_off.pop())
+        return report
+
+    monkeypatch.setattr(Poller, "poll", poll)
+    assert polls_noted(world, BESIDE_WAKES, {2: 10, 12: 40}) == ([10, 20, 40, 70], [True, True])

@@ -245,6 +245,11 @@ class Switchboard:
         conditions = (Exists("holder"), later)
         return self._try(Update(key=keys.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
 
+    def forget_due(self, at: datetime) -> None:
+        """What was noted is done; unless something sooner was noted meanwhile."""
+        seen = (Equals("due_at", to_text(at)),)
+        self._try(Update(key=keys.waiter_lease(), conditions=seen, removes=frozenset({"due_at"})))
+
     def release_waiter_lease(self, holder: str) -> None:
         self._try(Delete(key=keys.waiter_lease(), conditions=(Equals("holder", holder),)))
 

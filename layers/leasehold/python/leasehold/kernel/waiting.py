@@ -64,12 +64,15 @@ class _Stay:
     should_stop: Callable[[], str | None]
     polls: int = 0
     polled_at: datetime | None = None
-    # When all lanes were polled: what was noted before that is done.
-    polled_all_at: datetime | None = None
     # How long to wait after a poll that could not handle what is due.
     gap: timedelta = _SHORTEST_GAP
-    # What a wake, or its own poll, knows to fall due, wherever that is.
+    # What its own poll, or a wake, knows to fall due, wherever that is; until all lanes were polled at that time.
     noted: datetime | None = None
+    told: datetime | None = None
+
+    @property
+    def known(self) -> list[datetime]:
+        return [at for at in (self.noted, self.told) if at is not None]
 
 
 class WaitingPoller:
@@ -125,7 +128,7 @@ class WaitingPoller:
             # Give the lease up before the last look: who finds it taken until then relies on that look.
             self._parts.store.switchboard.release_waiter_lease(holder)
             self._read.clear()
-            holder = None
+            holder = stay.told = None
             if why is _Leaving.TIME_IS_UP:
                 self._poll(stay, None)
                 break
@@ -145,9 +148,10 @@ class WaitingPoller:
                 return _Leaving.NOTHING_IS_NEAR
             if now - checked_at >= self._check_every:
                 checked_at = now
-                waiting, stay.noted = self._parts.store.switchboard.waiter_lease()
+                waiting, told = self._parts.store.switchboard.waiter_lease()
                 if waiting != holder:
                     return _Leaving.REPLACED
+                stay.told = told
             clock.sleep(self._pause(now, upcoming))
         return _Leaving.TIME_IS_UP
 
@@ -158,7 +162,7 @@ class WaitingPoller:
 
     def _upcoming(self, stay: _Stay) -> datetime | None:
         """When something falls due, as the lanes say, or a wake that the lanes may not have shown yet."""
-        return min((at for at in (self._next_due_at(), _still_noted(stay)) if at is not None), default=None)
+        return min((at for at in (self._next_due_at(), *stay.known) if at is not None), default=None)
 
     def _is_time_to_poll(self, now: datetime, upcoming: datetime | None, stay: _Stay) -> bool:
         since_last = now - stay.polled_at if stay.polled_at else timedelta.max
@@ -170,17 +174,18 @@ class WaitingPoller:
 
     def _due_lanes(self, stay: _Stay, now: datetime) -> Collection[str] | None:
         """The lanes that are known to be due, and those where features wait; None where any may be."""
-        noted = _still_noted(stay)
-        if self._settings.poll_interval is not None or (noted is not None and noted <= now):
+        if self._settings.poll_interval is not None or any(at <= now for at in stay.known):
             return None
         due = [lane for lane, (_, at) in self._read.items() if at is not None and at <= now]
         return {*due, *service_lanes(self._parts.deployment.registry().shards)}
 
     def _poll(self, stay: _Stay, lanes: Collection[str] | None) -> PollReport:
+        began_at = self._parts.clock.now()
         report = self._poller.poll(lanes=lanes, should_stop=stay.should_stop)
         stay.polls += 1
         stay.polled_at = self._parts.clock.now()
-        stay.polled_all_at = stay.polled_at if lanes is None else stay.polled_all_at
+        if lanes is None and report.goes_on:
+            self._forget_known(stay, began_at)
         is_moving = report.has_moved_on or report.held_back > 0
         stay.gap = _SHORTEST_GAP if is_moving else min(2 * stay.gap, _LONGEST_GAP)
         for lane in list(self._read) if lanes is None else lanes:
@@ -188,6 +193,14 @@ class WaitingPoller:
         if report.soonest_at is not None:
             stay.noted = min(report.soonest_at, stay.noted or report.soonest_at)
         return report
+
+    def _forget_known(self, stay: _Stay, polled_at: datetime) -> None:
+        """All lanes were polled then: a note that stayed would keep every later one out."""
+        if stay.noted is not None and stay.noted <= polled_at:
+            stay.noted = None
+        if stay.told is not None and stay.told <= polled_at:
+            self._parts.store.switchboard.forget_due(stay.told)
+            stay.told = None
 
     def _pause(self, now: datetime, upcoming: datetime | None) -> timedelta:
         pause = self._settings.look_every
@@ -221,12 +234,6 @@ class WaitingPoller:
         read_at, due_at = self._read.get(lane, (None, None))
         is_fresh = read_at is not None and timedelta(0) <= now - read_at < self._settings.reread_every
         return is_fresh and (due_at is None or due_at > now)
-
-
-def _still_noted(stay: _Stay) -> datetime | None:
-    """What was noted, unless all lanes were polled since."""
-    is_done = stay.noted is not None and stay.polled_all_at is not None and stay.noted <= stay.polled_all_at
-    return None if is_done else stay.noted
 
 
 def _is_near(upcoming: datetime | None, horizon: datetime) -> bool:
