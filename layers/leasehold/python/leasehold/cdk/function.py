@@ -48,6 +48,7 @@ class FunctionProps:
     statements: all that its role allows besides logging.
     max_event_age: how long an asynchronous event may wait; one that failed is never tried again.
     code, handler: a job type's own; without, the system function `leasehold.functions.<name>`, from the layer.
+    takes_grants: whether users may grant it more, as to any function; then in a policy apart, the CDK's own.
     """
 
     name: str
@@ -62,6 +63,7 @@ class FunctionProps:
     code: lambda_.Code | None = None
     handler: str = "index.lambda_handler"
     layers: Sequence[lambda_.ILayerVersion] = ()
+    takes_grants: bool = False
 
 
 class LeaseholdFunction(Construct):
@@ -92,7 +94,7 @@ class LeaseholdFunction(Construct):
             handler=props.handler,
             code=props.code or lambda_.Code.from_inline(f"from leasehold.functions.{module} import lambda_handler\n"),
             layers=[*queue.system_layers, *props.layers],
-            role=self.role.without_policy_updates(),
+            role=self.role if props.takes_grants else self.role.without_policy_updates(),
             timeout=props.timeout,
             memory_size=props.memory_size,
             environment={**props.environment, variables.FUNCTION: props.name},

@@ -80,6 +80,7 @@ class JobHandler(Construct):
                     architecture=queue.architecture,
                 ),
                 layers=queue.layers,
+                takes_grants=True,
             ),
         )
         self.function = self.lambda_.function
