@@ -190,6 +190,9 @@ class _Run:
 
     def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
+            for hint in hints:
+                if isinstance(hint, FreedScope):
+                    self._handle(hint, self._parts.deployment.switches(), is_left=True)
             return
         if self._part.of > 1:
             self._locks.most = self._part.share_of(self._shards)
@@ -219,8 +222,11 @@ class _Run:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
         for hint in hints:
-            if isinstance(hint, DueScope | FreedScope) and self._may_go_on():
-                self._handle(hint, switches)
+            if not isinstance(hint, DueScope | FreedScope):
+                continue
+            is_handled = self._may_go_on() and self._handle(hint, switches)
+            if isinstance(hint, FreedScope) and not is_handled:
+                self._handle(hint, switches, is_left=True)
         jobs = [hint for hint in hints if isinstance(hint, DueJob)]
         due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
         due = self._ready(due)
@@ -466,11 +472,14 @@ class _Run:
     def _has_guests(self) -> bool:
         return self._visits is not None and self._visits.is_open
 
-    def _handle(self, entry: DueEntry | FreedScope, switches: Switches) -> None:
+    def _handle(self, entry: DueEntry | FreedScope, switches: Switches, *, is_left: bool = False) -> bool:
+        """False if it failed. `is_left`: a freed seat is not looked for now; nothing but its scope would tell of it."""
         try:
             match entry:
                 case DueScope():
                     self._open_visits().begin(entry, switches)
+                case FreedScope() if is_left:
+                    self._open_visits().look_later(entry.scope)
                 case FreedScope():
                     self._open_visits().look_now(entry.scope, switches)
                 case DueJob():
@@ -496,6 +505,8 @@ class _Run:
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
             named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
             self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
+            return False
+        return True
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:
