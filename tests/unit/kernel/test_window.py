@@ -1,4 +1,4 @@
-"""What is handed over and has not started is bounded, and a type whose jobs do not start keeps no other from starting."""
+"""What is handed over and not started is bounded, and a type whose jobs do not start keeps no other from it."""
 
 from __future__ import annotations
 
