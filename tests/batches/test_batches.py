@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from leasehold.kernel.errors import NonRetryableError
+from leasehold.kernel.attempt import Attempt
+from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
@@ -151,6 +153,24 @@ def test_what_handle_batch_itself_raises_fails_every_job_of_it_and_the_next_runs
     assert sorted(map(len, CALLS)) == [1, 1, 1, 3]
 
 
+def test_a_handler_that_cannot_be_made_or_that_ends_the_process_while_it_reads_fails_every_job_of_its_batch():
+    class Unmade(Together):
+        def __init__(self) -> None:
+            raise ConnectionError("no database")
+
+    class Leaves(Together):
+        @classmethod
+        def parse(cls, payload):
+            raise SystemExit(3)
+
+    for handler, code in ((Unmade, "ConnectionError"), (Leaves, "SystemExit")):
+        test = queue(handler, max_attempts=3)
+        enqueue(test, "", "", "")
+
+        assert test.drain()["failed"] == 3
+        assert {(job.status, job.last_error_code, job.attempts) for job in test.jobs()} == {(JobStatus.FAILED, code, 1)}
+
+
 @pytest.mark.parametrize("answers", [[1], "three", {1: 2}])
 def test_an_answer_that_does_not_fit_its_payloads_says_what_is_asked_for(answers):
     class Odd(Together):
@@ -218,6 +238,67 @@ def test_a_batch_that_died_is_repeated_one_by_one():
     assert sorted(CALLS) == [[0], [1], [2], [3], [4]]
     assert {(job.status, job.attempts) for job in test.jobs()} == {(JobStatus.COMPLETED, 2)}
     assert {run.error_code for job in test.jobs() for run in job.runs} == {"worker_lost", None}
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(monkeypatch, is_made):
+    """Neither the answer to the batch arrives (which may have been made) nor that to one job's own start."""
+    test = queue()
+    enqueue(test, "", "", "")
+    handed: list[Sequence[Handover]] = []
+    test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
+    test.drain()
+    jobs = test.parts.store.jobs
+    advance_many, advance, outages = jobs.advance_many, jobs.advance, [1]
+
+    def lose_first(writes: Any) -> Any:
+        if outages and outages.pop():
+            if is_made:
+                advance_many(writes)
+            raise StoreUnavailableError("no answer")
+        return advance_many(writes)
+
+    def lose_second(write: Any) -> Any:
+        if write.job_id == handed[0][1].job_id:
+            raise StoreUnavailableError("no answer")
+        return advance(write)
+
+    monkeypatch.setattr(jobs, "advance_many", lose_first)
+    monkeypatch.setattr(jobs, "advance", lose_second)
+    with pytest.raises(StoreUnavailableError):
+        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+
+    assert [len(each) for each in CALLS] == [2]
+    became = {job.job_id: job.status for job in test.jobs()}
+    assert [became[each.job_id] for each in handed[0]] == [
+        JobStatus.COMPLETED,
+        JobStatus.IN_PROGRESS,
+        JobStatus.COMPLETED,
+    ]
+
+
+@pytest.mark.parametrize(("how", "name", "becomes"), [("", "finish", "completed"), ("raise", "fail", "failed")])
+def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monkeypatch, how, name, becomes):
+    test = queue()
+    enqueue(test, how, how, how)
+    handed: list[Sequence[Handover]] = []
+    test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
+    test.drain()
+    end = getattr(Attempt, name)
+
+    def unless_first(attempt: Attempt, *given: Any, **options: Any) -> Any:
+        if attempt.job.job_id == handed[0][0].job_id:
+            raise ZeroDivisionError("a feature's mistake")
+        return end(attempt, *given, **options)
+
+    monkeypatch.setattr(Attempt, name, unless_first)
+    with pytest.raises(ZeroDivisionError):
+        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+
+    logged = test.telemetry.of(Event(f"job_{becomes}"))
+    assert {each["job_id"] for each in logged} == {each.job_id for each in handed[0][1:]}
+    became = {job.job_id: job.status for job in test.jobs()}
+    assert [became[each.job_id] for each in handed[0][1:]] == [becomes, becomes]
 
 
 class Dying(Together):

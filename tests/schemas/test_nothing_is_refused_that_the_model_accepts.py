@@ -143,6 +143,20 @@ def test_any_other_enum_takes_its_values_only() -> None:
     assert [str(each.path) for each in misfits({"a": "green"}, shape)] == ["payload.a"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"^\w+$", "cafe\u0301"), (r"^[\w-]+$", "a\u200d-b"), (r"^\S+$", "a\x1fb"), (r"^[^\s]+$", "\x1c")],
+)
+def test_a_class_of_characters_that_python_and_rust_see_otherwise_is_left_to_the_handler(
+    pattern: str, text: str
+) -> None:
+    """An accent of its own, a joiner, a separator of units: pydantic takes them."""
+    model = create_model("Payload", a=(Annotated[str, Field(pattern=pattern)], ...))
+    model.model_validate({"a": text})
+
+    assert misfits({"a": text}, shape_of(model)) == []
+
+
 @settings(deadline=None, max_examples=400)
 @given(fields=st.lists(FIELDS, min_size=1, max_size=3), data=st.data())
 def test_what_the_model_accepts_fits(fields: list[Any], data: st.DataObject) -> None:

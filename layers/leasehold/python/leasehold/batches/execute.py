@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.attempt import Attempt, release
-from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
+from leasehold.kernel.errors import LeaseLostError, StoreError
 from leasehold.kernel.execute import Execution
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.payload import encode_result
@@ -86,23 +86,20 @@ class BatchExecutor:
         time_left: timedelta,
         done: dict[JobId, Execution],
     ) -> None:
-        attempts = self._start(handed_over, job_type, time_left, done)
-        if not attempts:
-            return
-        outcomes = self._executor.keep_alive_all(attempts, work)
+        attempts, unwritten = self._start(handed_over, job_type, time_left, done)
+        outcomes = self._executor.keep_alive_all(attempts, work) if attempts else []
         completing: list[tuple[Attempt, Ending]] = []
-        unwritten: StoreUnavailableError | None = None
         for attempt, outcome in zip(attempts, outcomes, strict=True):
             try:
                 ending = self._completion(attempt, outcome, done)
-            except StoreUnavailableError as error:
-                unwritten = error  # its lease runs out; the others still have their ends to write
+            except Exception as error:  # whatever it is, its lease runs out; the others still have their ends to write
+                unwritten = error
                 continue
             if ending is not None:
                 completing.append((attempt, ending))
         try:
             self._complete(completing, done)
-        except StoreUnavailableError as error:
+        except Exception as error:
             unwritten = error
         if unwritten is not None:
             raise unwritten
@@ -113,19 +110,33 @@ class BatchExecutor:
         job_type: JobType,
         time_left: timedelta,
         done: dict[JobId, Execution],
-    ) -> list[Attempt]:
+    ) -> tuple[list[Attempt], Exception | None]:
+        """Those that have started, and why another one's start is not known: these have their run all the same."""
         writes = [self._executor.start_of(each, job_type, time_left) for each, _ in handed_over]
-        answers = self._services.store.jobs.advance_many(writes)
+        answers: Sequence[object]
+        try:
+            answers = self._services.store.jobs.advance_many(writes)
+        except StoreError as error:
+            answers = [error] * len(writes)
         attempts: list[Attempt] = []
+        unknown: Exception | None = None
         for (handover, job), write, answer in zip(handed_over, writes, answers, strict=True):
             try:
                 # The same write once more decides about whom the batch left open, also if it was made after all.
-                started = _started(job, write) if answer is None else self._services.store.jobs.advance(write)
-            except TransitionRefused as refused:
-                done[handover.job_id] = self._executor.not_started(handover, refused.current)
+                started = _started(job, write) if answer is None else self._decided(handover, write, done)
+            except Exception as error:
+                unknown = error
                 continue
-            attempts.append(self._executor.started(started, job_type, time_left))
-        return attempts
+            if started is not None:
+                attempts.append(self._executor.started(started, job_type, time_left))
+        return attempts, unknown
+
+    def _decided(self, handover: Handover, write: Write, done: dict[JobId, Execution]) -> Job | None:
+        try:
+            return self._services.store.jobs.advance(write)
+        except TransitionRefused as refused:
+            done[handover.job_id] = self._executor.not_started(handover, refused.current)
+            return None
 
     def _completion(self, attempt: Attempt, outcome: object, done: dict[JobId, Execution]) -> Ending | None:
         """The end of an attempt that completes; None if it has ended already, or ends here in another way."""
@@ -148,10 +159,10 @@ class BatchExecutor:
         plain = [(attempt, ending) for attempt, ending in completing if ending.is_plain]
         try:
             answers = self._services.store.jobs.advance_many([ending.write for _, ending in plain])
-        except StoreUnavailableError:
+        except StoreError:
             answers = []  # each is written by itself, for as long as there is time
         written = {attempt.job.job_id for (attempt, _), answer in zip(plain, answers, strict=False) if answer is None}
-        unwritten: StoreUnavailableError | None = None
+        unwritten: Exception | None = None
         for attempt, ending in completing:
             job_id = attempt.job.job_id
             try:
@@ -159,7 +170,7 @@ class BatchExecutor:
                     attempt,
                     lambda attempt=attempt, ending=ending: self._finish(attempt, ending, written),  # type: ignore[misc]
                 )
-            except StoreUnavailableError as error:
+            except Exception as error:
                 unwritten = error
         if unwritten is not None:
             raise unwritten

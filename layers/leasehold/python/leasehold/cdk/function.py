@@ -49,6 +49,7 @@ class FunctionProps:
     """name: that people know the function by, e.g. poller or job-backup; by it logs and commands find it.
     statements: all that its role allows besides logging.
     max_event_age: how long an asynchronous event may wait; one that failed is never tried again.
+    is_in_a_circle: whether pollers and handlers start one another; Lambda would stop such a chain after 16 rounds.
     code, handler: a job type's own; without, the system function `leasehold.functions.<name>`, from the layer.
     takes_grants: whether users may grant it more, as to any function; then in a policy apart, the CDK's own.
     """
@@ -60,6 +61,7 @@ class FunctionProps:
     environment: Mapping[str, str]
     statements: Sequence[iam.PolicyStatement]
     max_event_age: Duration
+    is_in_a_circle: bool = False
     reserved_concurrent_executions: int | None = None
     log_retention_days: int | None = None
     code: lambda_.Code | None = None
@@ -102,6 +104,7 @@ class LeaseholdFunction(Construct):
             environment={**props.environment, variables.FUNCTION: props.name},
             log_group=self.log_group,
             reserved_concurrent_executions=props.reserved_concurrent_executions,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if props.is_in_a_circle else None,
             vpc=queue.vpc,
             vpc_subnets=queue.vpc_subnets,
             security_groups=list(queue.security_groups) if queue.security_groups else None,

@@ -200,6 +200,8 @@ class Executor:
         outcomes: list[object] = []
         try:
             outcomes = list(work(attempts))
+        except (Exception, SystemExit) as error:
+            outcomes = [error] * len(attempts)  # all have started: each is owed an end
         finally:
             for at, alive in kept:
                 try:

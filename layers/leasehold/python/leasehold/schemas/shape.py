@@ -20,8 +20,9 @@ type Shape = dict[str, Any]
 ANYTHING: Shape = {}
 _SCALARS = frozenset({"date", "datetime", "time", "timedelta", "uuid"})
 _BOUNDS = ("gt", "ge", "lt", "le")
-# What Rust's regular expressions and Python's do not read alike.
-_READ_OTHERWISE = re.compile(r"\[\[|&&|--|~~|\\[pPzZAxuUbB<>]|\(\?|\{,|\[\^?\]|[*+?}][+]")
+# What Rust's regular expressions and Python's do not read alike: of a word, a digit and a space too, each has its own
+# idea (an accent that stands by itself is a part of a word to Rust, and none to Python).
+_READ_OTHERWISE = re.compile(r"\[\[|&&|--|~~|\\[wWdDsSpPzZAxuUbB<>]|\(\?|\{,|\[\^?\]|[*+?}][+]")
 _CHANGES_TEXT = ("strip_whitespace", "to_lower", "to_upper")
 
 
