@@ -118,3 +118,14 @@ def test_the_poller_outlives_a_resident(stage: str) -> None:
     assert poller["Timeout"] > WaitingSettings().stay.total_seconds() + 30
     # A new account has a limit of 10 in all: a reserve is for those who ask for one.
     assert "ReservedConcurrentExecutions" not in poller
+
+
+@everywhere
+def test_lambda_does_not_stop_the_chain_of_pollers_and_handlers_and_watches_all_others(stage: str) -> None:
+    """An end that frees a seat starts a poller, which starts the next job: by default that ends after 16 rounds."""
+    made = [each["Properties"] for each in synthesised(stage).of_type("AWS::Lambda::Function").values()]
+    allowed = {each["FunctionName"] for each in made if each.get("RecursiveLoop") == "Allow"}
+    handlers = {each["FunctionName"] for each in made if each["FunctionName"].startswith(f"leasehold-{stage}-job-")}
+
+    assert handlers
+    assert allowed == {f"leasehold-{stage}-poller", *handlers}

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Worker
+from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.due import Due
-from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.table import Update
+from leasehold.kernel.telemetry import STREAM
+from leasehold.kernel.waiting import WaitingSettings
 from leasehold.limits.lines import Lines
 from tests.contract.handlers import scripted
 from tests.contract.world import World
@@ -162,3 +165,97 @@ def test_a_look_that_began_before_the_seat_was_free_and_puts_the_next_off_hides_
     started = waiting.look() if wakes else [handover.job_id for handover in waiting.world.claim()]
     assert started == [waiting.second]
     assert not late
+
+
+def started(waiting: Waiting) -> list[str]:
+    """What an ordinary poll hands over, which knows of no seat."""
+    return [handover.job_id for handover in waiting.world.claim()]
+
+
+def test_a_seat_that_is_freed_during_a_halt_is_given_away_by_the_first_poll_after_it(waiting: Waiting) -> None:
+    waiting.world.operator.halt(reason="bad deploy")
+    waiting.end()
+    assert waiting.look() == []
+
+    waiting.world.operator.resume(reason="mended")
+
+    assert started(waiting) == [waiting.second]
+
+
+def test_a_seat_that_a_stopped_poller_did_not_look_for_is_given_away_by_the_next(waiting: Waiting) -> None:
+    waiting.end()
+
+    report = waiting.world.poller.poll(hints=[FreedScope(SCOPE)], should_stop=lambda: "deadline")
+
+    assert (report.stopped_by, report.claimed) == ("deadline", 0)
+    assert started(waiting) == [waiting.second]
+
+
+def test_a_look_for_a_freed_seat_that_fails_is_made_good_by_the_next_poll(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting.end()
+    with monkeypatch.context() as broken:
+        broken.setattr(Lines, "line", lambda *_, **__: 1 / 0)
+        assert waiting.look() == []
+
+    assert started(waiting) == [waiting.second]
+
+
+class Outage:
+    """The scope of the seat cannot be read for so many times."""
+
+    def __init__(self, waiting: Waiting, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        self.left = times
+        whole_line, whole_seen = Lines.line, Lines.seen
+
+        def line(*given: Any, **said: Any) -> Any:
+            self._meet()
+            return whole_line(*given, **said)
+
+        def seen(*given: Any, **said: Any) -> Any:
+            self._meet()
+            return whole_seen(*given, **said)
+
+        monkeypatch.setattr(Lines, "line", line)
+        monkeypatch.setattr(Lines, "seen", seen)
+        self.polling = Polling(
+            waiting.world.parts,
+            waiting.world.dispatches,
+            worker_id="poller",
+            time_left=timedelta(minutes=2),
+            start_another=lambda _: None,
+            waiting=WaitingSettings(),
+        )
+
+    def _meet(self) -> None:
+        if self.left:
+            self.left -= 1
+            raise StoreUnavailableError("no answer")
+
+
+def test_a_freed_seat_whose_poller_met_an_outage_is_given_away_once_the_store_answers(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting.end()
+    began_at, outage = waiting.world.clock.now(), Outage(waiting, monkeypatch, times=6)
+
+    with pytest.raises(StoreUnavailableError):
+        outage.polling.answer(Wake(channel=STREAM, hints=[FreedScope(SCOPE)]))
+
+    assert not outage.left
+    # 0.2 s, then twice as long each time, and no more than 5 s.
+    assert waiting.world.clock.now() - began_at == timedelta(seconds=0.2 + 0.4 + 0.8 + 1.6 + 3.2 + 5)
+    assert started(waiting) == [waiting.second]
+
+
+def test_a_poller_gives_up_on_a_store_that_stays_away_before_its_own_time_is_over(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting.end()
+    began_at, outage = waiting.world.clock.now(), Outage(waiting, monkeypatch, times=1000)
+
+    with pytest.raises(StoreUnavailableError):
+        outage.polling.answer(Wake(channel=STREAM, hints=[FreedScope(SCOPE)]))
+
+    assert timedelta(minutes=1) < waiting.world.clock.now() - began_at < timedelta(minutes=2)

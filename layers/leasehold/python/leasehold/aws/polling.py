@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws import names as wakes
 from leasehold.kernel.due import service_lanes
 from leasehold.kernel.dynamodb.expressions import from_item
-from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
@@ -36,6 +36,8 @@ _A_WAKE_IS_SHORT = "a wake is short"
 _ON_THE_WAY = timedelta(seconds=1)
 # Time kept back for the hand-over that is under way, for the measurements and for the logs.
 _RESERVE = timedelta(seconds=10)
+# Between tries to reach a store that does not answer.
+_FIRST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=200), timedelta(seconds=5)
 # Time of a tick for keeping payloads and for measuring.
 _CHORES = timedelta(seconds=6)
 
@@ -119,8 +121,12 @@ class Polling:
         """Look where the hints say, and where features wait; whatever names no lane may be about any of them."""
         shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
         named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
-        lanes = {*named, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
-        report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
+        try:
+            lanes = {*named, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
+            report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
+        except StoreUnavailableError:
+            self._make_due([hint.scope for hint in wake.hints if isinstance(hint, FreedScope)])
+            raise
         if report.stopped_by == _A_WAKE_IS_SHORT:
             report.note_due(self._parts.clock.now())
         if not shown and wake.hints and report.soonest_at is None:
@@ -130,6 +136,20 @@ class Polling:
         if holder is not None:
             self._start_another(json.dumps({"source": wakes.WAITING_SOURCE, "holder": holder}).encode())
         return report
+
+    def _make_due(self, scopes: Sequence[str]) -> None:
+        """Nothing but this wake tells of a freed seat: keep at it until the store answers, or the time is up."""
+        if not scopes:
+            return
+        from leasehold.limits.seating import make_due
+
+        pause = _FIRST_PAUSE
+        while self._should_stop() is None:
+            self._parts.clock.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            with suppress(StoreUnavailableError):
+                make_due(scopes, self._parts)
+                return
 
     def _call_helper(self, part: Part) -> None:
         with suppress(DispatchError):  # one that does not come costs time, and nothing else

@@ -35,6 +35,8 @@ _RETENTION_NAMES = (
 )
 # So many functions fit into a policy of 6,144 characters, whatever their names; a role takes ten such policies.
 _FUNCTIONS_PER_POLICY = 45
+# So many fit beside the statements of the poller, which has most of them: 10,240 characters for a role's own policies.
+_INLINE_FUNCTIONS = 15
 # What Lambda does on a function's behalf in a VPC, and what none of it can be narrowed to.
 _INTERFACES = (
     *("AssignPrivateIpAddresses", "CreateNetworkInterface", "DeleteNetworkInterface"),
@@ -47,7 +49,9 @@ class FunctionProps:
     """name: that people know the function by, e.g. poller or job-backup; by it logs and commands find it.
     statements: all that its role allows besides logging.
     max_event_age: how long an asynchronous event may wait; one that failed is never tried again.
+    is_in_a_circle: whether pollers and handlers start one another; Lambda would stop such a chain after 16 rounds.
     code, handler: a job type's own; without, the system function `leasehold.functions.<name>`, from the layer.
+    takes_grants: whether users may grant it more, as to any function; then in a policy apart, the CDK's own.
     """
 
     name: str
@@ -57,11 +61,13 @@ class FunctionProps:
     environment: Mapping[str, str]
     statements: Sequence[iam.PolicyStatement]
     max_event_age: Duration
+    is_in_a_circle: bool = False
     reserved_concurrent_executions: int | None = None
     log_retention_days: int | None = None
     code: lambda_.Code | None = None
     handler: str = "index.lambda_handler"
     layers: Sequence[lambda_.ILayerVersion] = ()
+    takes_grants: bool = False
 
 
 class LeaseholdFunction(Construct):
@@ -92,12 +98,13 @@ class LeaseholdFunction(Construct):
             handler=props.handler,
             code=props.code or lambda_.Code.from_inline(f"from leasehold.functions.{module} import lambda_handler\n"),
             layers=[*queue.system_layers, *props.layers],
-            role=self.role.without_policy_updates(),
+            role=self.role if props.takes_grants else self.role.without_policy_updates(),
             timeout=props.timeout,
             memory_size=props.memory_size,
             environment={**props.environment, variables.FUNCTION: props.name},
             log_group=self.log_group,
             reserved_concurrent_executions=props.reserved_concurrent_executions,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if props.is_in_a_circle else None,
             vpc=queue.vpc,
             vpc_subnets=queue.vpc_subnets,
             security_groups=list(queue.security_groups) if queue.security_groups else None,
@@ -121,7 +128,7 @@ class LeaseholdFunction(Construct):
 
     def allow_invoking(self, sid: str, functions: Sequence[str]) -> None:
         """In its own policy; where these are many, in policies apart: a role's own hold 10,240 characters in all."""
-        if len(functions) <= _FUNCTIONS_PER_POLICY:
+        if len(functions) <= _INLINE_FUNCTIONS:
             self.policy.add_statements(_may_invoke(sid, functions))
             return
         for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):

@@ -70,6 +70,7 @@ class JobHandler(Construct):
                 handler="leasehold.runtime.entry.lambda_handler",
                 # Leasehold retries by itself; an event that is older than this is outside of its lease.
                 max_event_age=Duration.seconds(job_type.max_event_age.total_seconds()),
+                is_in_a_circle=True,
                 reserved_concurrent_executions=folder.reserved_concurrency,
                 log_retention_days=folder.log_retention_days,
                 code=handler_code(
@@ -80,6 +81,7 @@ class JobHandler(Construct):
                     architecture=queue.architecture,
                 ),
                 layers=queue.layers,
+                takes_grants=True,
             ),
         )
         self.function = self.lambda_.function

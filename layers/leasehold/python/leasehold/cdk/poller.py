@@ -60,6 +60,7 @@ class Poller(Construct):
                 ],
                 # A resident that cannot start now is started by the next wake or tick.
                 max_event_age=Duration.seconds(60),
+                is_in_a_circle=True,
                 reserved_concurrent_executions=queue.poller_concurrency,
                 layers=[policy_layer(self, "Policy", queue=queue, policy=policy)] if policy else [],
             ),

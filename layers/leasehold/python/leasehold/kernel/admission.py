@@ -81,6 +81,9 @@ class Visits(Protocol):
     def look_now(self, scope: str, switches: Switches) -> None:
         """A seat was freed here: look, whenever that is due."""
 
+    def look_later(self, scope: str) -> None:
+        """A seat was freed here, and cannot be looked for now: the next poll does."""
+
     @property
     def is_open(self) -> bool:
         """Whether a look is not over."""

@@ -190,6 +190,9 @@ class _Run:
 
     def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
+            for hint in hints:
+                if isinstance(hint, FreedScope):
+                    self._handle(hint, self._parts.deployment.switches(), is_left=True)
             return
         if self._part.of > 1:
             self._locks.most = self._part.share_of(self._shards)
@@ -219,8 +222,11 @@ class _Run:
         now = self._parts.clock.now()
         switches = self._parts.deployment.switches()
         for hint in hints:
-            if isinstance(hint, DueScope | FreedScope) and self._may_go_on():
-                self._handle(hint, switches)
+            if not isinstance(hint, DueScope | FreedScope):
+                continue
+            is_handled = self._may_go_on() and self._handle(hint, switches)
+            if isinstance(hint, FreedScope) and not is_handled:
+                self._handle(hint, switches, is_left=True)
         jobs = [hint for hint in hints if isinstance(hint, DueJob)]
         due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
         due = self._ready(due)
@@ -303,6 +309,7 @@ class _Run:
                 continue  # whoever shares looks after its own shards
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
                 lane.cursor, lane.is_exhausted = None, lane.name in self._left_to_others
+                lane.in_vain = 0
 
     def _forget_old(self) -> None:
         now = self._parts.clock.now()
@@ -344,8 +351,7 @@ class _Run:
         switches = self._parts.deployment.switches()
         fresh = self._with_room(fresh, switches)
         if not fresh:
-            lane.in_vain += 1
-            lane.is_exhausted = lane.is_exhausted or lane.in_vain >= _PAGES_IN_VAIN
+            self._pass_by(lane)
             return True
         if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
@@ -363,6 +369,20 @@ class _Run:
             self._handovers.send_gathered()
         self._after_page()
         return True
+
+    def _pass_by(self, lane: _Lane) -> None:
+        """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
+        assert self._window is not None
+        given_up_at = self._window.given_up_at.pop(lane.name, None)
+        lane.in_vain += 1
+        if lane.is_exhausted:
+            return
+        if lane.in_vain >= _PAGES_IN_VAIN:
+            lane.is_exhausted = True
+            if lane.cursor is not None:
+                self._window.given_up_at[lane.name] = lane.cursor
+        elif given_up_at is not None:
+            lane.cursor = given_up_at
 
     def _with_room[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
         """Without jobs that would only wait elsewhere; they stay due, and the waiting poller comes back for them."""
@@ -452,11 +472,14 @@ class _Run:
     def _has_guests(self) -> bool:
         return self._visits is not None and self._visits.is_open
 
-    def _handle(self, entry: DueEntry | FreedScope, switches: Switches) -> None:
+    def _handle(self, entry: DueEntry | FreedScope, switches: Switches, *, is_left: bool = False) -> bool:
+        """False if it failed. `is_left`: a freed seat is not looked for now; nothing but its scope would tell of it."""
         try:
             match entry:
                 case DueScope():
                     self._open_visits().begin(entry, switches)
+                case FreedScope() if is_left:
+                    self._open_visits().look_later(entry.scope)
                 case FreedScope():
                     self._open_visits().look_now(entry.scope, switches)
                 case DueJob():
@@ -482,6 +505,8 @@ class _Run:
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
             named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
             self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
+            return False
+        return True
 
     def _handle_job(self, entry: DueJob, switches: Switches) -> None:
         match entry.status:

@@ -177,15 +177,21 @@ def free_seats(places: Places, services: Parts) -> None:
     Where none can be started the scope is made due, which costs three write units. Should a poller that was started be
     lost, the scope is looked at by the time that its last look has set: at the end of a seat at the latest.
     """
-    lines, shards = services.store.lines, services.deployment.registry().shards
+    lines = services.store.lines
     freed = [scope for scope, number in places.seats if lines.free(scope, number, places.taken_by)]
     freed.reverse()
     if services.waker.is_on:
         freed = [scope for scope in freed if lines.seen(scope).is_looked_at]
         if not freed or _is_woken(freed, services):
             return
-    for scope in freed:
-        lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.chance), shards=shards)
+    make_due(freed, services)
+
+
+def make_due(scopes: Iterable[str], services: Parts) -> None:
+    """Have these scopes looked at by the next poll, because a seat is free in them."""
+    shards = services.deployment.registry().shards
+    for scope in scopes:
+        services.store.lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.chance), shards=shards)
 
 
 def _is_woken(scopes: Sequence[str], services: Parts) -> bool:

@@ -25,6 +25,7 @@ from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, stop_of, together
 from leasehold.limits.lines import EMPTY_FOR, Lane, Scope, Turn, first_of
 from leasehold.limits.model import is_group_scope, type_of_scope, weight_of
+from leasehold.limits.seating import make_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,6 +158,9 @@ class Visits:
             seen = again if again.is_looked_at and again.look == look else None
         now = self._parts.clock.now()
         lines.nudge(name, now, stamp=self._admission.stamp(), shards=self._admission.shards)
+
+    def look_later(self, name: str) -> None:
+        make_due([name], self._parts)
 
     def _when_left_alone(self, name: str) -> Scope | None:
         """The scope once nobody else is at it; None where that leaves nothing to do.
