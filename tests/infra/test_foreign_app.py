@@ -15,7 +15,6 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
 from app import ROOT
@@ -158,23 +157,6 @@ def test_a_function_that_was_granted_two_is_told_which_there_are_and_finds_each_
     with pytest.raises(InvalidOptionError, match=r"several queues.*Shop-Letters, Shop-Reports"):
         from_environment(environment)
     assert named("Shop-Reports", environment).jobs_table.startswith("Reports")
-
-
-def test_what_an_app_grants_to_a_handler_is_in_the_template_and_without_a_grant_there_is_no_policy_but_ours() -> None:
-    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "Shop")
-    folders = [load_job_folder(ROOT, name) for name in ("backup", "daily_summary")]
-    queue = JobQueue(stack, "Jobs", job_types=folders)
-    bucket = s3.Bucket(stack, "Letters")
-
-    bucket.grant_put(queue.handlers["backup"].function).assert_success()
-    queue.grant_enqueue(queue.handlers["backup"].function, "daily_summary").assert_success()
-
-    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
-    (granted,) = (each for name, each in policies.items() if "DefaultPolicy" in name)
-    (role,) = granted["Properties"]["Roles"]
-    actions = {action for each in statements_of(granted) for action in each[0]}
-    assert role["Ref"].startswith("JobsJobbackup")
-    assert {"s3:PutObject", "dynamodb:PartiQLInsert"} <= actions
 
 
 def test_a_producer_in_another_stack_has_the_same_rights_by_attributes_as_by_the_queue_itself() -> None:

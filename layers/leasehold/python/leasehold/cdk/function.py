@@ -51,7 +51,6 @@ class FunctionProps:
     max_event_age: how long an asynchronous event may wait; one that failed is never tried again.
     is_in_a_circle: whether pollers and handlers start one another; Lambda would stop such a chain after 16 rounds.
     code, handler: a job type's own; without, the system function `leasehold.functions.<name>`, from the layer.
-    takes_grants: whether users may grant it more, as to any function; then in a policy apart, the CDK's own.
     """
 
     name: str
@@ -67,7 +66,6 @@ class FunctionProps:
     code: lambda_.Code | None = None
     handler: str = "index.lambda_handler"
     layers: Sequence[lambda_.ILayerVersion] = ()
-    takes_grants: bool = False
 
 
 class LeaseholdFunction(Construct):
@@ -98,7 +96,7 @@ class LeaseholdFunction(Construct):
             handler=props.handler,
             code=props.code or lambda_.Code.from_inline(f"from leasehold.functions.{module} import lambda_handler\n"),
             layers=[*queue.system_layers, *props.layers],
-            role=self.role if props.takes_grants else self.role.without_policy_updates(),
+            role=self.role.without_policy_updates(),
             timeout=props.timeout,
             memory_size=props.memory_size,
             environment={**props.environment, variables.FUNCTION: props.name},

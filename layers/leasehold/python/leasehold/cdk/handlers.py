@@ -81,7 +81,6 @@ class JobHandler(Construct):
                     architecture=queue.architecture,
                 ),
                 layers=queue.layers,
-                takes_grants=True,
             ),
         )
         self.function = self.lambda_.function
