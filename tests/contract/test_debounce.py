@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,6 +92,10 @@ def test_a_bulk_is_a_burst_like_any_other(world: World) -> None:
         ({"debounce": 30, "dedup_key": "k"}, "are timedeltas"),
         ({"max_wait": QUIET, "dedup_key": "k"}, "max_wait without debounce does nothing"),
         ({"debounce": QUIET, "max_wait": timedelta(seconds=1), "dedup_key": "k"}, "max_wait is shorter than debounce"),
+        (
+            {"debounce": QUIET, "dedup_key": "a", "start_by": datetime(2100, 1, 1, tzinfo=UTC)},
+            "it has no start_by: .*Use max_wait",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(

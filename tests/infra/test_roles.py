@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_kms as kms
+from aws_cdk.assertions import Template
 
-from app import job_folders
+from app import ROOT, job_folders
 from infra.environments import ENVIRONMENTS, environment_named
+from leasehold.cdk import JobQueue
+from leasehold.job_folders.folder import load_job_folder
 from tests.infra import policy_snapshot
 from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
 from tests.infra.iam import Role, Statement, roles_of
-from tests.infra.synthesised import synthesised
+from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, synthesised
 
 STAGE_NAMES = [stage.name for stage in ENVIRONMENTS]
 
@@ -26,6 +33,9 @@ WILDCARDS = {
 }
 # Actions that name no resource at all.
 WITHOUT_RESOURCE = {"dynamodb:ListStreams"}
+
+# Characters without whitespace, by IAM: of all of a role's own policies together, and of a managed one.
+LARGEST_INLINE, LARGEST_MANAGED = 10_240, 6_144
 
 Case = tuple[str, Role]
 
@@ -163,3 +173,42 @@ def test_the_policies_are_the_ones_that_were_reviewed(stage: str) -> None:
 
     changed = sorted(name for name in made.keys() | seen.keys() if made.get(name) != seen.get(name))
     assert changed == [], "rights have changed: run `make policies`, review the difference and commit it"
+
+
+def test_with_forty_job_types_a_role_s_own_policies_stay_below_what_iam_takes() -> None:
+    backup = load_job_folder(ROOT, "backup")
+    folders = [replace(backup, job_type=replace(backup.job_type, name=f"type_{n}", code=0x1000 + n)) for n in range(40)]
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "Many")
+    JobQueue(stack, "Jobs", job_types=folders, encryption_key=kms.Key(stack, "Key"))
+    template = Template.from_stack(stack)
+
+    sizes: Counter[str] = Counter()
+    for policy in template.find_resources("AWS::IAM::Policy").values():
+        document = json.dumps(at_its_longest(policy["Properties"]["PolicyDocument"]), separators=(",", ":"))
+        sizes[policy["Properties"]["Roles"][0]["Ref"]] += len(document)
+    apart = template.find_resources("AWS::IAM::ManagedPolicy")
+    (registry,) = template.find_resources("Custom::LeaseholdRegistry").values()
+
+    assert max(sizes.values()) < LARGEST_INLINE
+    assert any(role.startswith("JobsPoller") for role in sizes)
+    assert len(apart) == 2
+    for policy in apart.values():
+        document = json.dumps(at_its_longest(policy["Properties"]["PolicyDocument"]), separators=(",", ":"))
+        assert len(document) < LARGEST_MANAGED
+    assert set(apart) <= set(registry["DependsOn"]), "handlers are asked before the right to ask them is there"
+
+
+def at_its_longest(value: Any) -> Any:
+    """With what CloudFormation fills in: names of functions have 64 characters."""
+    if isinstance(value, list):
+        return [at_its_longest(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::GetAtt" in value:
+        return f"arn:aws:lambda:ap-southeast-1:{ACCOUNT}:function:{'x' * 64}"
+    if "Ref" in value:
+        return {"AWS::Partition": "aws", "AWS::AccountId": ACCOUNT}.get(value["Ref"], "x" * 14)
+    if "Fn::Join" in value:
+        separator, parts = value["Fn::Join"]
+        return separator.join(at_its_longest(parts))
+    return {name: at_its_longest(each) for name, each in value.items()}

@@ -23,10 +23,15 @@ from pydantic import (
     create_model,
 )
 
+from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.kernel.payload import decode, encode_value
+from leasehold.kernel.table import Put
+from leasehold.runtime.handler import BaseJobHandler
+from leasehold.schemas import check
 from leasehold.schemas.fit import misfits
 from leasehold.schemas.shape import shape_of
+from leasehold.testing.queue import LeaseholdTest
 
 
 class Colour(enum.Enum):
@@ -208,3 +213,71 @@ def test_what_cannot_fit_is_named_with_its_path(payload: Any, path: str, reason:
 def test_the_shape_is_the_same_at_every_deployment() -> None:
     assert shape_of(Node) == shape_of(Node)
     assert "0x" not in json.dumps(shape_of(Node))
+
+
+class Leaf(BaseModel):
+    name: str
+
+
+class Left(BaseModel):
+    inner: Left | Right | Leaf | None = None
+
+
+class Right(BaseModel):
+    inner: Left | Right | Leaf | None = None
+
+
+class Chain(BaseModel):
+    name: str
+    after: Chain | None = None
+
+
+def test_a_union_that_holds_itself_is_left_to_the_handler_where_it_has_too_many_ways() -> None:
+    """Two to the power of sixty ways to read this one."""
+    payload: Any = {"name": 5}
+    for _ in range(60):
+        payload = {"inner": payload}
+
+    assert misfits(payload, shape_of(Left)) == []
+    assert [each.path for each in misfits({"inner": {"inner": 5}}, shape_of(Left))] == ["payload.inner"]
+
+
+def test_a_model_that_may_hold_itself_or_nothing_is_checked_to_its_depth() -> None:
+    payload: Any = {"name": 5}
+    for _ in range(40):
+        payload = {"name": "a", "after": payload}
+
+    assert [each.path for each in misfits(payload, shape_of(Chain))] == [f"payload{'.after' * 40}.name"]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"shape": None},
+        {"shape": "{"},
+        {"shape": "[]"},
+        {"shape": json.dumps({"is": "object"})},
+        {"shape": json.dumps({"is": "object", "fields": [["name"]]})},
+        {"shape": json.dumps({"is": "object", "fields": 5})},
+        {"code": None},
+        {"document": "{"},
+    ],
+)
+def test_an_item_that_cannot_be_read_leaves_every_payload_to_the_handler(
+    damaged: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Naming(BaseJobHandler[Leaf]):
+        def handle(self, payload: Leaf) -> None:
+            """Nothing to do."""
+
+    test = LeaseholdTest({"name": Naming})
+    with pytest.raises(InvalidPayloadError):
+        test.queue.enqueue("name", {})
+    table, key = test.parts.store.table, keys.schema("name")
+    record = {**(table.get(key) or {}), **damaged}
+    kept = {name: value for name, value in record.items() if value is not None and name not in key.attributes}
+    table.write(Put(key=key, record=kept, conditions=()))
+    monkeypatch.setattr(check, "_SHAPES", {})
+
+    assert test.queue.enqueue("name", {}).created
+    assert test.drain()["dead_letter"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
@@ -39,6 +40,7 @@ def test_a_new_project_has_an_app_a_job_type_with_its_test_and_what_surrounds_th
         "jobs/send_letter/handler.py",
         "jobs/send_letter/job.toml",
         "jobs/send_letter/payload.py",
+        "package.json",
         "pyproject.toml",
         "requirements.txt",
         "tests/test_send_letter.py",
@@ -97,6 +99,24 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "this is there already, and not empty" in result.stderr
     assert files_in(tmp_path) == {"my-jobs/mine.txt"}
+
+
+def test_a_new_project_pins_the_cdk_command_line_that_is_deployed_with_here_and_names_it_in_no_other_way(
+    tmp_path: Path,
+) -> None:
+    init("my-jobs", tmp_path)
+    pinned = json.loads((PROJECT / "package.json").read_text())["devDependencies"]["aws-cdk"]
+
+    made = json.loads((tmp_path / "my-jobs/package.json").read_text())
+
+    assert made["devDependencies"] == {"aws-cdk": pinned}
+    assert "npx aws-cdk" not in (tmp_path / "my-jobs/README.md").read_text()  # which would take the newest
+
+
+def test_the_newest_cdk_library_that_the_extra_takes_is_the_one_that_is_tested_with_this_command_line() -> None:
+    extra = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["cdk"]
+
+    assert f"aws-cdk-lib>=2.200,<={version('aws-cdk-lib')}" in extra
 
 
 def test_projects_deploy_with_the_same_cdk_command_line_as_this_repository() -> None:

@@ -31,6 +31,19 @@ def test_what_is_raised_after_the_completion_changes_nothing(afterthought):
     assert told["error"] == str(afterthought)
 
 
+def test_what_is_raised_after_the_completion_is_logged_without_the_payload():
+    def work(context):
+        context.transact_complete([])
+        raise ValueError("no user ada@example.com")
+
+    world = LeaseholdTest({"work": handler_that(work)})
+    world.queue.enqueue("work", {"email": "ada@example.com"})
+
+    assert world.drain()["completed"] == 1
+    (told,) = world.telemetry.of(Event.JOB_COMPLETED)
+    assert told["error"] == "no user [payload.email]"
+
+
 def test_what_is_returned_after_the_completion_is_not_the_result():
     def work(context):
         context.transact_complete([], result=1)

@@ -35,6 +35,8 @@ _RETENTION_NAMES = (
 )
 # So many functions fit into a policy of 6,144 characters, whatever their names; a role takes ten such policies.
 _FUNCTIONS_PER_POLICY = 45
+# So many fit beside the statements of the poller, which has most of them: 10,240 characters for a role's own policies.
+_INLINE_FUNCTIONS = 15
 # What Lambda does on a function's behalf in a VPC, and what none of it can be narrowed to.
 _INTERFACES = (
     *("AssignPrivateIpAddresses", "CreateNetworkInterface", "DeleteNetworkInterface"),
@@ -124,7 +126,7 @@ class LeaseholdFunction(Construct):
 
     def allow_invoking(self, sid: str, functions: Sequence[str]) -> None:
         """In its own policy; where these are many, in policies apart: a role's own hold 10,240 characters in all."""
-        if len(functions) <= _FUNCTIONS_PER_POLICY:
+        if len(functions) <= _INLINE_FUNCTIONS:
             self.policy.add_statements(_may_invoke(sid, functions))
             return
         for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):

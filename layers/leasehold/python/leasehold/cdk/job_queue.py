@@ -114,7 +114,7 @@ class JobQueue(JobQueueBase):
         probe: deploy the job type leasehold_probe too, which `leasehold verify` sends through this queue. Default: no.
         queue_name: what SDK and command line find the queue by, and its metrics; unique per account and region.
             Default: the construct's path, e.g. MyStack-Jobs.
-        environment_name: which deployment this is, e.g. prod: for Sentry, and for values in job.toml that differ.
+        environment_name: which deployment this is, e.g. prod: what Sentry files its errors under.
             Default: the name of the CDK Stage that it is in, or prod.
         store: the tables, made elsewhere, e.g. in a stack of their own; then the next four are set there.
             Default: tables of its own.

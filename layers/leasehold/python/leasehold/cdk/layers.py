@@ -40,12 +40,12 @@ _CACHE = "LEASEHOLD_CACHE"
 def code_layer(scope: Construct, construct_id: str, *, runtime: lambda_.Runtime) -> lambda_.LayerVersion:
     """The library as it is installed here, in a layer's layout."""
     digest = _digest(_contents(LIBRARY, without=NOT_FOR_LAMBDA))
-    place = _as_layer(digest) if is_deployed_from(scope) else Path(__file__).parent
+    is_built = is_deployed_from(scope)
     return lambda_.LayerVersion(
         scope,
         construct_id,
         description="Leasehold itself",
-        code=lambda_.Code.from_asset(str(place), asset_hash=digest),
+        code=_built(_as_layer(digest), digest) if is_built else _not_built(digest),
         compatible_runtimes=[runtime],
     )
 
@@ -85,12 +85,12 @@ def policy_layer(scope: Construct, construct_id: str, *, queue: QueueContext, po
     folder = queue.policy_folder
     check_policy(folder, policy)
     digest = _digest(_contents(folder))
-    place = _below_python(folder, digest) if is_deployed_from(scope) else folder
+    is_built = is_deployed_from(scope)
     return lambda_.LayerVersion(
         scope,
         construct_id,
         description=f"The concurrency policy {policy}",
-        code=lambda_.Code.from_asset(str(place), asset_hash=digest),
+        code=_built(_below_python(folder, digest), digest) if is_built else _not_built(digest),
         compatible_runtimes=[queue.runtime],
     )
 
@@ -126,15 +126,25 @@ def _packages(
     architecture: lambda_.Architecture,
     with_code: Path | None = None,
 ) -> lambda_.Code:
-    """An asset whose hash follows from what goes in: the same whether it was built, or only looked at by a test."""
+    """An asset whose hash follows from what goes in."""
     inputs = [requirements, architecture.name, runtime.name, *(_contents(with_code) if with_code else ())]
     digest = _digest(inputs)
     if not is_deployed_from(scope):
-        return lambda_.Code.from_asset(str(with_code or Path(__file__).parent), asset_hash=digest)
+        return _not_built(digest)
     place = cache() / "packages" / digest
     if not place.is_dir():
         _build(place, requirements, runtime.name, architecture.name, with_code)
+    return _built(place, digest)
+
+
+def _built(place: Path, digest: str) -> lambda_.Code:
     return lambda_.Code.from_asset(str(place), asset_hash=digest)
+
+
+def _not_built(digest: str) -> lambda_.Code:
+    """In the place of what nobody deploys now, under a hash of its own: the CDK keeps an asset that is in cdk.out, so
+    after `cdk bootstrap`, which builds nothing, `cdk deploy` would take this for the built one."""
+    return lambda_.Code.from_asset(str(Path(__file__).parent), asset_hash=_digest([digest, "not built"]))
 
 
 def is_deployed_from(scope: Construct) -> bool:

@@ -75,4 +75,5 @@ class PublishedRegistry(Construct):
                 "Schedules": json.dumps({each.name: definition_record(each) for each in schedules}, sort_keys=True),
             },
         )
-        resource.node.add_dependency(self.publisher.policy, self.publisher.events, *needs)
+        # All of the publisher: rights to ask many handlers are in policies apart.
+        resource.node.add_dependency(self.publisher, *needs)

@@ -40,6 +40,7 @@ def write_project(name: str, root: Path) -> list[Path]:
     from leasehold.cli import project_templates as templates
     from leasehold.cli.new import write_job
     from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.local.tools import cdk_version
 
     if not _NAME.fullmatch(name):
         raise InvalidOptionError(
@@ -51,6 +52,7 @@ def write_project(name: str, root: Path) -> list[Path]:
     files = {
         "app.py": templates.APP,
         "cdk.json": templates.CDK,
+        "package.json": templates.PACKAGE,
         "requirements.txt": templates.REQUIREMENTS,
         "pyproject.toml": templates.PYPROJECT,
         ".gitignore": templates.GITIGNORE,
@@ -58,7 +60,10 @@ def write_project(name: str, root: Path) -> list[Path]:
         "README.md": templates.README,
     }
     class_name = "".join(word.capitalize() for word in name.split("-"))
-    words = {"name": name, "class_name": class_name, "job": FIRST_JOB, "version": version("leasehold")}
+    words = {
+        **{"name": name, "class_name": class_name, "job": FIRST_JOB},
+        **{"version": version("leasehold"), "cdk_version": cdk_version()},
+    }
     for file, template in files.items():
         path = project / file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,16 @@ CDK = Template("""\
 }
 """)
 
+PACKAGE = Template("""\
+{
+  "name": "$name",
+  "private": true,
+  "devDependencies": {
+    "aws-cdk": "$cdk_version"
+  }
+}
+""")
+
 REQUIREMENTS = Template("""\
 leasehold[cdk,cli]==$version
 pytest
@@ -74,6 +84,7 @@ jobs:
         with:
           node-version: 22
       - run: pip install -r requirements.txt
+      - run: npm install
       - run: pytest
       # What would be deployed can be synthesised and works, on an AWS of this machine's own.
       - run: leasehold local deploy
@@ -94,10 +105,11 @@ leasehold status --local
 leasehold local down
 ```
 
-To your AWS account, with credentials as for every CDK app, and `cdk bootstrap` done once:
+To your AWS account, with credentials as for every CDK app, and `npx cdk bootstrap` done once:
 
 ```
-npx aws-cdk deploy
+npm install                   # the CDK's command line, in the version that this Leasehold is tested with
+npx cdk deploy
 leasehold status --queue $name
 ```
 

@@ -157,6 +157,11 @@ def _debounced(request: JobRequest, debounce: Debounce) -> JobRequest:
         raise InvalidOptionError(
             request.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
         )
+    if request.start_by is not None:
+        # Each call moves the job's time on, past any limit: it would expire, and the whole burst with it.
+        raise InvalidOptionError(
+            request.start_by, "a debounced job's time moves with its burst, so it has no start_by", "Use max_wait."
+        )
     return replace(request, run_in=debounce.quiet)
 
 

@@ -218,7 +218,8 @@ class Executor:
         """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
         if attempt.has_ended:
             # It completed by transact_complete and then raised: the end stands, the error is only logged.
-            self._log_end(attempt, Event.JOB_COMPLETED, "success", error=str(error))
+            said = without_payload(str(error), attempt.job)
+            self._log_end(attempt, Event.JOB_COMPLETED, "success", error=said)
             return Execution.COMPLETED
         match error:
             case LeaseLostError():

@@ -309,6 +309,7 @@ class _Run:
                 continue  # whoever shares looks after its own shards
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
                 lane.cursor, lane.is_exhausted = None, lane.name in self._left_to_others
+                lane.in_vain = 0
 
     def _forget_old(self) -> None:
         now = self._parts.clock.now()
@@ -350,8 +351,7 @@ class _Run:
         switches = self._parts.deployment.switches()
         fresh = self._with_room(fresh, switches)
         if not fresh:
-            lane.in_vain += 1
-            lane.is_exhausted = lane.is_exhausted or lane.in_vain >= _PAGES_IN_VAIN
+            self._pass_by(lane)
             return True
         if self._is_backlog(page.entries) and not self._may_go_on_alone(lane):
             return True
@@ -369,6 +369,20 @@ class _Run:
             self._handovers.send_gathered()
         self._after_page()
         return True
+
+    def _pass_by(self, lane: _Lane) -> None:
+        """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
+        assert self._window is not None
+        given_up_at = self._window.given_up_at.pop(lane.name, None)
+        lane.in_vain += 1
+        if lane.is_exhausted:
+            return
+        if lane.in_vain >= _PAGES_IN_VAIN:
+            lane.is_exhausted = True
+            if lane.cursor is not None:
+                self._window.given_up_at[lane.name] = lane.cursor
+        elif given_up_at is not None:
+            lane.cursor = given_up_at
 
     def _with_room[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
         """Without jobs that would only wait elsewhere; they stay due, and the waiting poller comes back for them."""

@@ -4,15 +4,19 @@ Lambda takes any number of asynchronous invokes and starts what it has room for;
 their leases run out. So a poller looks whether what it handed over has started before it hands over more. Nothing is
 written for that: it remembers its own hand-overs, and reads their jobs once a window of them is under way.
 
-A window doubles when as many as it holds have started in time, one after the other; it halves when one was reaped
-unstarted or refused by Lambda. A container keeps it as long as it lives.
+A window doubles when as many as it holds have started in time, one after the other; it halves when one was lost:
+reaped unstarted, refused by Lambda, or older than Lambda keeps it. A type whose jobs do not start takes no other
+type's places: each has a few of its own beside the common window, and that one halves only when several types lose.
+A container keeps it as long as it lives.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Parts
+    from leasehold.kernel.table import Record
 
 _FIRST, _LEAST, _MOST = 16, 4, 1024
 # A cold start takes one or two seconds; what takes longer waits for a place.
@@ -59,6 +64,9 @@ class Window:
         self._sizes: dict[str, _Size] = {_OF_ALL: _Size()}
         self._under_way: dict[JobId, _UnderWay] = {}
         self._looked_at: datetime | None = None
+        self._last_to_lose: str | None = None
+        # Where a poll gave up a lane that showed only what has to wait: the next one goes on there.
+        self.given_up_at: dict[str, Record] = {}
 
     def admit(self, entries: Sequence[DueJob], parts: Parts) -> tuple[list[DueJob], bool]:
         """Those of the entries that there is room for, in order; and whether others have to wait."""
@@ -66,11 +74,13 @@ class Window:
             self._look(parts)
         room: dict[str, int] = {}
         admitted: list[DueJob] = []
+        under_way = Counter(each.handover.job_type for each in self._under_way.values())
         in_all = self._room(_OF_ALL)
         for entry in entries:
             room.setdefault(entry.job_type, self._room(entry.job_type))
-            if room[entry.job_type] > 0 and in_all > 0:
+            if room[entry.job_type] > 0 and (in_all > 0 or under_way[entry.job_type] < _LEAST):
                 room[entry.job_type] -= 1
+                under_way[entry.job_type] += 1
                 in_all -= 1
                 admitted.append(entry)
         return admitted, len(admitted) < len(entries)
@@ -83,6 +93,7 @@ class Window:
         self._under_way.pop(handover.job_id, None)
         if throttled:
             self._lose(handover.job_type)
+            self._size(_OF_ALL).note_lost()
 
     def _room_for(self, entries: Sequence[DueJob]) -> int:
         return min((self._room(name) for name in {_OF_ALL, *(entry.job_type for entry in entries)}), default=0)
@@ -103,22 +114,35 @@ class Window:
         jobs = parts.store.jobs.get_many(list(self._under_way))
         for job_id, each in list(self._under_way.items()):
             job = jobs.get(job_id)
-            if job is not None and job.locked_by == each.handover.token:
+            is_unstarted = job is not None and job.locked_by == each.handover.token
+            if is_unstarted and now < _may_start_until(each, parts):
                 continue  # not yet
             del self._under_way[job_id]
-            if job is not None and _was_put_back(job):
+            if is_unstarted or (job is not None and _was_put_back(job)):
                 self._lose(each.handover.job_type)
             else:
                 started_at = job.started_at if job is not None else None
                 self._start(each.handover.job_type, in_time=(started_at or now) - each.at <= _IN_TIME)
 
     def _start(self, job_type: str, *, in_time: bool) -> None:
-        for name in (job_type, _OF_ALL):
-            self._size(name).note_started(in_time=in_time)
+        self._size(job_type).note_started(in_time=in_time)
+        if in_time:  # a slow type keeps nobody else small
+            self._size(_OF_ALL).note_started(in_time=True)
 
     def _lose(self, job_type: str) -> None:
-        for name in (job_type, _OF_ALL):
-            self._size(name).note_lost()
+        self._size(job_type).note_lost()
+        if self._last_to_lose not in {None, job_type}:
+            self._size(_OF_ALL).note_lost()
+        self._last_to_lose = job_type
+
+
+def _may_start_until(each: _UnderWay, parts: Parts) -> datetime:
+    """Lambda drops what waited too long, and nobody starts a job whose lease is over. Whoever reaps it may be far off:
+    a lease's end sorts behind all that was due before it."""
+    job_type = parts.deployment.registry().types.get(each.handover.job_type)
+    if job_type is None:
+        return each.handover.lease.at
+    return min(each.handover.lease.at, each.at + job_type.max_event_age + CLOCK_TOLERANCE)
 
 
 def _was_put_back(job: Job) -> bool:

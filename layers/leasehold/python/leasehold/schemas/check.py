@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
 MAX_SCHEMA_BYTES = 100_000
+# What reading an item raises that is damaged, or written by a release that is newer than this one.
+_UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # By digest, which says all of it: what was read once is never read again.
 _SHAPES: dict[str, Shape] = {}
 
@@ -47,7 +49,11 @@ def digest_of(shape: Shape) -> str:
 def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None:
     """InvalidPayloadError with the path and the reason. It reads once per process and schema, and writes nothing."""
     shape = _shape(job_type, services)
-    found = misfits(decode(payload_text), shape) if shape else []
+    payload = decode(payload_text) if shape else None
+    try:
+        found = misfits(payload, shape) if shape else []
+    except _UNREADABLE:
+        return
     if not found:
         return
     first, others = found[0], found[1:]
@@ -61,7 +67,7 @@ def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None
 
 
 def _shape(job_type: JobType, services: Parts) -> Shape | None:
-    """None where there is none, or where a deployment replaces it right now: then the handler decides."""
+    """None where there is none that is understood, or a deployment replaces it right now: then the handler decides."""
     if job_type.schema is None:
         return None
     if job_type.schema not in _SHAPES:
@@ -76,16 +82,20 @@ def _shape(job_type: JobType, services: Parts) -> Shape | None:
 
 
 def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
+    """None also for an item that cannot be read: the next deployment writes it anew."""
     record = table.get(keys.schema(job_type))
     if record is None:
         return None
-    document = record.get("document")
-    return PayloadSchema(
-        digest=cast("str", record["digest"]),
-        shape=json.loads(cast("str", record["shape"])),
-        code=cast("str", record["code"]),
-        document=json.loads(cast("str", document)) if document else None,
-    )
+    try:
+        document = record.get("document")
+        return PayloadSchema(
+            digest=cast("str", record["digest"]),
+            shape=json.loads(cast("str", record["shape"])),
+            code=cast("str", record["code"]),
+            document=json.loads(cast("str", document)) if document else None,
+        )
+    except _UNREADABLE:
+        return None
 
 
 def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from leasehold.schemas.shape import Shape
 
 _MOST = 5
+# A model that may be several things, each of which holds it again, has more ways than anybody waits for.
+_MOST_STEPS = 100_000
 _COMPARED = {
     "gt": ("is not more than", lambda value, bound: value > bound),
     "ge": ("is less than", lambda value, bound: value >= bound),
@@ -31,24 +33,35 @@ class Misfit:
 
 
 def misfits(payload: Json, shape: Shape) -> list[Misfit]:
-    """What keeps the payload from fitting, at most five of it.
+    """What keeps the payload from fitting, at most five of it. What takes too many steps is left to the handler.
 
     >>> misfits({"n": []}, {"is": "object", "fields": [[["n"], True, {"is": "int"}]]})
     [Misfit(path='payload.n', value=[], reason='is no number')]
     """
     found: list[Misfit] = []
-    for each in _Fit(shape.get("named", {})).check(payload, shape, "payload"):
-        found.append(each)
-        if len(found) == _MOST:
-            break
+    try:
+        for each in _Fit(shape.get("named", {})).check(payload, shape, "payload"):
+            found.append(each)
+            if len(found) == _MOST:
+                break
+    except _TooManyStepsError:
+        pass
     return found
+
+
+class _TooManyStepsError(Exception):
+    """Nobody knows whether it fits."""
 
 
 class _Fit:
     def __init__(self, named: dict[str, Shape]) -> None:
         self._named = named
+        self._steps = 0
 
     def check(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManyStepsError
         match shape.get("is"):
             case "object":
                 yield from self._object(value, shape, path)
@@ -74,11 +87,21 @@ class _Fit:
                 return
 
     def _either(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-        tried = [list(self.check(value, each, path)) for each in shape["of"]]
-        if all(tried):
+        others: list[tuple[Misfit, Iterator[Misfit]]] = []
+        for each in shape["of"]:
+            found = self.check(value, each, path)
+            first = next(found, None)
+            if first is None:
+                return
+            if each.get("is") != "none":
+                others.append((first, found))
+        if len(others) == 1:
             # With one alternative to null its own words say more than "fits neither".
-            others = [found for found, each in zip(tried, shape["of"], strict=True) if each.get("is") != "none"]
-            yield from others[0] if len(others) == 1 else [Misfit(path, value, "fits none of what it may be")]
+            ((first, found),) = others
+            yield first
+            yield from found
+        else:
+            yield Misfit(path, value, "fits none of what it may be")
 
     def _object(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
         if not isinstance(value, dict):

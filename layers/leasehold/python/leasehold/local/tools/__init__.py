@@ -6,6 +6,7 @@ This repository's `make setup` installs the same beside its own packages, and th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -47,6 +48,11 @@ def ministack_python(root: Path, say: Say = silent) -> Path:
         _install([uv, "pip", "sync", "--python", str(place), *packages], place)
         (place / _READY).touch()
     return python
+
+
+def cdk_version() -> str:
+    """Of the CDK's command line that Leasehold deploys with."""
+    return str(json.loads(_PACKAGE.read_text())["dependencies"]["aws-cdk"])
 
 
 def cdk_program(root: Path, say: Say = silent) -> Path:

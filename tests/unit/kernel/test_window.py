@@ -1,0 +1,96 @@
+"""What is handed over and not started is bounded, and a type whose jobs do not start keeps no other from it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.window import Window
+from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from leasehold.kernel.execute import Handover
+
+
+class Lambda:
+    """Takes every hand-over and starts none."""
+
+    def __init__(self) -> None:
+        self.taken: list[Handover] = []
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self.taken.append(handover)
+
+    def of(self, job_type: str) -> int:
+        return sum(each.job_type == job_type for each in self.taken)
+
+
+@pytest.fixture
+def world() -> LeaseholdTest:
+    made = LeaseholdTest(types=[JobType(name="stuck"), JobType(name="other")])
+    made.parts.window = Window()
+    return made
+
+
+def polled(world: LeaseholdTest, platform: Lambda) -> None:
+    Poller(world.parts, platform, worker_id="tick", settings=PollSettings(is_bounded=True)).poll()
+
+
+def enqueue(world: LeaseholdTest, job_type: str, count: int) -> None:
+    for _ in range(count):
+        world.queue.enqueue(job_type)
+
+
+def test_what_has_not_started_is_bounded(world):
+    platform = Lambda()
+    enqueue(world, "stuck", 60)
+    for _ in range(5):
+        polled(world, platform)
+    assert platform.of("stuck") == 16
+
+
+def test_a_type_that_fills_the_window_leaves_others_places_of_their_own(world):
+    platform = Lambda()
+    enqueue(world, "stuck", 60)
+    polled(world, platform)
+    enqueue(world, "other", 3)
+    polled(world, platform)
+    assert platform.of("other") == 3
+
+
+def test_losses_of_one_type_shrink_no_other_s_window(world):
+    platform = Lambda()
+    enqueue(world, "stuck", 60)
+    polled(world, platform)
+    world.clock.advance(timedelta(hours=2))
+    polled(world, platform)
+    enqueue(world, "other", 12)
+    polled(world, platform)
+    assert platform.of("other") == 12
+
+
+def test_what_lambda_can_no_longer_start_gives_its_places_back_though_nobody_has_reaped_it(world):
+    platform = Lambda()
+    # Leases end behind all that was due before, so a poll that is full does not come to them.
+    enqueue(world, "stuck", 600)
+    polled(world, platform)
+    assert platform.of("stuck") == 16
+    world.clock.advance(timedelta(seconds=70))
+    polled(world, platform)
+    assert platform.of("stuck") > 16
+
+
+def test_what_stands_behind_a_crowd_that_has_to_wait_is_reached_in_a_few_polls(world):
+    platform = Lambda()
+    enqueue(world, "stuck", 1200)
+    world.clock.advance(timedelta(seconds=1))
+    enqueue(world, "other", 1)
+    for _ in range(4):
+        polled(world, platform)
+        world.clock.advance(timedelta(milliseconds=300))
+    assert platform.of("other") == 1
+    assert platform.of("stuck") <= 16
