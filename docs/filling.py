@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def filled(page: str, parts: Mapping[str, str], name: str) -> str:
+def filled(page: str, services: Mapping[str, str], name: str) -> str:
     """The page with these parts made anew; `name` is what the page is called if one has no place on it."""
-    for part, made in parts.items():
+    for part, made in services.items():
         begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
         before, _, rest = page.partition(begin)
         _, found, after = rest.partition(end)

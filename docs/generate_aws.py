@@ -23,7 +23,7 @@ from tests.simulation.dynamodb.agreement.differences import DYNOXIDE, MINISTACK
 PAGE = Path(__file__).parent / "aws.md"
 
 
-def parts() -> dict[str, str]:
+def services() -> dict[str, str]:
     return {"proven": proven(PAGE.parent / "real-aws"), "expectations": _expectations(), "deviations": _deviations()}
 
 
@@ -68,7 +68,7 @@ def _source(source: str) -> str:
 
 
 def page() -> str:
-    return filled(PAGE.read_text(), parts(), "docs/aws.md")
+    return filled(PAGE.read_text(), services(), "docs/aws.md")
 
 
 if __name__ == "__main__":

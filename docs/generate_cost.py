@@ -15,7 +15,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from docs.costing import page, prices
-from docs.costing.measured_page import parts as measured_parts
+from docs.costing.measured_page import services as measured_parts
 from docs.filling import filled
 from tests.benchmarks import results
 
@@ -29,7 +29,7 @@ def pages() -> dict[Path, str]:
     """Both pages as they should be."""
     latest = results.load()
     return {
-        COST: filled(COST.read_text(), page.parts(latest, prices.load()), COST.name),
+        COST: filled(COST.read_text(), page.services(latest, prices.load()), COST.name),
         BENCHMARKS: filled(BENCHMARKS.read_text(), measured_parts(latest), BENCHMARKS.name),
     }
 

@@ -18,7 +18,7 @@ if __name__ == "__main__":
     # Started as a file, Python knows this folder and not the one that it is in.
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from docs.costing.measured_page import parts as measured_parts
+from docs.costing.measured_page import services as measured_parts
 from docs.filling import filled
 from tests.benchmarks import results
 from tests.simulation.faults import Fault
@@ -53,12 +53,12 @@ WORDS = {
 
 def page() -> str:
     """The page as it should be."""
-    parts = {
+    services = {
         "simulation": _simulation(json.loads(SIMULATED.read_text())),
         "model": _model(json.loads(MODELLED.read_text())),
         "bounds": measured_parts(results.load())["bounds"],
     }
-    return filled(PAGE.read_text(), parts, PAGE.name)
+    return filled(PAGE.read_text(), services, PAGE.name)
 
 
 def _simulation(run: dict[str, Any]) -> str:

@@ -63,7 +63,7 @@ class LocalStack:
 
     @property
     def operator(self) -> Operator:
-        return Operator(self.queue.parts)
+        return Operator(self.queue.services)
 
     def client(self, service: str) -> Any:
         return client(self.running, service)
@@ -76,7 +76,7 @@ class LocalStack:
         """Deploy the project as it is now, with the real command."""
         answer = self.project.leasehold("local", "deploy")
         assert answer.returncode == 0, answer.stdout + answer.stderr
-        self.queue.parts.deployment.forget()
+        self.queue.services.deployment.forget()
         return answer.stdout
 
     def wait(self, job_id: str) -> Job:

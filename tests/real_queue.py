@@ -11,7 +11,7 @@ from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.keys import key_of
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.testing import FakeClock, Recorder
@@ -46,9 +46,9 @@ class RealQueue:
     def __post_init__(self) -> None:
         self.names = TableNames(jobs=f"{self.name}-jobs", dead_letters=f"{self.name}-dead-letters")
         create_tables(self.client, self.names)
-        self.parts = self.process()
-        self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts)
+        self.services = self.process()
+        self.queue = Queue(self.services)
+        self.operator = Operator(self.services)
         self.operator.publish(
             Registry(
                 types={each.name: each for each in (*self.types, delivery_type())},
@@ -58,12 +58,12 @@ class RealQueue:
             )
         )
 
-    def process(self) -> Parts:
+    def process(self) -> Services:
         """The parts of one more process: it shares the tables and the time with the others, and nothing else."""
-        return Parts(store=Store(DynamoTable(self.client, self.names)), clock=self.clock, telemetry=self.telemetry)
+        return Services(store=Store(DynamoTable(self.client, self.names)), clock=self.clock, telemetry=self.telemetry)
 
     def job(self, job_id: JobId) -> Job:
-        job = self.parts.store.jobs.get(job_id)
+        job = self.services.store.jobs.get(job_id)
         assert job is not None
         return job
 

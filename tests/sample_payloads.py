@@ -110,46 +110,52 @@ _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in
 
 def order_event(size: int, *, seed: int = 1) -> dict[str, Json]:
     """An order with as many lines as bring its JSON to `size` bytes; its note fills up what is left."""
-    chance = random.Random(seed)
-    currency = chance.choice(["EUR", "GBP", "DKK"])
+    random_source = random.Random(seed)
+    currency = random_source.choice(["EUR", "GBP", "DKK"])
     order: dict[str, Json] = {
         "event": "order.placed",
-        "event_id": _uuid(chance),
-        "order": {"id": _number(chance), "name": f"#{chance.randrange(10**4, 10**5)}"},
-        "created_at": _moment(chance),
+        "event_id": _uuid(random_source),
+        "order": {"id": _number(random_source), "name": f"#{random_source.randrange(10**4, 10**5)}"},
+        "created_at": _moment(random_source),
     }
     details: dict[str, Json] = {
         "currency": currency,
         "financial_status": "paid",
         "fulfillment_status": None,
-        "customer": _customer(chance),
-        "shipping_address": _address(chance),
+        "customer": _customer(random_source),
+        "shipping_address": _address(random_source),
     }
     if _size({**order, **details}) < size - KILOBYTE // 2:
         order |= details
-    return _filled(order, size, chance, lambda number: _line(chance, number, currency))
+    return _filled(order, size, random_source, lambda number: _line(random_source, number, currency))
 
 
 def dense_event(size: int, *, seed: int = 1) -> dict[str, Json]:
     """Movements of accounts: next to nothing in a row is like the row before it."""
-    chance = random.Random(seed)
-    batch: dict[str, Json] = {"event": "postings", "batch": _uuid(chance)}
+    random_source = random.Random(seed)
+    batch: dict[str, Json] = {"event": "postings", "batch": _uuid(random_source)}
 
     def row(number: int) -> dict[str, Json]:
-        cents, at = chance.randrange(199, 10**7), _moment(chance)
-        return {"n": number, "id": _uuid(chance), "amount": f"{cents / 100:.2f}", "at": at, "ref": _number(chance)}
+        cents, at = random_source.randrange(199, 10**7), _moment(random_source)
+        return {
+            "n": number,
+            "id": _uuid(random_source),
+            "amount": f"{cents / 100:.2f}",
+            "at": at,
+            "ref": _number(random_source),
+        }
 
-    return _filled(batch, size, chance, row)
+    return _filled(batch, size, random_source, row)
 
 
 def noise(size: int, *, seed: int = 1) -> dict[str, Json]:
     """One string of random characters."""
-    chance = random.Random(seed)
-    return {"blob": "".join(chance.choices(_PRINTABLE, k=size - _size({"blob": ""})))}
+    random_source = random.Random(seed)
+    return {"blob": "".join(random_source.choices(_PRINTABLE, k=size - _size({"blob": ""})))}
 
 
 def _filled(
-    document: dict[str, Json], size: int, chance: random.Random, line: Callable[[int], dict[str, Json]]
+    document: dict[str, Json], size: int, random_source: random.Random, line: Callable[[int], dict[str, Json]]
 ) -> dict[str, Json]:
     lines: list[Json] = []
     document |= {"line_items": lines, "note": ""}
@@ -157,61 +163,67 @@ def _filled(
         lines.append(line(len(lines) + 1))
     if lines:
         lines.pop()
-    words = " ".join(chance.choice(_LOOKS + _GOODS) for _ in range(size // 3))
+    words = " ".join(random_source.choice(_LOOKS + _GOODS) for _ in range(size // 3))
     document["note"] = words[: max(size - _size(document), 0)]
     return document
 
 
-def _line(chance: random.Random, number: int, currency: str) -> dict[str, Json]:
-    quantity, cents = chance.randrange(1, 9), chance.randrange(199, 89_999)
-    look, thing = chance.choice(_LOOKS), chance.choice(_GOODS)
-    price, rate = f"{cents / 100:.2f}", chance.choice(["0.19", "0.07", "0.20"])
+def _line(random_source: random.Random, number: int, currency: str) -> dict[str, Json]:
+    quantity, cents = random_source.randrange(1, 9), random_source.randrange(199, 89_999)
+    look, thing = random_source.choice(_LOOKS), random_source.choice(_GOODS)
+    price, rate = f"{cents / 100:.2f}", random_source.choice(["0.19", "0.07", "0.20"])
     return {
-        "id": _number(chance),
+        "id": _number(random_source),
         "position": number,
-        "product_id": _number(chance),
-        "sku": f"{thing[:3].upper()}-{chance.randrange(10**5):05d}",
+        "product_id": _number(random_source),
+        "sku": f"{thing[:3].upper()}-{random_source.randrange(10**5):05d}",
         "title": f"{look} {thing}",
-        "variant_title": chance.choice([None, chance.choice(_LOOKS)]),
-        "vendor": chance.choice(_VENDORS),
+        "variant_title": random_source.choice([None, random_source.choice(_LOOKS)]),
+        "vendor": random_source.choice(_VENDORS),
         "quantity": quantity,
         "fulfillment_status": None,
-        "requires_shipping": chance.random() < 0.9,
+        "requires_shipping": random_source.random() < 0.9,
         "taxable": True,
-        "promised_at": _moment(chance),
+        "promised_at": _moment(random_source),
         "price": {"amount": price, "currency_code": currency},
         "tax_lines": [{"title": "VAT", "rate": rate, "amount": f"{cents * float(rate) / 100:.2f}"}],
     }
 
 
-def _customer(chance: random.Random) -> dict[str, Json]:
-    first, last = chance.choice(_FIRST), chance.choice(_LAST)
-    email = f"{first}.{last}{chance.randrange(100)}@example.com".lower()
-    return {"id": _number(chance), "first_name": first, "last_name": last, "email": email, "verified_email": True}
-
-
-def _address(chance: random.Random) -> dict[str, Json]:
-    city, country = chance.choice(_CITIES)
+def _customer(random_source: random.Random) -> dict[str, Json]:
+    first, last = random_source.choice(_FIRST), random_source.choice(_LAST)
+    email = f"{first}.{last}{random_source.randrange(100)}@example.com".lower()
     return {
-        "address1": f"{chance.choice(_STREETS)} Street {chance.randrange(1, 200)}",
+        "id": _number(random_source),
+        "first_name": first,
+        "last_name": last,
+        "email": email,
+        "verified_email": True,
+    }
+
+
+def _address(random_source: random.Random) -> dict[str, Json]:
+    city, country = random_source.choice(_CITIES)
+    return {
+        "address1": f"{random_source.choice(_STREETS)} Street {random_source.randrange(1, 200)}",
         "address2": None,
         "city": city,
-        "zip": f"{chance.randrange(10**4, 10**5)}",
+        "zip": f"{random_source.randrange(10**4, 10**5)}",
         "country_code": country,
     }
 
 
-def _moment(chance: random.Random) -> str:
-    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(milliseconds=chance.randrange(10**10))
+def _moment(random_source: random.Random) -> str:
+    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(milliseconds=random_source.randrange(10**10))
     return at.isoformat(timespec="milliseconds")
 
 
-def _number(chance: random.Random) -> int:
-    return chance.randrange(10**12, 10**13)
+def _number(random_source: random.Random) -> int:
+    return random_source.randrange(10**12, 10**13)
 
 
-def _uuid(chance: random.Random) -> str:
-    return str(UUID(int=chance.getrandbits(128), version=4))
+def _uuid(random_source: random.Random) -> str:
+    return str(UUID(int=random_source.getrandbits(128), version=4))
 
 
 def _size(value: Json) -> int:

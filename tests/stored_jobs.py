@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 _PAGE = 1000
 
 
-def stored_jobs(parts: Parts) -> list[Job]:
+def stored_jobs(services: Services) -> list[Job]:
     """Users' jobs of all types, by their date."""
-    partitions = parts.deployment.registry().partitions()
-    return sorted((job for each in partitions for job in _in(each, parts)), key=lambda job: job.key.sk)
+    partitions = services.deployment.registry().partitions()
+    return sorted((job for each in partitions for job in _in(each, services)), key=lambda job: job.key.sk)
 
 
-def _in(partition: str, parts: Parts) -> Iterator[Job]:
+def _in(partition: str, services: Services) -> Iterator[Job]:
     cursor: Record | None = None
     while True:
-        page = parts.store.jobs.by_date(partition, EPOCH, LATEST, limit=_PAGE, after=cursor)
+        page = services.store.jobs.by_date(partition, EPOCH, LATEST, limit=_PAGE, after=cursor)
         yield from page.jobs
         cursor = page.cursor
         if cursor is None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def parts(results: dict[str, Any]) -> dict[str, str]:
+def services(results: dict[str, Any]) -> dict[str, str]:
     return {
         "circumstances": _circumstances(results),
         "bounds": _bounds(results),

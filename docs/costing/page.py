@@ -21,7 +21,7 @@ _PAYLOADS = ("0.2 KB", "1 KB", "4 KB", "16 KB")
 _NEEDED = ("lives", "polls", "lateness")
 
 
-def parts(results: dict[str, Any], prices: Prices) -> dict[str, str]:
+def services(results: dict[str, Any], prices: Prices) -> dict[str, str]:
     """Of results that lack a figure none is made: a page with holes would look like one without."""
     failed = [name for name in _NEEDED if "error" in results["benchmarks"].get(name, {"error": "not run"})]
     if failed:

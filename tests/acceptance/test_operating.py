@@ -82,7 +82,7 @@ def deployed(ministack_endpoint: str, make_client: Callable[[str], DynamoDBClien
         Name=f"/leasehold/{stage}", Value=json.dumps(published), Type="String"
     )
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)
-    Operator(queue.parts).publish(Registry(types={"daily_summary": JobType(name="daily_summary")}))
+    Operator(queue.services).publish(Registry(types={"daily_summary": JobType(name="daily_summary")}))
     return Deployed(ministack_endpoint, stage)
 
 

@@ -60,7 +60,7 @@ def test_who_reads_is_a_viewer_and_who_changes_something_is_not() -> None:
 @pytest.fixture(scope="module")
 def apis() -> dict[str, Api]:
     test = in_memory()
-    return {"arn": Api(test.parts, BY_ARN), "token": Api(test.parts, BY_TOKEN)}
+    return {"arn": Api(test.services, BY_ARN), "token": Api(test.services, BY_TOKEN)}
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -110,7 +110,7 @@ def test_strangers_are_not_even_told_what_there_is(route: str, apis: dict[str, A
 
 
 def test_a_route_that_is_in_no_table_of_roles_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
-    api = Api(in_memory().parts)
+    api = Api(in_memory().services)
     monkeypatch.delitem(ROLES, "GET /api/control")
 
     assert api.send("GET /api/control", by=ADMIN).status == 403
@@ -119,13 +119,13 @@ def test_a_route_that_is_in_no_table_of_roles_is_nobodys(monkeypatch: pytest.Mon
 def test_whoever_acts_is_who_the_authorizer_says_and_nobody_else() -> None:
     test = in_memory()
     things = furnished(test)
-    api = Api(test.parts)
+    api = Api(test.services)
 
     api.send(f"POST {filled('/api/jobs/{job_id}/cancel', things)}", {"reason": "not wanted"}, by=OPERATOR)
     named = api.send("POST /api/jobs", {"job_type": "report", "created_by": ADMIN, "reason": "x"}, by=OPERATOR)
     made = api.send("POST /api/jobs", {"job_type": "report", "reason": "x"}, by=OPERATOR)
 
-    (deed,) = api.send("GET /api/audit", query=f"target=job%23{things.waiting}").body["items"]
-    assert (deed["by"], deed["action"], deed["reason"]) == (OPERATOR, "cancel", "not wanted")
+    (audit_entry,) = api.send("GET /api/audit", query=f"target=job%23{things.waiting}").body["items"]
+    assert (audit_entry["by"], audit_entry["action"], audit_entry["reason"]) == (OPERATOR, "cancel", "not wanted")
     assert named.status == 400
     assert test.queue.get(made.body["job_id"]).created_by == OPERATOR

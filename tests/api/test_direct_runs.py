@@ -25,7 +25,7 @@ def test() -> LeaseholdTest:
 
 
 def test_a_short_one_is_answered_with_its_result(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
 
     answer = api.send("POST /api/direct-runs", ERRAND, by=OPERATOR)
 
@@ -36,14 +36,14 @@ def test_a_short_one_is_answered_with_its_result(test: LeaseholdTest) -> None:
 
 
 def test_one_that_fails_says_how(test: LeaseholdTest) -> None:
-    answer = Api(test.parts).send("POST /api/direct-runs", {**ERRAND, "payload": {"do": "fail"}})
+    answer = Api(test.services).send("POST /api/direct-runs", {**ERRAND, "payload": {"do": "fail"}})
 
     assert (answer.status, answer.body["state"], answer.body["error_code"]) == (200, "failed", "non_retryable")
     assert "not this time" in answer.body["error"]
 
 
 def test_one_that_takes_longer_is_accepted_and_looked_at_later(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     api.starter.at_once = False
     asked_at = test.clock.now()
 
@@ -52,12 +52,12 @@ def test_one_that_takes_longer_is_accepted_and_looked_at_later(test: LeaseholdTe
     place = f"/api/direct-runs/{answer.body['run_id']}"
     assert (answer.status, answer.body["state"], answer.headers["Location"]) == (202, "accepted", place)
     assert test.clock.now() - asked_at == timedelta(seconds=25)
-    perform(answer.body["run_id"], test.parts, worker_id="runner")
+    perform(answer.body["run_id"], test.services, worker_id="runner")
     assert api.send(f"GET {place}").body["state"] == "completed"
 
 
 def test_it_started_when_its_turn_had_come_and_not_when_its_waiting_began(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     asked_at = test.clock.now()
 
     # A type without a limit: its turn comes when every poller knows of it.
@@ -67,20 +67,20 @@ def test_it_started_when_its_turn_had_come_and_not_when_its_waiting_began(test: 
 
 
 def test_it_leaves_one_audit_record_and_forgets_its_payload(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
 
     run_id = api.send("POST /api/direct-runs", ERRAND, by=OPERATOR, key="k").body["run_id"]
     api.send("POST /api/direct-runs", ERRAND, by=OPERATOR, key="k")
 
-    (deed,) = api.send("GET /api/audit", query=f"target=direct-run%23{run_id}").body["items"]
-    assert (deed["by"], deed["action"], deed["reason"]) == (OPERATOR, "direct_run", "a test")
-    kept = test.parts.store.direct_requests.get(run_id)
+    (audit_entry,) = api.send("GET /api/audit", query=f"target=direct-run%23{run_id}").body["items"]
+    assert (audit_entry["by"], audit_entry["action"], audit_entry["reason"]) == (OPERATOR, "direct_run", "a test")
+    kept = test.services.store.direct_requests.get(run_id)
     assert kept is not None
     assert kept.payload_text is None
 
 
 def test_the_same_key_runs_it_once_and_finds_its_result(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     api.starter.at_once = False
     accepted = api.send("POST /api/direct-runs", ERRAND, key="k")
     api.starter.at_once = True
@@ -93,36 +93,36 @@ def test_the_same_key_runs_it_once_and_finds_its_result(test: LeaseholdTest) -> 
 
 
 def test_an_event_that_comes_twice_runs_it_once(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     calls: list[str] = []
 
     class Counting:
         def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
             calls.append(run.run_id)
-            assert perform(run.run_id, test.parts, worker_id="copy") is None
+            assert perform(run.run_id, test.services, worker_id="copy") is None
             return test.call(run, job_type)
 
-    test.parts.caller = Counting()
+    test.services.caller = Counting()
     run_id = api.send("POST /api/direct-runs", ERRAND).body["run_id"]
 
-    assert perform(run_id, test.parts, worker_id="late copy") is None
+    assert perform(run_id, test.services, worker_id="late copy") is None
     assert calls == [run_id]
 
 
 def test_one_that_nobody_begins_is_lost_and_is_not_begun_any_more(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     api.starter.at_once = False
     run_id = api.send("POST /api/direct-runs", ERRAND).body["run_id"]
 
     test.clock.advance(timedelta(seconds=66))
 
     assert api.send(f"GET /api/direct-runs/{run_id}").body["error_code"] == "direct_run_lost"
-    assert perform(run_id, test.parts, worker_id="late") is None
+    assert perform(run_id, test.services, worker_id="late") is None
     assert api.send(f"GET /api/direct-runs/{run_id}").body["state"] == "lost"
 
 
 def test_one_whose_runner_died_is_lost_once_it_is_over_for_certain(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     api.starter.at_once = False
     run_id = api.send("POST /api/direct-runs", ERRAND).body["run_id"]
 
@@ -130,9 +130,9 @@ def test_one_whose_runner_died_is_lost_once_it_is_over_for_certain(test: Leaseho
         def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
             raise KeyboardInterrupt
 
-    test.parts.caller = Dead()
+    test.services.caller = Dead()
     with pytest.raises(KeyboardInterrupt):
-        perform(run_id, test.parts, worker_id="dying")
+        perform(run_id, test.services, worker_id="dying")
 
     assert api.send(f"GET /api/direct-runs/{run_id}").body["state"] == "running"
     test.clock.advance(timedelta(minutes=3))
@@ -140,7 +140,7 @@ def test_one_whose_runner_died_is_lost_once_it_is_over_for_certain(test: Leaseho
 
 
 def test_after_a_day_it_is_forgotten_and_its_key_is_a_new_one(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     first = api.send("POST /api/direct-runs", ERRAND, key="k").body
     test.clock.advance(timedelta(days=1))
 
@@ -164,7 +164,7 @@ def test_after_a_day_it_is_forgotten_and_its_key_is_a_new_one(test: LeaseholdTes
 def test_what_cannot_be_run_is_refused_before_anything_is_kept(
     change: dict[str, object], status: int, code: str, test: LeaseholdTest
 ) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
 
     answer = api.send("POST /api/direct-runs", {**ERRAND, **change}, key="k")
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_kept(
 
 
 def test_a_paused_type_is_not_run(test: LeaseholdTest) -> None:
-    api = Api(test.parts)
+    api = Api(test.services)
     api.send("POST /api/control/types/errand/pause", {"reason": "noise"})
 
     answer = api.send("POST /api/direct-runs", ERRAND)

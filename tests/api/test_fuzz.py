@@ -44,7 +44,7 @@ class Served:
         if operation not in self.apis:
             test = in_memory()
             things = furnished(test)
-            self.apis = {operation: (Api(test.parts), things)}
+            self.apis = {operation: (Api(test.services), things)}
         return self.apis[operation]
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:

@@ -26,7 +26,7 @@ def test() -> LeaseholdTest:
 
 @pytest.fixture
 def server(test: LeaseholdTest) -> Iterator[LocalServer]:
-    with LocalServer(test.parts) as server:
+    with LocalServer(test.services) as server:
         yield server
 
 

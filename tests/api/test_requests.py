@@ -24,7 +24,7 @@ def test() -> LeaseholdTest:
 
 @pytest.fixture
 def api(test: LeaseholdTest) -> Api:
-    return Api(test.parts)
+    return Api(test.services)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_fault_of_ours_says_nothing_of_itself(
     def broken(*_: object) -> None:
         raise RuntimeError("secret place")
 
-    monkeypatch.setattr(test.parts.store.jobs, "get", broken)
+    monkeypatch.setattr(test.services.store.jobs, "get", broken)
     answer = api.send("GET /api/jobs/019b76da-a800-8000-8297-4bcd6baa9455")
 
     assert (answer.status, answer.code) == (500, "internal_error")

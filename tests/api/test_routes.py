@@ -60,7 +60,7 @@ class World:
 def world() -> World:
     test = in_memory()
     things = furnished(test)
-    return World(test, Api(test.parts), things)
+    return World(test, Api(test.services), things)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
@@ -265,7 +265,7 @@ def test_a_bulk_redrive_is_rehearsed_then_done(world: World) -> None:
     assert world.shown(f"GET /api/dead-letters/{world.things.dead}")["resolution"] == "redriven"
 
 
-def test_letters_in_a_list_come_without_their_payloads(world: World) -> None:
+def test_dead_letters_in_a_list_come_without_their_payloads(world: World) -> None:
     (listed,) = world.shown("GET /api/dead-letters")["items"]
 
     assert not {"payload", "runs", "traceback"} & listed.keys()

@@ -31,12 +31,12 @@ def things(test: LeaseholdTest) -> Things:
 
 def damage(test: LeaseholdTest, key: Key, **sets: Any) -> None:
     """Write what nobody but a hand on the table would."""
-    test.parts.store.table.write(Update(key=key, conditions=(), sets=sets))
+    test.services.store.table.write(Update(key=key, conditions=(), sets=sets))
 
 
 def listed(test: LeaseholdTest, route: str, query: str = "") -> tuple[int, list[str]]:
     """How many things a listing shows, and the keys of those that it cannot show."""
-    answer = Api(test.parts).send(f"GET {route}", query=query)
+    answer = Api(test.services).send(f"GET {route}", query=query)
     assert answer.status == 200, answer.body
     return len(answer.body["items"]), [each["key"] for each in answer.body["unreadable"]]
 
@@ -54,11 +54,11 @@ def test_a_damaged_job_is_a_line_of_its_own_in_the_list(
     if sets == {"payload": 7}:
         # Its payload is not part of a list.
         assert (shown, unreadable) == (all_jobs, [])
-        assert Api(test.parts).send(f"GET /api/jobs/{things.completed}").body["payload"] == {"$missing": True}
+        assert Api(test.services).send(f"GET /api/jobs/{things.completed}").body["payload"] == {"$missing": True}
     else:
         assert shown == all_jobs - 1
         assert [things.completed in key for key in unreadable] == [True]
-        answer = Api(test.parts).send(f"GET /api/jobs/{things.completed}")
+        answer = Api(test.services).send(f"GET /api/jobs/{things.completed}")
         assert (answer.status, answer.code) == (422, "record_unreadable")
 
 
@@ -90,7 +90,7 @@ def test_a_dead_letter_whose_payload_is_no_json_is_shown_without_it(test: Leaseh
     damage(test, keys.dead_letter(things.dead), payload="[" * 100_000)  # type: ignore[arg-type]
 
     assert listed(test, "/api/dead-letters") == (1, [])
-    answer = Api(test.parts).send(f"GET /api/dead-letters/{things.dead}")
+    answer = Api(test.services).send(f"GET /api/dead-letters/{things.dead}")
     assert (answer.status, answer.body["payload"]) == (200, {"$unreadable": True})
 
 

@@ -21,7 +21,7 @@ from leasehold.testing import LeaseholdTest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 ACCOUNT = "111122223333"
 VIEWER, OPERATOR, ADMIN, STRANGER = (
@@ -71,14 +71,14 @@ def token(**claims: str) -> dict[str, Any]:
 class Started:
     """Keeps direct runs for the test to do; does them at once unless it is told to wait."""
 
-    parts: Parts
+    services: Services
     at_once: bool = True
     run_ids: list[str] = field(default_factory=list)
 
     def start(self, run_id: str) -> None:
         self.run_ids.append(run_id)
         if self.at_once:
-            perform(run_id, self.parts, worker_id="runner")
+            perform(run_id, self.services, worker_id="runner")
 
 
 @dataclass
@@ -93,10 +93,10 @@ class Answered:
 
 
 class Api:
-    def __init__(self, parts: Parts, access: Access = BY_ARN) -> None:
-        self.starter = Started(parts)
+    def __init__(self, services: Services, access: Access = BY_ARN) -> None:
+        self.starter = Started(services)
         self.application = Application(
-            parts=parts,
+            services=services,
             authenticate=partial(caller_of, access=access),
             starter=self.starter,
             patience=timedelta(seconds=25),

@@ -123,7 +123,10 @@ def test_what_becomes_of_one_job_touches_no_other(handler):
     assert jobs[1].last_error_code == "RuntimeError"
     assert (jobs[2].attempts, jobs[3].cancel_reason) == (0, "no longer wanted")
     assert (jobs[4].runs[0].outcome, jobs[7].artifacts) == (Outcome.SKIPPED, ("s3://there",))
-    assert {letter.original_job_id for letter in test.operator.dead_letters()} == {jobs[5].job_id, jobs[6].job_id}
+    assert {dead_letter.original_job_id for dead_letter in test.operator.dead_letters()} == {
+        jobs[5].job_id,
+        jobs[6].job_id,
+    }
 
 
 def test_a_job_that_failed_runs_alone_from_then_on():
@@ -216,7 +219,7 @@ def test_of_two_copies_of_a_batch_one_runs():
     handed: list[Sequence[Handover]] = []
     test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
     test.drain()
-    worker = Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False)
+    worker = Worker(test.services, {"count": Together}, worker_id="w", limit_time=False)
 
     first, second = worker.run_batch(handed[0]), worker.run_batch(handed[0])
 
@@ -230,7 +233,7 @@ def test_a_batch_that_died_is_repeated_one_by_one():
 
     def die(handovers: Sequence[Handover], function: str | None) -> None:
         with pytest.raises(KeyboardInterrupt):
-            Worker(test.parts, {"count": Dying}, worker_id="dying", limit_time=False).run_batch(handovers)
+            Worker(test.services, {"count": Dying}, worker_id="dying", limit_time=False).run_batch(handovers)
 
     test.dispatch_batch = die  # type: ignore[method-assign]
     test.drain(until_idle=True)
@@ -248,15 +251,15 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
     handed: list[Sequence[Handover]] = []
     test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
     test.drain()
-    jobs = test.parts.store.jobs
-    advance_many, advance, outages = jobs.advance_many, jobs.advance, [1]
+    jobs = test.services.store.jobs
+    apply_many, advance, outages = jobs.apply_many, jobs.apply_and_read, [1]
 
     def lose_first(writes: Any) -> Any:
         if outages and outages.pop():
             if is_made:
-                advance_many(writes)
+                apply_many(writes)
             raise StoreUnavailableError("no answer")
-        return advance_many(writes)
+        return apply_many(writes)
 
     def lose_second(write: Any) -> Any:
         if write.job_id == handed[0][1].job_id:
@@ -266,7 +269,7 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
     monkeypatch.setattr(jobs, "advance_many", lose_first)
     monkeypatch.setattr(jobs, "advance", lose_second)
     with pytest.raises(StoreUnavailableError):
-        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+        Worker(test.services, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 
     assert [len(each) for each in CALLS] == [2]
     became = {job.job_id: job.status for job in test.jobs()}
@@ -293,7 +296,7 @@ def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monk
 
     monkeypatch.setattr(Attempt, name, unless_first)
     with pytest.raises(ZeroDivisionError):
-        Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+        Worker(test.services, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 
     logged = test.telemetry.of(Event(f"job_{becomes}"))
     assert {each["job_id"] for each in logged} == {each.job_id for each in handed[0][1:]}
@@ -372,9 +375,9 @@ def test_a_paused_type_s_batch_is_given_back_whole():
     test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
     test.drain()
     test.operator.pause("count", reason="stop")
-    test.parts.deployment.forget()
+    test.services.deployment.forget()
 
-    done = Worker(test.parts, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
+    done = Worker(test.services, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 
     assert set(done.values()) == {"released"}
     assert {job.attempts for job in test.jobs()} == {0}

@@ -49,7 +49,7 @@ def test_a_timeout_of_a_second_at_128_mb_leaves_the_handler_its_second(monkeypat
     test.drain()
 
     left = job_type.function_timeout - START_CPU / SHARE
-    Worker(test.parts, {"quick": Handler}, worker_id="w").run(handed[0], remaining=left)
+    Worker(test.services, {"quick": Handler}, worker_id="w").run(handed[0], remaining=left)
 
     assert limits == [SECOND]
     assert job_type.function_timeout == SECOND + START_AND_RESERVE

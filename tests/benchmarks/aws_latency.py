@@ -50,7 +50,9 @@ def poll_one_job(shards: int, *, jobs: int = 1) -> dict[str, float]:
     """One poll that finds one due job, or none: how long it takes, and how many calls of the table."""
     queue = _queue(shards)
     try:
-        later = queue.queue.parts.clock.now() + timedelta(seconds=90)  # no wake tells of it: that would be another poll
+        later = queue.queue.services.clock.now() + timedelta(
+            seconds=90
+        )  # no wake tells of it: that would be another poll
         for _ in range(jobs):
             queue.queue.enqueue(_TYPE, {"seconds": 0.0}, run_at=later)
         queue.kernel.micros += 91 * SECOND
@@ -70,7 +72,7 @@ def lateness_p99(shards: int, *, jobs: int = 200) -> float:
     queue = _queue(shards)
     try:
         queue.begin()
-        start = queue.queue.parts.clock.now()
+        start = queue.queue.services.clock.now()
         due: dict[str, float] = {}
 
         def enqueue(process: Any) -> None:

@@ -52,7 +52,7 @@ def _beside(finished: int) -> dict[str, Any]:
 
 def _assert_holds(deployed: RealQueue, finished: int) -> None:
     lane = ended_lane(JobStatus.COMPLETED, _TYPE)
-    found = deployed.parts.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=10**6)
+    found = deployed.services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=10**6)
     if found != finished:
         raise AssertionError(f"{found} finished jobs are in the table instead of {finished}")
 

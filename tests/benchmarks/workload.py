@@ -26,7 +26,7 @@ from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.execute import Execution, Handover
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Silence
 from leasehold.operate.operator import Operator
 from leasehold.testing import FakeClock
@@ -81,9 +81,9 @@ class Workload:
         create_tables(self.client, names)
         self._clock, self._inbox = FakeClock(), Inbox()
 
-        def process() -> Parts:
+        def process() -> Services:
             store = Store(DynamoTable(self.client, names))
-            return Parts(store=store, clock=self._clock, telemetry=self.telemetry or Silence())
+            return Services(store=store, clock=self._clock, telemetry=self.telemetry or Silence())
 
         Operator(process()).publish(Registry(types={JOB_TYPE: JobType(name=JOB_TYPE)}, ended_index=True))
         self._queue = Queue(process())

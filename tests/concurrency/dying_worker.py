@@ -16,7 +16,7 @@ from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.execute import Handover
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def main() -> None:
     order = json.loads(sys.stdin.read())
     names = TableNames(jobs=order["jobs"], dead_letters=order["dead_letters"])
     store = Store(DynamoTable(connect(endpoint_url=order["endpoint"]), names))
-    parts = Parts(store=store, clock=FakeClock(datetime.fromisoformat(order["now"])))
-    Worker(parts, {"deadly": Deadly}, worker_id="dying").run(Handover.from_event(order["handover"]))
+    services = Services(store=store, clock=FakeClock(datetime.fromisoformat(order["now"])))
+    Worker(services, {"deadly": Deadly}, worker_id="dying").run(Handover.from_event(order["handover"]))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.poll import PollReport
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 COPIES = 50
 
@@ -93,16 +93,16 @@ def reap_by_two(deployed: RealQueue, monkeypatch: pytest.MonkeyPatch) -> list[Po
     """Two polls that both have read the orphan before either of them writes: the worst moment there is."""
     both_have_read = threading.Barrier(2)
 
-    def poller_of(parts: Parts) -> Poller:
-        read = parts.store.jobs.get
+    def poller_of(services: Services) -> Poller:
+        read = services.store.jobs.get
 
         def read_together(job_id: JobId) -> Any:
             job = read(job_id)
             both_have_read.wait(timeout=10)
             return job
 
-        monkeypatch.setattr(parts.store.jobs, "get", read_together)
-        return Poller(parts, Inbox(), worker_id="poller")
+        monkeypatch.setattr(services.store.jobs, "get", read_together)
+        return Poller(services, Inbox(), worker_id="poller")
 
     return at_once([poller_of(deployed.process()).poll, poller_of(deployed.process()).poll])
 
@@ -116,7 +116,7 @@ def reap_by_two(deployed: RealQueue, monkeypatch: pytest.MonkeyPatch) -> list[Po
     ],
 )
 def test_two_pollers_on_one_orphan_reap_it_once(
-    starts: int, status: JobStatus, letters: int, deployed: RealQueue, monkeypatch: pytest.MonkeyPatch
+    starts: int, status: JobStatus, dead_letters: int, deployed: RealQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = orphan(deployed, starts=starts)
     deployed.telemetry.events.clear()
@@ -127,6 +127,6 @@ def test_two_pollers_on_one_orphan_reap_it_once(
     assert (job.status, len(job.runs), job.attempts) == (status, starts, starts)
     assert all(run.error_code == "worker_lost" for run in job.runs)
     assert sorted(report.reaped for report in reports) == [0, 1]
-    assert len(list(deployed.operator.dead_letters())) == letters
+    assert len(list(deployed.operator.dead_letters())) == dead_letters
     assert len(deployed.telemetry.of(Event.JOB_REAPED)) == 1
-    assert len(deployed.telemetry.of(Event.JOB_DEAD_LETTERED)) == letters
+    assert len(deployed.telemetry.of(Event.JOB_DEAD_LETTERED)) == dead_letters

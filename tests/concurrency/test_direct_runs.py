@@ -141,13 +141,13 @@ def test_no_job_of_a_limited_type_runs_beside_a_direct_run_even_if_nobody_knows_
         return []
 
     def call() -> list[object]:
-        parts = deployed.process()
-        parts.caller = functions
+        services = deployed.process()
+        services.caller = functions
         results: list[object] = []
         for _ in range(RUNS_EACH):
             while not floor.some_job_runs.wait(timeout=0.1) and not is_over.is_set():
                 pass
-            results.append(Queue(parts).run_now(TYPE.name, timeout=PATIENCE))
+            results.append(Queue(services).run_now(TYPE.name, timeout=PATIENCE))
         return results
 
     def watch() -> list[object]:
@@ -165,5 +165,5 @@ def test_no_job_of_a_limited_type_runs_beside_a_direct_run_even_if_nobody_knows_
     assert 1 <= floor.most_jobs <= SEATS
     ended = [deployed.job(job_id) for job_id in jobs]
     assert {(job.status, len(job.runs)) for job in ended} == {(JobStatus.COMPLETED, 1)}
-    assert deployed.parts.store.switchboard.switches().reservations == {}
-    assert deployed.parts.store.lines.scope(TYPE.scope).seats == {}
+    assert deployed.services.store.control.switches().reservations == {}
+    assert deployed.services.store.lines.scope(TYPE.scope).seats == {}

@@ -77,8 +77,8 @@ def test_a_handler_that_kills_its_process_every_time_is_a_dead_letter_after_max_
     assert (job.status, job.attempts, len(job.runs)) == (JobStatus.DEAD_LETTER, MAX_ATTEMPTS, MAX_ATTEMPTS)
     assert [(run.outcome, run.error_code) for run in job.runs] == [(Outcome.FAILED, "worker_lost")] * MAX_ATTEMPTS
     assert all(run.worker.startswith("dying.") for run in job.runs)
-    [letter] = deployed.operator.dead_letters()
-    assert (letter.id, letter.attempts, letter.runs) == (job_id, MAX_ATTEMPTS, job.runs)
+    [dead_letter] = deployed.operator.dead_letters()
+    assert (dead_letter.id, dead_letter.attempts, dead_letter.runs) == (job_id, MAX_ATTEMPTS, job.runs)
 
     # Dead is dead: more polls change nothing.
     before = deployed.item(job_id)

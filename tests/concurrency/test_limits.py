@@ -62,7 +62,7 @@ class Crowd:
         self._inbox: list[Handover] = []
         self._lost: list[Handover] = []
         self._lock = threading.Lock()
-        self._chance = random.Random(4)
+        self._random_source = random.Random(4)
         self._worker = Worker(deployed.process(), {"count": Noop}, worker_id="crowd", limit_time=False)
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
@@ -79,7 +79,7 @@ class Crowd:
 
     def run(self, handover: Handover) -> None:
         with self._lock:
-            is_lost = self._chance.randrange(LOST_OF) == 0
+            is_lost = self._random_source.randrange(LOST_OF) == 0
             if is_lost:
                 self.workers_lost += 1
                 self._lost.append(handover)
@@ -130,8 +130,8 @@ def test_eight_pollers_never_run_more_than_three_of_a_key_and_leave_no_seat_behi
     print(f"\n{rounds} rounds, {crowd.workers_lost} workers lost, at most {max(crowd.most.values())} of a key at once")
     assert max(crowd.most.values()) == AT_ONCE
     assert crowd.workers_lost > JOBS // LOST_OF // 2
-    stored = stored_jobs(deployed.parts)
+    stored = stored_jobs(deployed.services)
     assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: JOBS}
     assert all(len(job.runs) == 1 for job in stored)
-    left = {key: deployed.parts.store.lines.scope(key_scope("count", key)).seats for key in keys}
+    left = {key: deployed.services.store.lines.scope(key_scope("count", key)).seats for key in keys}
     assert not any(left.values()), "a seat stayed taken after its job's end"

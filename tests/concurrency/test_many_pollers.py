@@ -49,7 +49,7 @@ class Backlog:
             f"{reading.refused_claims / self.jobs:.3f} per job; {reading.refusals.total()} refused writes of all kinds"
         )
         assert self.crew.handled == dict.fromkeys(range(self.jobs), 1)
-        stored = stored_jobs(self.deployed.parts)
+        stored = stored_jobs(self.deployed.services)
         assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: self.jobs}
         assert all(len(job.runs) == 1 for job in stored)
         assert sum(report.claimed for report in reports) == self.jobs

@@ -34,7 +34,7 @@ def test() -> LeaseholdTest:
 
 def poll(test: LeaseholdTest) -> Inbox:
     inbox = Inbox()
-    Poller(test.parts, inbox, worker_id="poller").poll()
+    Poller(test.services, inbox, worker_id="poller").poll()
     return inbox
 
 
@@ -60,7 +60,7 @@ def test_300_entries_that_nobody_can_handle_do_not_keep_the_job_behind_them_from
         if isinstance(due_key, str) and due_key:
             changes["due_key"] = f"{due_key}-{n:04d}"
         record = {name: value for name, value in {**job_record(job), **changes}.items() if value is not None}
-        test.parts.store.table.write(Put(key=keys.job(job.job_id), record=record))
+        test.services.store.table.write(Put(key=keys.job(job.job_id), record=record))
     behind = test.queue.enqueue("report", {}).job_id
 
     inbox = poll(test)
@@ -89,7 +89,7 @@ def test_an_endless_supply_in_a_higher_lane_leaves_each_lower_lane_its_stated_sh
     for priority in (Priority.HIGH, Priority.NORMAL, Priority.LOW):
         test.queue.enqueue_many(NewJob(job="report", priority=priority) for _ in range(200))
     supply = EndlessSupply(test)
-    poller = Poller(test.parts, supply, worker_id="poller", settings=settings)
+    poller = Poller(test.services, supply, worker_id="poller", settings=settings)
 
     poller.poll(should_stop=lambda: "enough" if supply.claims.total() >= 350 else None)
 
@@ -120,15 +120,15 @@ def test_1000_mixed_jobs_are_handed_over_by_strict_priority_with_the_stated_shar
 ) -> None:
     poll(test)  # both types are newly deployed, and their scopes are looked at once for that
     settings = PollSettings()
-    chance = random.Random(4)
+    random_source = random.Random(4)
     waiting: dict[Priority, list[str]] = {priority: [] for priority in Priority}
     for _ in range(1_000):
-        priority = chance.choice(list(Priority))
+        priority = random_source.choice(list(Priority))
         waiting[priority].append(test.queue.enqueue("report", {}, priority=priority).job_id)
         test.clock.advance(timedelta(milliseconds=1))
     inbox = Inbox()
 
-    Poller(test.parts, inbox, worker_id="poller", settings=settings).poll()
+    Poller(test.services, inbox, worker_id="poller", settings=settings).poll()
 
     rounds = shared_out(waiting, settings)
     assert [each.job_id for each in inbox.handovers] == [
@@ -151,7 +151,7 @@ def test_1000_jobs_of_a_paused_type_cost_the_others_one_move_each_and_only_once(
     test.clock.advance(timedelta(seconds=1))
     behind = test.queue.enqueue("report", {}).job_id
     written: Counter[str] = Counter()
-    write = test.parts.store.table.write
+    write = test.services.store.table.write
 
     def count_and_write(change: Change) -> Record:
         # Partitions of jobs name their type and shard, too.
@@ -159,7 +159,7 @@ def test_1000_jobs_of_a_paused_type_cost_the_others_one_move_each_and_only_once(
         written["job" if name.startswith("job#") else name] += 1
         return write(change)
 
-    monkeypatch.setattr(test.parts.store.table, "write", count_and_write)
+    monkeypatch.setattr(test.services.store.table, "write", count_and_write)
 
     assert [handover.job_id for handover in poll(test).handovers] == [behind]
     # One move for each held job, one claim; their lane stands in line, and its scope is looked at.

@@ -74,8 +74,8 @@ class VirtualLambda:
         self._duration = duration
         self._max_event_age = max_event_age
         self._test = test
-        self._executor = Executor(test.parts, worker_id="lambda")
-        self._poller = Poller(test.parts, self, worker_id="poller")
+        self._executor = Executor(test.services, worker_id="lambda")
+        self._poller = Poller(test.services, self, worker_id="poller")
         self._next_poll_at: datetime | None = None
         self._tick()
 
@@ -119,7 +119,7 @@ class VirtualLambda:
     def _wake(self) -> None:
         """Have a poll when something falls due: the stream sees to what is due now, a resident poller to the rest."""
         now = self._test.clock.now()
-        upcoming = [at for lane in _LANES if (at := self._test.parts.store.jobs.next_due(lane)) is not None]
+        upcoming = [at for lane in _LANES if (at := self._test.services.store.jobs.next_due(lane)) is not None]
         if not upcoming or min(upcoming) >= now + TICK:
             return
         at = max(min(upcoming), now) + WAKE_LATENCY

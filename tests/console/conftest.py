@@ -26,7 +26,7 @@ def working() -> Iterator[WorkingQueue]:
 
 @pytest.fixture
 def console(working: WorkingQueue) -> Iterator[ConsoleServer]:
-    with console_of(working.parts, port=0) as server:
+    with console_of(working.services, port=0) as server:
         yield server
 
 

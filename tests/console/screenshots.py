@@ -34,7 +34,7 @@ class Morning(LeaseholdTest):
     """An hour of work: mostly well, until the mail server goes down for ten minutes."""
 
     def __init__(self) -> None:
-        self._chance = random.Random(7)
+        self._random_source = random.Random(7)
         self._goes_on = False
         self._is_mail_down = False
         settings = {
@@ -45,8 +45,8 @@ class Morning(LeaseholdTest):
         }
         handlers = {name: handler_that(self._handle) for name in settings}
         super().__init__(handlers, types=settings.values(), clock=FakeClock(START))
-        self.parts.store.table._name = "leasehold-prod-jobs"  # type: ignore[attr-defined]
-        self.parts.identity = KnownIdentity(OPERATOR)
+        self.services.store.table._name = "leasehold-prod-jobs"  # type: ignore[attr-defined]
+        self.services.identity = KnownIdentity(OPERATOR)
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """Imports run for long: what was handed over goes on."""
@@ -54,16 +54,16 @@ class Morning(LeaseholdTest):
             super().dispatch(handover, function)
 
     def _handle(self, context: JobContext) -> object:
-        self.clock.advance(timedelta(milliseconds=self._chance.randint(40, 900)))
+        self.clock.advance(timedelta(milliseconds=self._random_source.randint(40, 900)))
         if context.job_type == "daily_summary" and self._is_mail_down:
             raise ConnectionRefusedError("smtp.example.com:587 refused the connection")
-        return {"rows": self._chance.randint(1, 900)}
+        return {"rows": self._random_source.randint(1, 900)}
 
     def work(self) -> None:
         for minute in range(60):
             self._is_mail_down = 40 <= minute < 50
             self._enqueue(minute)
-            self.clock.advance(timedelta(milliseconds=self._chance.randint(80, 400)))
+            self.clock.advance(timedelta(milliseconds=self._random_source.randint(80, 400)))
             self.drain()
             self.clock.move_to(START + timedelta(minutes=minute + 1))
         self.clock.advance(timedelta(seconds=21))
@@ -71,9 +71,9 @@ class Morning(LeaseholdTest):
         self._leave_something()
 
     def _enqueue(self, minute: int) -> None:
-        for number in range(self._chance.randint(2, 6)):
+        for number in range(self._random_source.randint(2, 6)):
             self.queue.enqueue("user_sync", {"user": f"u{minute}-{number}"})
-        for number in range(self._chance.randint(1, 4)):
+        for number in range(self._random_source.randint(1, 4)):
             self.queue.enqueue("charge_card", {"order": f"o-{minute}{number}"}, dedup_key=f"o-{minute}{number}")
         if minute % 3 == 0:
             self.queue.enqueue("daily_summary", {"user": "ada", "style": "short"}, created_by="web")
@@ -127,7 +127,7 @@ def take_all(browser: Browser) -> None:
     morning = Morning()
     morning.work()
     dead = next(iter(morning.operator.dead_letters())).id
-    with console_of(morning.parts, port=0) as console:
+    with console_of(morning.services, port=0) as console:
         for scheme in ("light", "dark"):
             page = open_page(browser, console.url, morning.clock.now(), WIDE, scheme)
             take(page, f"{console.address}/#/overview", f"overview-{scheme}")

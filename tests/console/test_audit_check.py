@@ -30,13 +30,13 @@ def check(backend: ApiBackend, query: str = "") -> dict[str, Any]:
 
 def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
     queue, table = spied_queue(clock=(clock := FakeClock()))
-    Operator(queue.parts).publish(replace(DEPLOYED, audit_roots="the-bucket"))
-    Operator(queue.parts).pause("user_sync", reason="noise")
-    Operator(queue.parts).pause("daily_summary", reason="noise")
+    Operator(queue.services).publish(replace(DEPLOYED, audit_roots="the-bucket"))
+    Operator(queue.services).pause("user_sync", reason="noise")
+    Operator(queue.services).pause("daily_summary", reason="noise")
     clock.advance(timedelta(hours=2))
     archive = RootFolder(tmp_path)
-    keep_root(queue.parts, archive)
-    backend = ApiBackend(queue.parts, {"the-bucket": archive}.__getitem__)
+    keep_root(queue.services, archive)
+    backend = ApiBackend(queue.services, {"the-bucket": archive}.__getitem__)
     sound = {"from": str(tmp_path), "kept": 1, "flaws": []}
     assert check(backend) == {"target": None, "checked": 2, "flaws": [], "roots": sound}
     one = "control#type#user_sync"
@@ -59,11 +59,11 @@ def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
 def test_without_roots_it_says_so() -> None:
     queue, _ = spied_queue()
 
-    assert check(ApiBackend(queue.parts))["roots"] is None
+    assert check(ApiBackend(queue.services))["roots"] is None
 
 
 def test_a_target_of_no_kind_is_refused() -> None:
     queue, _ = spied_queue()
     request = Request(method="GET", path=VERIFY, query="target=nonsense", headers={}, body=b"")
 
-    assert ApiBackend(queue.parts).handle(request).status == 400
+    assert ApiBackend(queue.services).handle(request).status == 400

@@ -176,7 +176,7 @@ def test_a_waiting_job_is_reprioritised_run_now_and_one_is_cancelled(page: Page,
     expect(page.get_by_role("group", name="Payload")).to_contain_text("purged")
 
 
-def test_a_deed_that_is_refused_says_why_and_changes_nothing(page: Page, working: WorkingQueue) -> None:
+def test_a_audit_entry_that_is_refused_says_why_and_changes_nothing(page: Page, working: WorkingQueue) -> None:
     job_id = working.queue.enqueue("slow", {}).job_id
     page.goto(page.url.partition("#")[0] + f"#/jobs/{job_id}")
     expect(status(page)).to_contain_text("Running")

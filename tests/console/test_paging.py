@@ -96,7 +96,7 @@ def test_a_damaged_dead_letter_is_named_and_hides_no_other(page: Page, working: 
     expect(rows).to_have_count(2)
     damaged = next(working.operator.dead_letters())
     key = keys.dead_letter(damaged.id)
-    working.parts.store.table.write(Update(key=key, conditions=(), sets={"failed_at": "never"}))
+    working.services.store.table.write(Update(key=key, conditions=(), sets={"failed_at": "never"}))
 
     page.get_by_role("button", name="Refresh").click()
 

@@ -13,7 +13,7 @@ from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
@@ -35,9 +35,9 @@ class WorkingQueue:
     def __init__(self) -> None:
         self.repaired = threading.Event()
         self.let_go = threading.Event()
-        self.parts = Parts(store=Store(MemoryTable("leasehold-dev-jobs")), identity=KnownIdentity(OPERATOR))
-        self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts)
+        self.services = Services(store=Store(MemoryTable("leasehold-dev-jobs")), identity=KnownIdentity(OPERATOR))
+        self.queue = Queue(self.services)
+        self.operator = Operator(self.services)
         types = (
             JobType(name="charge", max_attempts=2, retry=Fixed(timedelta(milliseconds=200))),
             JobType(name="greet", concurrency=5),
@@ -52,8 +52,8 @@ class WorkingQueue:
             DELIVERY: handler_that(lambda context: None),
         }
         # Handlers run in threads, where no time limit can be enforced.
-        self._worker = Worker(self.parts, self.handlers, worker_id="worker-1", limit_time=False)
-        self._poller = Poller(self.parts, self, worker_id="poller-1")
+        self._worker = Worker(self.services, self.handlers, worker_id="worker-1", limit_time=False)
+        self._poller = Poller(self.services, self, worker_id="poller-1")
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._running: list[threading.Thread] = []

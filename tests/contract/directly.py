@@ -11,7 +11,7 @@ from leasehold.direct_runs.next_slot import NextSlot
 from leasehold.features import Store
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,14 +62,14 @@ class DirectRunner:
         self._world = world
         self._meanwhile: deque[Callable[[], object]] = deque()
         self.caller = Caller(world)
-        self.parts = Parts(
+        self.services = Services(
             store=Store(world.table),
             clock=_PausingClock(world, self._meanwhile),
-            chance=world.parts.chance,
+            random_source=world.services.random_source,
             telemetry=world.recorder,
             caller=self.caller,
         )
-        self.queue = Queue(self.parts)
+        self.queue = Queue(self.services)
 
     def meanwhile(self, *things: Callable[[], object]) -> None:
         """What happens while the next direct run waits, one thing at each of its pauses."""
@@ -80,7 +80,7 @@ class DirectRunner:
 
     def reserve(self, job_type: str, run_id: str = "direct-of-another") -> NextSlot:
         """Reserve for a caller that is at its run, or has just died."""
-        slot = NextSlot(self._world.types[job_type], run_id, self.parts, timeout=TIMEOUT)
+        slot = NextSlot(self._world.types[job_type], run_id, self.services, timeout=TIMEOUT)
         slot.reserve()
         slot.clear()
         return slot
@@ -88,12 +88,12 @@ class DirectRunner:
 
 def started(world: World, handover: Handover) -> Attempt:
     """The job's handler is at work; the test says when it ends."""
-    attempt = Executor(world.parts, worker_id="at-work").begin(handover)
+    attempt = Executor(world.services, worker_id="at-work").begin(handover)
     assert isinstance(attempt, Attempt)
     return attempt
 
 
 def what_is_taken(world: World, job_type: str) -> tuple[bool, list[int]]:
     """Whether the type is reserved, and its taken seats."""
-    is_reserved = job_type in world.store.switchboard.switches().reservations
+    is_reserved = job_type in world.store.control.switches().reservations
     return is_reserved, sorted(world.store.lines.scope(world.types[job_type].scope).seats)

@@ -8,7 +8,7 @@ from leasehold.admin.pages import Order
 from leasehold.admin.reading import Reader
 from leasehold.admin.walking import MAX_REQUESTS
 from leasehold.features import Store
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from tests.contract.counted import CountedTable
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def pages(world: World, wanted: JobFilter, limit: int) -> list[Page[Job]]:
     cursor = None
     while cursor is not None or not found:
         table = CountedTable(world.table)
-        parts = Parts(store=Store(table), clock=world.clock)
-        page = Reader(parts).jobs(wanted, limit=limit, cursor=cursor)
+        services = Services(store=Store(table), clock=world.clock)
+        page = Reader(services).jobs(wanted, limit=limit, cursor=cursor)
         assert table.requests.total() <= MAX_REQUESTS, (wanted, table.requests)
         assert len(page.items) <= limit
         assert list(page.items) == sorted(page.items, key=_NEWNESS[page.order], reverse=True)

@@ -1,4 +1,4 @@
-"""A line of jobs, each known by a letter, to be moved about."""
+"""A line of jobs, each known by a dead letter, to be moved about."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def populate(world: World, *, shards: int = 1) -> list[Job]:
 
 def all_jobs(world: World) -> list[Job]:
     """Every job, read without any of what is under test."""
-    return stored_jobs(world.parts)
+    return stored_jobs(world.services)
 
 
 def _ended(world: World) -> None:

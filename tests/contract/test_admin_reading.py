@@ -10,8 +10,8 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError
 from leasehold.admin import documents
-from leasehold.admin.job_documents import group_document, job_summary, letter_document, template_document
-from leasehold.admin.others import LetterFilter
+from leasehold.admin.job_documents import dead_letter_document, group_document, job_summary, template_document
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.admin.reading import Reader
 from leasehold.kernel.errors import InvalidCursorError, InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.refusals import GroupNotFoundError, JobNotFoundError, ScheduleNotFoundError
@@ -27,7 +27,7 @@ def test_one_job_is_shown_with_its_runs_its_timeline_and_its_dead_letter(world: 
     job_id = world.queue.enqueue("report", {"n": 3}).job_id
     world.work_until_ended(job_id)
 
-    view = Reader(world.parts).job(job_id)
+    view = Reader(world.services).job(job_id)
     shown = json.loads(json.dumps(documents.job_view_document(view)))
 
     assert (shown["status"], shown["state"], shown["attempts"]) == ("dead_letter", "FAILED", 2)
@@ -41,7 +41,7 @@ def test_one_job_is_shown_with_its_runs_its_timeline_and_its_dead_letter(world: 
 def test_a_run_is_found_by_its_id(world: World) -> None:
     job_id = world.queue.enqueue("report").job_id
     world.work()
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     found = reader.run(f"{job_id}.1").run
     assert found is not None
@@ -61,18 +61,20 @@ def test_open_dead_letters_are_listed_by_when_they_failed_the_newest_first(world
         world.work()
         world.clock.advance(timedelta(minutes=1))
     world.operator.discard(dead[4], reason="known")
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     first = reader.dead_letters(limit=2)
     second = reader.dead_letters(limit=2, cursor=first.cursor)
-    of_type = reader.dead_letters(LetterFilter(job_type="once", failed_from=world.clock.now() - timedelta(minutes=4)))
+    of_type = reader.dead_letters(
+        DeadLetterFilter(job_type="once", failed_from=world.clock.now() - timedelta(minutes=4))
+    )
 
-    assert [letter.id for letter in [*first.items, *second.items]] == dead[3::-1]
-    assert [letter.id for letter in of_type.items] == [dead[2]]
+    assert [dead_letter.id for dead_letter in [*first.items, *second.items]] == dead[3::-1]
+    assert [dead_letter.id for dead_letter in of_type.items] == [dead[2]]
     assert reader.dead_letter(dead[4]).resolved_reason == "known"
-    json.dumps(documents.page_document(first, letter_document))
+    json.dumps(documents.page_document(first, dead_letter_document))
     with pytest.raises(InvalidCursorError):
-        reader.dead_letters(LetterFilter(job_type="once"), cursor=first.cursor)
+        reader.dead_letters(DeadLetterFilter(job_type="once"), cursor=first.cursor)
 
 
 def test_schedules_come_with_their_next_runs_and_templates_by_name(world: World) -> None:
@@ -80,7 +82,7 @@ def test_schedules_come_with_their_next_runs_and_templates_by_name(world: World)
         world.queue.schedules.create(name, "report", every=timedelta(hours=1))
         world.queue.templates.create(f"t-{name}", "report", {"n": 1})
     world.queue.schedules.pause("b", reason="not now")
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     first = reader.schedules(limit=2)
     second = reader.schedules(limit=2, cursor=first.cursor)
@@ -102,7 +104,7 @@ def test_groups_are_listed_the_newest_first(world: World) -> None:
     for name in ("first", "second", "third"):
         world.queue.groups.create(members(2), group_id=name)
         world.clock.advance(timedelta(seconds=1))
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     page = reader.groups(limit=2)
     rest = reader.groups(limit=2, cursor=page.cursor)
@@ -117,7 +119,7 @@ def test_control_shows_what_is_stopped_by_whom_and_why(world: World) -> None:
     world.operator.pause("email", reason="wrong letters")
     world.operator.halt(reason="all wrong")
 
-    shown = documents.control_document(Reader(world.parts).control())
+    shown = documents.control_document(Reader(world.services).control())
 
     assert json.loads(json.dumps(shown["halt"]))["reason"] == "all wrong"
     assert json.loads(json.dumps(shown["pauses"]))["email"]["by"] == "ada"
@@ -127,7 +129,7 @@ def test_control_shows_what_is_stopped_by_whom_and_why(world: World) -> None:
 def test_counts_are_those_of_the_jobs_that_are_there(world: World) -> None:
     jobs = populate(world)
 
-    counts = Reader(world.parts).counts()
+    counts = Reader(world.services).counts()
 
     for status in JobStatus:
         assert counts.total(status).value == sum(job.status is status for job in jobs), status
@@ -143,7 +145,7 @@ def test_the_last_hour_counts_every_end_in_its_minute(world: World) -> None:
         world.work()
     world.clock.advance(timedelta(minutes=10))
     world.queue.cancel(world.queue.enqueue("email", run_in=timedelta(days=1)).job_id, reason="no")
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     hour = reader.last_hour()
 
@@ -158,7 +160,7 @@ def test_the_last_hour_counts_every_end_in_its_minute(world: World) -> None:
 
 
 def test_figures_are_read_again_after_a_while(world: World) -> None:
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
     assert reader.counts().total(JobStatus.PENDING).value == 0
 
     world.queue.enqueue("report", run_in=timedelta(hours=1))
@@ -173,6 +175,6 @@ def test_every_job_has_a_summary_and_a_document_that_json_can_say(world: World) 
 
     for job in all_jobs(world):
         assert json.loads(json.dumps(job_summary(job)))["job_id"] == job.job_id
-        json.dumps(documents.job_view_document(Reader(world.parts).job(job.job_id)))
+        json.dumps(documents.job_view_document(Reader(world.services).job(job.job_id)))
     held = [job_summary(job)["held_by"] for job in all_jobs(world) if job.is_held]
     assert {"email", "limited", "keyed#tenant-1"} == set(held)

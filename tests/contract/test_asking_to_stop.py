@@ -26,7 +26,7 @@ def ask(world: World, job_id: str) -> None:
 
 
 def assert_it_is_over(world: World, job_id: str, *, runs: int = 1) -> None:
-    """However long one waits: no further run, no letter."""
+    """However long one waits: no further run, no dead letter."""
     for _ in range(10):
         assert world.work() == []
         world.clock.advance(RETRY_DELAY)
@@ -161,7 +161,7 @@ def test_a_job_that_fails_while_it_is_being_asked_is_cancelled_where_it_waits(
 ) -> None:
     """The operator saw it run; when the request arrives, it has failed and waits for its next attempt."""
     job_id = world.queue.enqueue("report").job_id
-    attempt = Executor(world.parts, worker_id="worker").begin(world.claim_one())
+    attempt = Executor(world.services, worker_id="worker").begin(world.claim_one())
     assert isinstance(attempt, Attempt)
     transact, attempts = world.table.transact, [attempt]
 

@@ -28,7 +28,10 @@ HOUR = timedelta(hours=1)
 
 
 def told(world: World, target: str) -> list[tuple[str, str, str]]:
-    return [(each.deed.action, each.deed.by, each.deed.reason) for each in trail_of(target, world.parts)]
+    return [
+        (each.audit_entry.action, each.audit_entry.by, each.audit_entry.reason)
+        for each in trail_of(target, world.services)
+    ]
 
 
 def test_every_action_on_a_job_leaves_one_record_with_its_actor_and_reason(world: World) -> None:
@@ -54,7 +57,7 @@ def test_every_action_on_a_job_leaves_one_record_with_its_actor_and_reason(world
         ("cancel", "ada", "not needed"),
         ("retry", "ada", "needed after all"),
     ]
-    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+    assert [flaws for _, flaws in verify_all(world.services) if flaws] == []
 
 
 def test_the_actor_is_who_was_authenticated(world: World) -> None:
@@ -110,11 +113,11 @@ def test_a_job_that_a_program_enqueues_for_a_person_is_on_record_and_one_of_the_
     assert told(world, f"job#{made}") == [("create", "ada", "created")]
     assert (again.created, told(world, f"job#{keyed}")) == (False, [("create", "ada", "created")])
     assert [told(world, f"job#{each}") for each in bulk] == [[("create", "bob", "created")], []]
-    (record,) = trail_of(f"job#{made}", world.parts)
+    (record,) = trail_of(f"job#{made}", world.services)
     # Nobody has authenticated that name: the record says where it comes from.
-    assert json.loads(record.deed.details) == {"job_type": "report", "named_by": "program"}
+    assert json.loads(record.audit_entry.details) == {"job_type": "report", "named_by": "program"}
     world.queue.cancel(made, reason="no longer needed")
-    assert list(verify_all(world.parts)) == [(f"job#{each}", []) for each in sorted([made, keyed, bulk[0]])]
+    assert list(verify_all(world.services)) == [(f"job#{each}", []) for each in sorted([made, keyed, bulk[0]])]
 
 
 def test_a_type_may_switch_the_record_of_its_creations_off(world: World) -> None:
@@ -137,8 +140,8 @@ def test_dead_letters_are_redriven_and_discarded_on_record(world: World) -> None
 
     assert told(world, f"dead-letter#{first}") == [("redrive", "ada", "fixed")]
     assert told(world, f"dead-letter#{second}") == [("discard", "ada", "known")]
-    (record,) = trail_of(f"dead-letter#{first}", world.parts)
-    assert json.loads(record.deed.details) == {"new_job_id": made}
+    (record,) = trail_of(f"dead-letter#{first}", world.services)
+    assert json.loads(record.audit_entry.details) == {"new_job_id": made}
 
 
 def test_switches_are_turned_on_record_and_only_when_they_turn(world: World) -> None:
@@ -155,7 +158,7 @@ def test_switches_are_turned_on_record_and_only_when_they_turn(world: World) -> 
 
     assert told(world, "control#halt") == [("halt", "ada", "bad deploy"), ("resume", "ada", "rolled back")]
     assert told(world, "control#type#email") == [("pause", "ada", "provider is down"), ("resume", "bob", "it is up")]
-    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+    assert [flaws for _, flaws in verify_all(world.services) if flaws] == []
 
 
 def test_a_group_that_somebody_makes_is_on_record_once(world: World) -> None:
@@ -165,7 +168,7 @@ def test_a_group_that_somebody_makes_is_on_record_once(world: World) -> None:
     world.queue.groups.cancel("import", reason="wrong file")
 
     assert told(world, "group#import") == [("create", "ada", "monthly import"), ("cancel", "ada", "wrong file")]
-    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+    assert [flaws for _, flaws in verify_all(world.services) if flaws] == []
 
 
 def test_runs_by_hand_are_on_the_schedules_record(world: World) -> None:
@@ -188,14 +191,16 @@ def test_a_purged_job_keeps_its_history_and_none_of_its_content(world: World) ->
     job_id = world.queue.enqueue("once", {"n": 1, "email": "ada@example.com"}).job_id
     world.work()
 
-    job = purge(job_id, world.parts, reason="asked to be forgotten")
+    job = purge(job_id, world.services, reason="asked to be forgotten")
 
     assert (job.status, job.attempts, len(job.runs)) == (JobStatus.DEAD_LETTER, 1, 1)
-    letter = world.operator.dead_letter(job_id)
-    everything = json.dumps([str(job), str(letter), [str(each) for each in trail_of(f"job#{job_id}", world.parts)]])
+    dead_letter = world.operator.dead_letter(job_id)
+    everything = json.dumps(
+        [str(job), str(dead_letter), [str(each) for each in trail_of(f"job#{job_id}", world.services)]]
+    )
     assert "example.com" not in everything
     assert told(world, f"job#{job_id}") == [("purge", "ada", "asked to be forgotten")]
-    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == []
+    assert [flaws for _, flaws in verify_all(world.services) if flaws] == []
     with pytest.raises(WrongStateError, match="forgotten"):
         world.operator.redrive(job_id, reason="again")
 
@@ -204,7 +209,7 @@ def test_a_job_that_needs_its_payload_is_not_purged(world: World) -> None:
     job_id = world.queue.enqueue("once", {"n": 417}).job_id
 
     with pytest.raises(WrongStateError, match="cancel it first"):
-        purge(job_id, world.parts, reason="asked to be forgotten")
+        purge(job_id, world.services, reason="asked to be forgotten")
 
     assert world.job(job_id).payload == {"n": 417}
 
@@ -217,7 +222,7 @@ def test_the_newest_records_are_listed_whatever_they_are_about(world: World) -> 
 
     page = world.store.audits.recent(limit=10)
 
-    assert [each.deed.target for each in page.records] == ["schedule#hourly", f"job#{job_id}"]
+    assert [each.audit_entry.target for each in page.records] == ["schedule#hourly", f"job#{job_id}"]
 
 
 class Tamperer:
@@ -233,8 +238,8 @@ class Tamperer:
         self.records = world.table.query(JOBS, keys.audit_partition(self.target), limit=9).records
 
     def key_of(self, record: Record) -> Key:
-        at, _, deed_id = cast("str", record["SK"]).partition("#")
-        return keys.audit(self.target, at, deed_id)
+        at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
+        return keys.audit(self.target, at, audit_entry_id)
 
     def edit(self) -> None:
         self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"by": "nobody"}))
@@ -251,8 +256,8 @@ class Tamperer:
         self.world.table.write(Delete(key=self.key_of(record), conditions=()))
         at = "2020-01-01T00:00:00.000Z"
         content = {name: value for name, value in record.items() if name not in {"PK", "SK"}}
-        deed_id = cast("str", record["SK"]).partition("#")[2]
-        self.world.table.write(Put(key=keys.audit(self.target, at, deed_id), record=content | {"at": at}))
+        audit_entry_id = cast("str", record["SK"]).partition("#")[2]
+        self.world.table.write(Put(key=keys.audit(self.target, at, audit_entry_id), record=content | {"at": at}))
 
 
 @pytest.mark.parametrize(
@@ -266,12 +271,12 @@ class Tamperer:
 )
 def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: str) -> None:
     tamperer = Tamperer(world)
-    head = {each.target: each.digest for each in all_heads(world.parts)}[tamperer.target]
-    assert verify(tamperer.target, head, world.parts) == []
+    head = {each.target: each.digest for each in all_heads(world.services)}[tamperer.target]
+    assert verify(tamperer.target, head, world.services) == []
 
     getattr(tamperer, crime)()
 
-    flaws = verify(tamperer.target, head, world.parts)
+    flaws = verify(tamperer.target, head, world.services)
     assert any(problem in flaw.problem for flaw in flaws), flaws
 
 
@@ -292,13 +297,13 @@ def test_a_root_holds_for_its_moment_however_much_is_done_afterwards(world: Worl
     shelf = Shelf()
     tamperer = Tamperer(world)
     world.clock.advance(HOUR)
-    keep_root(world.parts, shelf)
+    keep_root(world.services, shelf)
     world.queue.cancel(tamperer.job_id, reason="later")
     world.queue.schedules.create("hourly", "report", every=HOUR)
     world.clock.advance(HOUR)
-    second = keep_root(world.parts, shelf)
+    second = keep_root(world.services, shelf)
 
-    assert check_roots(shelf.read(), world.parts) == []
+    assert check_roots(shelf.read(), world.services) == []
     assert [root.targets for root in shelf.kept] == [1, 2]
     assert second != shelf.kept[0]
 
@@ -308,7 +313,7 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
     shelf = Shelf()
     tamperer = Tamperer(world)
     world.clock.advance(HOUR)
-    keep_root(world.parts, shelf)
+    keep_root(world.services, shelf)
 
     if crime.startswith("remove"):
         for record in tamperer.records:
@@ -319,8 +324,8 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
         back = {"head": tamperer.records[-2]["head"]}
         world.table.write(Update(key=keys.audit_head(tamperer.target), conditions=(), sets=back))
 
-    assert [flaws for _, flaws in verify_all(world.parts) if flaws] == [], "the chains alone look well"
-    assert [flaw.problem for flaw in check_roots(shelf.read(), world.parts)] == [
+    assert [flaws for _, flaws in verify_all(world.services) if flaws] == [], "the chains alone look well"
+    assert [flaw.problem for flaw in check_roots(shelf.read(), world.services)] == [
         "the trails of that day no longer lead to it"
     ]
 
@@ -331,24 +336,24 @@ def test_days_without_a_root_are_findings_up_to_yesterday(world: World) -> None:
     world.clock.advance(HOUR)
     for day in range(6):
         if day not in {2, 3}:
-            keep_root(world.parts, shelf)
+            keep_root(world.services, shelf)
         world.clock.advance(timedelta(days=1))
-    assert [flaw.target for flaw in check_roots(shelf.read(), world.parts)] == [
+    assert [flaw.target for flaw in check_roots(shelf.read(), world.services)] == [
         "root of 2026-01-03",
         "root of 2026-01-04",
     ]
     world.clock.advance(timedelta(days=1))
 
-    assert [flaw.target for flaw in check_roots(shelf.read(), world.parts)][-1] == "root of 2026-01-07"
+    assert [flaw.target for flaw in check_roots(shelf.read(), world.services)][-1] == "root of 2026-01-07"
 
 
 def test_who_acts_while_a_trail_is_verified_is_no_tamperer(world: World) -> None:
     tamperer = Tamperer(world)
-    seen = {each.target: each.digest for each in all_heads(world.parts)}[tamperer.target]
+    seen = {each.target: each.digest for each in all_heads(world.services)}[tamperer.target]
 
     world.queue.cancel(tamperer.job_id, reason="meanwhile")
 
-    assert verify(tamperer.target, seen, world.parts) == []
+    assert verify(tamperer.target, seen, world.services) == []
 
 
 def test_heads_of_each_kind_have_a_partition_that_a_role_can_be_narrowed_to(world: World) -> None:

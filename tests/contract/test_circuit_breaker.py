@@ -161,7 +161,7 @@ def test_a_pause_by_hand_is_not_touched_by_the_breaker(world: World) -> None:
 def test_runs_that_end_after_the_circuit_opened_change_nothing_about_it(world: World) -> None:
     guard(world)
     enqueue(world, 12)
-    executor = Executor(world.parts, worker_id="worker")
+    executor = Executor(world.services, worker_id="worker")
     attempts = [executor.begin(handover) for handover in world.claim()]
     seen: list[Circuit | None] = []
     for attempt in attempts:
@@ -202,9 +202,9 @@ def test_who_is_late_to_open_a_circuit_does_not_open_one_that_was_closed_meanwhi
 
 def test_opening_is_told_once_and_measured_each_minute(world: World) -> None:
     open_circuit(world)
-    measure(world.parts)
+    measure(world.services)
     world.operator.unpause("report")
-    measure(world.parts)
+    measure(world.services)
 
     (opened,) = world.recorder.of(Event.CIRCUIT_OPENED)
     assert opened["reason"] == "4 of 4 runs failed since 2026-01-01T00:00:00.000Z"

@@ -30,11 +30,11 @@ def bury(world: World, job_type: str = "once", payload: dict[str, object] | None
 def listed(
     world: World, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
 ) -> list[str]:
-    letters: list[DeadLetter] = list(world.operator.dead_letters(job_type=job_type, start=start, end=end))
-    return [letter.id for letter in letters]
+    dead_letters: list[DeadLetter] = list(world.operator.dead_letters(job_type=job_type, start=start, end=end))
+    return [dead_letter.id for dead_letter in dead_letters]
 
 
-def test_open_letters_are_listed_by_date_and_type(world: World) -> None:
+def test_open_dead_letters_are_listed_by_date_and_type(world: World) -> None:
     noon = world.clock.now()
     first, second, third = bury(world), bury(world, "email"), bury(world)
 
@@ -52,7 +52,7 @@ def test_a_range_of_dates_includes_its_start_and_not_its_end(world: World) -> No
     assert listed(world, start=noon, end=noon + timedelta(hours=1)) == [first]
 
 
-def test_more_letters_than_fit_on_a_page_are_all_listed(world: World) -> None:
+def test_more_dead_letters_than_fit_on_a_page_are_all_listed(world: World) -> None:
     for _ in range(28):
         world.queue.enqueue("once")
         world.script.then(RuntimeError("broken"))
@@ -82,9 +82,13 @@ def test_a_redrive_makes_a_new_job_that_says_what_it_is_a_retry_of(world: World)
     assert redriven.job_id is not None
     job = world.job(redriven.job_id)
     assert (job.retry_of, job.payload, job.created_by, job.status) == (dead, {"n": 5}, "ada", JobStatus.PENDING)
-    letter = world.operator.dead_letter(dead)
-    assert (letter.resolution, letter.resolved_by, letter.resolved_reason) == ("redriven", "ada", "fixed")
-    assert (letter.redriven_as, letter.resolved_at) == (redriven.job_id, world.clock.now())
+    dead_letter = world.operator.dead_letter(dead)
+    assert (dead_letter.resolution, dead_letter.resolved_by, dead_letter.resolved_reason) == (
+        "redriven",
+        "ada",
+        "fixed",
+    )
+    assert (dead_letter.redriven_as, dead_letter.resolved_at) == (redriven.job_id, world.clock.now())
     assert listed(world) == []
     assert world.work() == ["completed"]
     assert world.status(dead) is JobStatus.DEAD_LETTER
@@ -101,7 +105,7 @@ def test_a_second_redrive_is_told_of_the_first_and_makes_no_job(world: World) ->
     assert world.work() == ["completed"]
 
 
-def test_many_letters_are_redriven_by_type_and_date_with_progress(world: World) -> None:
+def test_many_dead_letters_are_redriven_by_type_and_date_with_progress(world: World) -> None:
     noon = world.clock.now()
     first, other, third, fourth = bury(world), bury(world, "email"), bury(world), bury(world)
     done: list[int] = []
@@ -116,25 +120,29 @@ def test_many_letters_are_redriven_by_type_and_date_with_progress(world: World) 
     assert listed(world) == [other, fourth]
 
 
-def test_no_more_letters_are_redriven_than_asked_for(world: World) -> None:
-    letters = [bury(world) for _ in range(3)]
+def test_no_more_dead_letters_are_redriven_than_asked_for(world: World) -> None:
+    dead_letters = [bury(world) for _ in range(3)]
 
     assert len(world.operator.redrive_many(reason="fixed", limit=2)) == 2
-    assert listed(world) == letters[2:]
+    assert listed(world) == dead_letters[2:]
 
 
-def test_a_discarded_letter_is_resolved_and_its_job_may_expire(world: World) -> None:
+def test_a_discarded_dead_letter_is_resolved_and_its_job_may_expire(world: World) -> None:
     dead = bury(world)
     assert world.job(dead).expires_at is None
 
-    letter = world.operator.discard(dead, reason="known")
+    dead_letter = world.operator.discard(dead, reason="known")
 
-    assert (letter.resolution, letter.resolved_by, letter.resolved_reason) == ("discarded", "ada", "known")
+    assert (dead_letter.resolution, dead_letter.resolved_by, dead_letter.resolved_reason) == (
+        "discarded",
+        "ada",
+        "known",
+    )
     assert listed(world) == []
     assert world.job(dead).expires_at == int((world.clock.now() + timedelta(days=30)).timestamp())
 
 
-def test_a_discarded_letter_is_neither_redriven_nor_discarded_again(world: World) -> None:
+def test_a_discarded_dead_letter_is_neither_redriven_nor_discarded_again(world: World) -> None:
     dead = bury(world)
     world.operator.discard(dead, reason="known")
 
@@ -146,7 +154,7 @@ def test_a_discarded_letter_is_neither_redriven_nor_discarded_again(world: World
     assert world.work() == []
 
 
-def test_a_redriven_letter_is_not_discarded(world: World) -> None:
+def test_a_redriven_dead_letter_is_not_discarded(world: World) -> None:
     dead = bury(world)
     world.operator.redrive(dead, reason="fixed")
 
@@ -166,6 +174,6 @@ def test_nothing_is_redriven_while_the_system_is_halted(world: World) -> None:
     assert listed(world) == [dead]
 
 
-def test_a_letter_that_does_not_exist_is_named_as_such(world: World) -> None:
+def test_a_dead_letter_that_does_not_exist_is_named_as_such(world: World) -> None:
     with pytest.raises(JobNotFoundError, match="dead letter"):
         world.operator.redrive(make_job_id(world.clock.now(), JobPartition(1), 1), reason="fixed")

@@ -11,7 +11,7 @@ from leasehold import JobStatus
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.stored_jobs import stored_jobs
@@ -48,7 +48,7 @@ def test_a_direct_run_returns_the_handlers_result_and_leaves_nothing_behind(
 
     assert direct.run(job_type, {"n": 1}) == {"words": 12}
 
-    assert stored_jobs(world.parts) == []
+    assert stored_jobs(world.services) == []
     assert what_is_taken(world, job_type) == NOTHING
     ((run_id, attempt),) = world.script.seen
     assert (run_id, attempt) == (direct.caller.called[0].run_id, 1)
@@ -112,13 +112,13 @@ def test_a_hand_over_that_is_on_its_way_goes_back_and_runs_right_after_the_direc
 def test_a_handler_that_still_remembers_a_reservation_looks_again_before_it_gives_a_job_back(
     world: World, direct: DirectRunner
 ) -> None:
-    parts = Parts(store=world.store, clock=world.clock, chance=world.parts.chance)
+    services = Services(store=world.store, clock=world.clock, random_source=world.services.random_source)
     slot = direct.reserve("limited")
-    assert parts.deployment.switches().reservations.keys() == {"limited"}
+    assert services.deployment.switches().reservations.keys() == {"limited"}
     slot.give_back()
     world.queue.enqueue("limited")
 
-    attempt = Executor(parts, worker_id="forgetful").begin(world.claim_one())
+    attempt = Executor(services, worker_id="forgetful").begin(world.claim_one())
 
     assert isinstance(attempt, Attempt)
 

@@ -18,7 +18,7 @@ from tests.contract.grouping import callbacks, counts, group, make, members, ord
 if TYPE_CHECKING:
     from leasehold import Job
     from leasehold.kernel.hooks import End
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from tests.contract.world import World
 
 BROKEN = NonRetryableError("broken")
@@ -122,15 +122,15 @@ def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world:
     counted_when_settled: list[tuple[object, ...]] = []
 
     class Owed(Hooks):
-        def with_end(self, end: End, services: Parts) -> Joining:
+        def with_end(self, end: End, services: Services) -> Joining:
             return Joining(is_owed=True)
 
-        def settle(self, job: Job, services: Parts) -> Joining:
+        def settle(self, job: Job, services: Services) -> Joining:
             counted_when_settled.append(counts(world))
             return NOTHING
 
     other = Feature(name="other", load=Owed, concerns=lambda job, _: job.member == 2)
-    world.parts.known_features = Features([other, *world.parts.features.registered])
+    world.services.known_features = Features([other, *world.services.features.registered])
     make(world, 3)
     world.script.then(BROKEN)
 
@@ -208,8 +208,8 @@ def test_a_cancel_leaves_one_record_of_who_did_it_and_none_for_each_member(world
 
     (record,) = world.store.audits.recent(limit=9).records
 
-    assert (record.deed.target, record.deed.action) == ("group#import", "cancel")
-    assert (record.deed.by, record.deed.reason) == (world.parts.identity.actor(), "wrong file")
+    assert (record.audit_entry.target, record.audit_entry.action) == ("group#import", "cancel")
+    assert (record.audit_entry.by, record.audit_entry.reason) == (world.services.identity.actor(), "wrong file")
     assert record.is_sound
 
 
@@ -244,4 +244,4 @@ def test_a_dead_member_stays_a_dead_letter_with_its_group(world: World) -> None:
     fail_second(world, "stop")
 
     assert world.status(members(world)[1].job_id) is JobStatus.DEAD_LETTER
-    assert [letter.id for letter in world.operator.dead_letters()] == [members(world)[1].job_id]
+    assert [dead_letter.id for dead_letter in world.operator.dead_letters()] == [members(world)[1].job_id]

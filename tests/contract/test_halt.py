@@ -11,9 +11,9 @@ from leasehold import JobStatus, NewJob, Operator, Queue
 from leasehold.kernel import keys
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.refusals import SystemHaltedError
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import HEARTBEAT, Event
-from leasehold.testing import SeededChance
+from leasehold.testing import SeededRandomSource
 
 if TYPE_CHECKING:
     from leasehold import JobContext
@@ -120,7 +120,7 @@ def test_a_halt_tells_who_when_and_why_and_a_second_one_changes_nothing(world: W
     halted_at = world.clock.now()
     world.clock.advance(timedelta(minutes=1))
 
-    assert not Operator(world.parts).halt(reason="me too")
+    assert not Operator(world.services).halt(reason="me too")
 
     halt = world.operator.switches().halt
     assert halt is not None
@@ -129,7 +129,7 @@ def test_a_halt_tells_who_when_and_why_and_a_second_one_changes_nothing(world: W
 
 
 def test_another_process_notices_a_halt_within_the_time_of_its_cache(world: World) -> None:
-    other = Queue(Parts(store=world.store, clock=world.clock, chance=SeededChance(999)))
+    other = Queue(Services(store=world.store, clock=world.clock, random_source=SeededRandomSource(999)))
     other.enqueue("report")
     world.operator.halt(reason="bad deploy")
 

@@ -106,9 +106,9 @@ def test_many_failed_hand_overs_and_a_day_dead_letter_a_job(world: World) -> Non
 
     job = world.job(job_id)
     assert (job.status, job.last_error_code, job.attempts) == (JobStatus.DEAD_LETTER, "undeliverable", 0)
-    letter = world.operator.dead_letter(job_id)
-    assert (letter.error_code, letter.payload, letter.runs) == ("undeliverable", {"n": 4}, ())
-    assert "no such function" in letter.failure_reason
+    dead_letter = world.operator.dead_letter(job_id)
+    assert (dead_letter.error_code, dead_letter.payload, dead_letter.runs) == ("undeliverable", {"n": 4}, ())
+    assert "no such function" in dead_letter.failure_reason
     assert len(world.recorder.of(Event.JOB_DEAD_LETTERED)) == 1
 
 

@@ -181,7 +181,7 @@ def test_a_limited_type_that_was_full_before_starts_a_new_job_at_once(world: Wor
 
 def test_a_worker_with_a_long_name_can_take_the_same_seat_again(world: World) -> None:
     name = "poller-of-a-machine-with-a-very-long-name.eu-central-1.compute.internal"
-    world.poller = Poller(world.parts, world.dispatches, worker_id=name)
+    world.poller = Poller(world.services, world.dispatches, worker_id=name)
 
     for _ in range(3):
         world.queue.enqueue("limited")

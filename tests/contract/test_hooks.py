@@ -22,7 +22,7 @@ from tests.contract.world import TYPES
 if TYPE_CHECKING:
     from leasehold import Job
     from leasehold.kernel.hooks import End
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from tests.contract.world import World
 
 
@@ -34,10 +34,10 @@ class FollowUps(Hooks):
         self._statuses = statuses
         self.ends: list[str] = []
 
-    def with_end(self, end: End, services: Parts) -> Joining:
+    def with_end(self, end: End, services: Services) -> Joining:
         return Joining(is_owed=True) if end.step.target in self._statuses else NOTHING
 
-    def settle(self, job: Job, services: Parts) -> Joining:
+    def settle(self, job: Job, services: Services) -> Joining:
         assert job.completed_at is not None
         # The same end gives the same id: a second try finds the job made.
         home = services.deployment.registry().partition_of(self._job_type, job.shard)
@@ -46,7 +46,7 @@ class FollowUps(Hooks):
         write(draft(request, services, job_id=job_id), services, on_duplicate=OnDuplicate.RETURN_EXISTING)
         return NOTHING
 
-    def after(self, end: End, services: Parts) -> None:
+    def after(self, end: End, services: Services) -> None:
         self.ends.append(end.step.name)
 
 
@@ -56,7 +56,7 @@ ENDED = frozenset({JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.DEAD_LETT
 def follow(world: World, job_type: str = "email", statuses: frozenset[JobStatus] = ENDED) -> FollowUps:
     hooks = FollowUps(job_type, statuses)
     concerns = Feature(name="follow-ups", load=lambda: hooks, concerns=lambda job, _: job.job_type == "report")
-    world.parts.known_features = Features([concerns])
+    world.services.known_features = Features([concerns])
     return hooks
 
 
@@ -91,7 +91,7 @@ def test_what_was_done_before_a_crash_is_not_done_again(world: World) -> None:
     world.work()
     entry, before = owed(world, world.job(job_id)), world.job(job_id)
 
-    assert settle(entry, world.parts)
+    assert settle(entry, world.services)
     # As if the poller had died before it took the job out of the index: it is settled once more.
     world.table.write(
         Update(
@@ -100,7 +100,7 @@ def test_what_was_done_before_a_crash_is_not_done_again(world: World) -> None:
             sets={"due_lane": str(before.due_lane), "due_key": entry.due_key, "owed": ["follow-ups"]},
         )
     )
-    assert settle(entry, world.parts)
+    assert settle(entry, world.services)
 
     assert world.work() == ["completed"]
     assert world.work() == []
@@ -112,7 +112,7 @@ def test_what_was_settled_is_not_settled_again(world: World) -> None:
     world.work()
     entry = owed(world, world.job(job_id))
 
-    assert [settle(entry, world.parts), settle(entry, world.parts)] == [True, False]
+    assert [settle(entry, world.services), settle(entry, world.services)] == [True, False]
 
 
 def test_an_end_that_owes_nothing_leaves_the_index_at_once(world: World) -> None:
@@ -141,7 +141,7 @@ def test_what_is_owed_is_done_although_the_system_was_halted_meanwhile(world: Wo
     world.worker.run(world.claim_one())
     world.operator.halt(reason="bad deploy")
 
-    assert settle(owed(world, world.job(job_id)), world.parts)
+    assert settle(owed(world, world.job(job_id)), world.services)
 
     assert world.job(job_id).due is None
     world.operator.resume()
@@ -168,12 +168,12 @@ def test_what_is_owed_to_a_feature_that_nobody_knows_waits_for_a_version_that_do
     follow(world)
     job_id = world.queue.enqueue("report").job_id
     world.work()
-    known, world.parts.known_features = world.parts.features, Features([])
+    known, world.services.known_features = world.services.features, Features([])
 
     world.poll()
 
     assert world.job(job_id).owed == ("follow-ups",)
-    world.parts.known_features = known
+    world.services.known_features = known
     world.clock.advance(timedelta(minutes=1))
     assert world.poll().settled == 1
 
@@ -196,7 +196,7 @@ def test_the_code_of_a_feature_is_loaded_by_the_first_job_that_it_concerns(world
     def load() -> Hooks:
         pytest.fail("a plain job needs no feature")
 
-    world.parts.known_features = Features(
+    world.services.known_features = Features(
         [Feature(name="any", load=load, concerns=lambda job, _: job.job_type == "report")]
     )
     world.queue.enqueue("email")

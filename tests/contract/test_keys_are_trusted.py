@@ -10,12 +10,12 @@ import pytest
 
 from leasehold import Enqueued, JobStatus, NewJob
 from leasehold.admin.listing import list_jobs
-from leasehold.admin.others import LetterFilter, list_letters
+from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
 from leasehold.groups.sdk import newest
 from leasehold.kernel import keys
 from leasehold.kernel.end import Failure, dead_letter_of
-from leasehold.kernel.jobs import letter_insertion
+from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
 from leasehold.kernel.refusals import DeadJobMissingError, JobNotFoundError
 from leasehold.kernel.table import JOBS, Key, Put, Update
@@ -57,10 +57,10 @@ def test_a_job_that_calls_itself_another_type_s_is_never_run(world: World) -> No
 
     assert world.work() == ["completed"]  # the one that the record was copied from
 
-    assert [job.job_type for job in stored_jobs(world.parts) if job.status is JobStatus.COMPLETED] == ["report"]
+    assert [job.job_type for job in stored_jobs(world.services) if job.status is JobStatus.COMPLETED] == ["report"]
     assert disagreements(world) >= 1
-    assert list_jobs(JobFilter(job_type="report"), world.parts, limit=10, cursor=None).items != ()
-    shown = list_jobs(JobFilter(), world.parts, limit=10, cursor=None).items
+    assert list_jobs(JobFilter(job_type="report"), world.services, limit=10, cursor=None).items != ()
+    shown = list_jobs(JobFilter(), world.services, limit=10, cursor=None).items
     assert forged not in {job.job_id for job in shown}
 
 
@@ -89,37 +89,37 @@ def test_a_job_in_progress_that_nobody_leased_is_not_reaped_as_another_type_s(wo
 
     world.work()
 
-    assert world.store.letters.get(forged) is None
+    assert world.store.dead_letters.get(forged) is None
     assert disagreements(world) >= 1
 
 
 def test_a_forged_dead_letter_is_neither_listed_nor_redriven(world: World) -> None:
     victim = record_of(world, "report", run_in=timedelta(hours=1))
     job = world.job(str(victim["job_id"]))
-    letter = dead_letter_of(job, Failure(error="boom", code="boom"), world.clock.now(), ())
+    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), world.clock.now(), ())
     # As a handler of the type `email` may write it: under an id of its own type.
-    forged = replace(letter, id=id_in(world, "email"), original_job_id=job.job_id)
-    world.table.write(letter_insertion(forged))
+    forged = replace(dead_letter, id=id_in(world, "email"), original_job_id=job.job_id)
+    world.table.write(dead_letter_insertion(forged))
 
     with pytest.raises(JobNotFoundError):
         world.operator.redrive(forged.id, reason="a trick")
 
     assert list(world.operator.dead_letters()) == []
-    assert list_letters(LetterFilter(), world.parts, limit=10, cursor=None).items == ()
+    assert list_dead_letters(DeadLetterFilter(), world.services, limit=10, cursor=None).items == ()
     assert disagreements(world) >= 3
-    assert len(stored_jobs(world.parts)) == 1
+    assert len(stored_jobs(world.services)) == 1
 
 
 def test_a_dead_letter_of_a_job_that_never_died_is_not_redriven(world: World) -> None:
     job = world.job(world.queue.enqueue("email", run_in=timedelta(hours=1)).job_id)
     for forged in (job.job_id, id_in(world, "email")):
-        letter = dead_letter_of(replace(job, job_id=forged), Failure(error="b", code="b"), world.clock.now(), ())
-        world.table.write(letter_insertion(letter))
+        dead_letter = dead_letter_of(replace(job, job_id=forged), Failure(error="b", code="b"), world.clock.now(), ())
+        world.table.write(dead_letter_insertion(dead_letter))
 
         with pytest.raises(DeadJobMissingError, match="Discard the letter"):
             world.operator.redrive(forged, reason="a trick")
 
-    assert len(stored_jobs(world.parts)) == 1
+    assert len(stored_jobs(world.services)) == 1
 
 
 def test_a_dedup_record_that_points_to_another_type_s_job_holds_nothing(world: World) -> None:
@@ -155,7 +155,7 @@ def test_what_stands_in_a_lane_of_groups_and_is_none_is_not_listed(world: World)
     forged = id_in(world, "email")
     forge(world, keys.job(forged), ended_lane="group", ended_key="2099-01-01T00:00:00.000Z#x")
 
-    assert [each.group_id for each in newest(world.parts, limit=5)] == [grouping.GROUP]
+    assert [each.group_id for each in newest(world.services, limit=5)] == [grouping.GROUP]
 
 
 def test_jobs_of_a_type_that_is_no_longer_deployed_stay_readable_and_in_listings(world: World) -> None:
@@ -164,30 +164,30 @@ def test_jobs_of_a_type_that_is_no_longer_deployed_stay_readable_and_in_listings
 
     assert world.job(job_id).job_type == "once"
     for wanted in (JobFilter(), JobFilter(job_type="once"), JobFilter(statuses=frozenset({JobStatus.PENDING}))):
-        assert [job.job_id for job in list_jobs(wanted, world.parts, limit=10, cursor=None).items] == [job_id]
+        assert [job.job_id for job in list_jobs(wanted, world.services, limit=10, cursor=None).items] == [job_id]
 
 
 class Repeating:
     """A source of random numbers that has been cloned: it gives its first number again."""
 
     def __init__(self, world: World) -> None:
-        self._chance = world.parts.chance
-        self._first = self._chance.bits(RANDOM_BITS)
+        self._random_source = world.services.random_source
+        self._first = self._random_source.bits(RANDOM_BITS)
         self._left = 2
 
     def bits(self, count: int) -> int:
         if count == RANDOM_BITS and self._left:
             self._left -= 1
             return self._first
-        return self._chance.bits(count)
+        return self._random_source.bits(count)
 
     def share(self) -> float:
-        return self._chance.share()
+        return self._random_source.share()
 
 
 @pytest.mark.parametrize("payload", [{"n": 1}, {"pad": "x" * 100_000}])
 def test_an_id_that_is_taken_is_not_taken_for_one_s_own(world: World, payload: dict[str, Any]) -> None:
-    world.parts.chance = Repeating(world)
+    world.services.random_source = Repeating(world)
 
     first, second = (world.queue.enqueue("report", {**payload, "of": n}).job_id for n in (1, 2))
 
@@ -198,7 +198,7 @@ def test_an_id_that_is_taken_is_not_taken_for_one_s_own(world: World, payload: d
 def test_in_bulk_too_an_id_that_is_taken_is_not_taken_for_one_s_own(world: World, engine: str) -> None:
     if engine == "moto":
         pytest.skip("moto knows no PartiQL inserts with `?` in a batch")
-    world.parts.chance = Repeating(world)
+    world.services.random_source = Repeating(world)
     first = world.queue.enqueue("report", {"n": 1}).job_id
 
     (result,) = world.queue.enqueue_many([NewJob(job="report", payload={"n": 2})])
@@ -241,6 +241,6 @@ def test_what_is_no_job_s_key_among_jobs_does_not_stop_a_listing(world: World) -
     partition = JobPartition(type_code("email")).name
     world.table.write(Put(key=Key(JOBS, (partition, "scheduled#2026-01-01T00:00:00.000Z#nonsense")), record={"n": 1}))
 
-    listed = list_jobs(JobFilter(job_type="email"), world.parts, limit=10, cursor=None).items
+    listed = list_jobs(JobFilter(job_type="email"), world.services, limit=10, cursor=None).items
 
     assert [job.job_id for job in listed] == [job_id]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def start(world: World) -> Attempt:
     """Claim the one due job and start it, as a worker does that will then be slow."""
-    attempt = Executor(world.parts, worker_id="slow").begin(world.claim_one())
+    attempt = Executor(world.services, worker_id="slow").begin(world.claim_one())
     assert isinstance(attempt, Attempt)
     return attempt
 
@@ -35,7 +35,7 @@ def test_a_start_in_time_keeps_the_lease_that_the_claim_made(world: World) -> No
     handover = world.claim_one()
     world.clock.advance(timedelta(seconds=60))
 
-    Executor(world.parts, worker_id="worker").begin(handover)
+    Executor(world.services, worker_id="worker").begin(handover)
 
     assert world.job(job_id).lock_expires_at == handover.lease.at
 
@@ -45,7 +45,7 @@ def test_a_late_start_gets_a_longer_lease_in_the_same_write(world: World) -> Non
     handover = world.claim_one()
     world.clock.advance(timedelta(seconds=100))
 
-    attempt = Executor(world.parts, worker_id="worker").begin(handover, remaining=timedelta(seconds=60))
+    attempt = Executor(world.services, worker_id="worker").begin(handover, remaining=timedelta(seconds=60))
 
     assert isinstance(attempt, Attempt)
     job = world.job(job_id)
@@ -105,8 +105,8 @@ def test_a_job_whose_worker_died_in_its_last_attempt_is_dead_lettered(world: Wor
     assert world.poll().reaped == 1
 
     assert world.status(job_id) is JobStatus.DEAD_LETTER
-    letter = world.operator.dead_letter(job_id)
-    assert (letter.error_code, letter.attempts, len(letter.runs)) == ("worker_lost", 1, 1)
+    dead_letter = world.operator.dead_letter(job_id)
+    assert (dead_letter.error_code, dead_letter.attempts, len(dead_letter.runs)) == ("worker_lost", 1, 1)
     assert len(world.recorder.of(Event.JOB_DEAD_LETTERED)) == 1
 
 
@@ -201,7 +201,7 @@ def test_of_two_extensions_at_the_same_time_the_shorter_one_has_lost_nothing(
 ) -> None:
     job_id = world.queue.enqueue("report").job_id
     attempt = start(world)
-    advance = world.parts.store.jobs.advance
+    advance = world.services.store.jobs.apply_and_read
 
     def overtaken(write: Write) -> Job:
         monkeypatch.undo()
@@ -210,7 +210,7 @@ def test_of_two_extensions_at_the_same_time_the_shorter_one_has_lost_nothing(
         return advance(write)
 
     overtaking: list[datetime] = []
-    monkeypatch.setattr(world.parts.store.jobs, "advance", overtaken)
+    monkeypatch.setattr(world.services.store.jobs, "advance", overtaken)
 
     assert attempt.extend() == overtaking[0] == world.job(job_id).lock_expires_at
     attempt.complete(None)

@@ -77,7 +77,7 @@ def test_everything_together_has_a_limit_that_respects_priority(world: World) ->
     world.worker.run(first[0])
 
     # The share of the lowest is drawn by chance: without it the highest waits for nobody.
-    strict = Poller(world.parts, world.dispatches, worker_id="strict", settings=PollSettings(lower_share=0.0))
+    strict = Poller(world.services, world.dispatches, worker_id="strict", settings=PollSettings(lower_share=0.0))
     strict.poll()
     assert ids(world.dispatches.handovers) == high
 
@@ -92,7 +92,7 @@ def test_a_share_of_admissions_goes_to_the_lowest_priority(world: World) -> None
     assert ids(running) == first
 
     world.worker.run(running[0])
-    Poller(world.parts, world.dispatches, worker_id="kind", settings=PollSettings(lower_share=1.0)).poll()
+    Poller(world.services, world.dispatches, worker_id="kind", settings=PollSettings(lower_share=1.0)).poll()
 
     assert ids(world.dispatches.handovers) == low
 
@@ -255,7 +255,7 @@ def test_a_policy_of_one_s_own_decides_which_limits_count(world: World) -> None:
     enqueue(world, "report", 1)
     enqueue(world, "email", 1)
 
-    poller = Poller(world.parts, world.dispatches, worker_id="own", policy=OneAtATime())
+    poller = Poller(world.services, world.dispatches, worker_id="own", policy=OneAtATime())
 
     assert poller.poll().claimed == 1
     assert poller.poll().claimed == 0
@@ -272,7 +272,7 @@ def test_a_held_job_that_gets_another_priority_moves_to_its_lane(world: World, p
 
     world.queue.edit(third, priority=priority)
     world.worker.run(running)
-    Poller(world.parts, world.dispatches, worker_id="strict", settings=PollSettings(lower_share=0.0)).poll()
+    Poller(world.services, world.dispatches, worker_id="strict", settings=PollSettings(lower_share=0.0)).poll()
 
     assert ids(world.dispatches.handovers) == [third if priority is Priority.CRITICAL else second]
 

@@ -72,7 +72,7 @@ def test_with_more_shards_than_one_page_can_merge_nothing_is_missed(world: World
 
 def test_the_newest_come_first_and_a_page_says_by_what(world: World) -> None:
     populate(world)
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     completed = reader.jobs(JobFilter(statuses=frozenset({JobStatus.COMPLETED}), job_type="report"), limit=3)
     pending = reader.jobs(JobFilter(statuses=frozenset({JobStatus.PENDING}), job_type="report"), limit=3)
@@ -86,7 +86,7 @@ def test_the_newest_come_first_and_a_page_says_by_what(world: World) -> None:
 
 def test_a_job_that_ends_between_two_pages_is_shown_once_or_twice_but_stops_nothing(world: World) -> None:
     populate(world)
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
     wanted = JobFilter(statuses=frozenset({JobStatus.PENDING}), job_type="report")
     first = reader.jobs(wanted, limit=2)
 
@@ -101,7 +101,7 @@ def test_the_system_s_own_jobs_are_listed_by_naming_their_type(world: World) -> 
     job_id = world.queue.enqueue("report", webhook="https://example.com/hook").job_id
     world.work()
     world.claim()  # a poll does what the job owes: the delivery is made, and claimed
-    reader = Reader(world.parts)
+    reader = Reader(world.services)
 
     for statuses in (frozenset[JobStatus](), frozenset({JobStatus.IN_PROGRESS}), frozenset(JobStatus)):
         listed = reader.jobs(JobFilter(statuses=statuses, job_type=DELIVERY)).items

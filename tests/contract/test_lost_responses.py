@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.kernel import keys
 from leasehold.kernel.end import Failure, dead_letter_of
-from leasehold.kernel.jobs import Jobs, TransitionRefused, letter_insertion
+from leasehold.kernel.jobs import Jobs, TransitionRefused, dead_letter_insertion
 from leasehold.kernel.table import Put
 from leasehold.kernel.transitions import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
 from tests.contract.transition_cases import JOB_ID, LATER, NOW, RUN, due_of, satisfying, write_of
@@ -65,9 +65,9 @@ def test_a_repeated_write_succeeds_and_takes_effect_once(table: Table, transitio
     before = put_source(table, transition)
     write = write_of(transition)
 
-    first = Jobs(table).advance(write)
+    first = Jobs(table).apply_and_read(write)
     stored = table.get(keys.job(JOB_ID))
-    second = Jobs(table).advance(write)
+    second = Jobs(table).apply_and_read(write)
 
     assert second == first
     assert table.get(keys.job(JOB_ID)) == stored
@@ -79,42 +79,42 @@ def test_a_repeated_write_succeeds_and_takes_effect_once(table: Table, transitio
 def test_the_write_of_a_rival_is_not_taken_for_ones_own(table: Table, transition: Transition) -> None:
     put_source(table, transition)
     assert transition.signature is not None
-    Jobs(table).advance(write_of(transition))
+    Jobs(table).apply_and_read(write_of(transition))
     stored = table.get(keys.job(JOB_ID))
     late = write_of(transition, **{transition.signature: RIVALS[transition.signature]})
 
     with pytest.raises(TransitionRefused) as refused:
-        Jobs(table).advance(late)
+        Jobs(table).apply_and_read(late)
 
     assert refused.value.current is not None
     assert table.get(keys.job(JOB_ID)) == stored
 
 
-def test_a_repeated_burial_succeeds_and_leaves_one_letter(table: Table) -> None:
+def test_a_repeated_burial_succeeds_and_leaves_one_dead_letter(table: Table) -> None:
     put_source(table, DEAD_LETTER)
     job = Jobs(table).get(JOB_ID)
     assert job is not None
-    letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
+    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
     write = write_of(DEAD_LETTER)
 
-    Jobs(table).advance_with(write, [letter_insertion(letter)], token="burial")
+    Jobs(table).apply_with(write, [dead_letter_insertion(dead_letter)], token="burial")
     stored = table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))
     # Another token, as if the ten minutes of the first were over: now only the signature can tell.
-    Jobs(table).advance_with(write, [letter_insertion(letter)], token="burial-again")
+    Jobs(table).apply_with(write, [dead_letter_insertion(dead_letter)], token="burial-again")
 
     assert (table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))) == stored
     assert stored[1] is not None
 
 
-def test_a_burial_that_is_refused_leaves_no_letter(table: Table) -> None:
+def test_a_burial_that_is_refused_leaves_no_dead_letter(table: Table) -> None:
     record = {**next(satisfying(DEAD_LETTER, sorted(DEAD_LETTER.sources)[0])), "locked_by": "somebody else"}
     table.write(Put(key=keys.job(JOB_ID), record=record))
     job = Jobs(table).get(JOB_ID)
     assert job is not None
-    letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
+    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
 
     with pytest.raises(TransitionRefused):
-        Jobs(table).advance_with(write_of(DEAD_LETTER), [letter_insertion(letter)], token="burial-refused")
+        Jobs(table).apply_with(write_of(DEAD_LETTER), [dead_letter_insertion(dead_letter)], token="burial-refused")
 
     assert table.get(keys.dead_letter(JOB_ID)) is None
     assert table.get(keys.job(JOB_ID)) == {**keys.job(JOB_ID).attributes, **record}

@@ -41,7 +41,7 @@ def test_held_jobs_are_moved_within_their_hold_lane_and_run_in_their_new_order(
 def test_a_held_job_that_is_moved_next_to_one_of_a_higher_priority_runs_with_it(line: Line) -> None:
     world = line.world
     # Lower priorities get a share of the times that held jobs are admitted; not here.
-    world.poller = Poller(world.parts, world.dispatches, worker_id="poller", settings=PollSettings(lower_share=0))
+    world.poller = Poller(world.services, world.dispatches, worker_id="poller", settings=PollSettings(lower_share=0))
     line.enqueue("ab", "email")
     line.enqueue("c", "email", priority=Priority.HIGH)
     line.world.operator.pause("email", reason="provider is down")

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.audit.roots import trail_of
-from leasehold.kernel.dead_letters import Letters
+from leasehold.kernel.dead_letters import DeadLetters
 from leasehold.kernel.errors import InvalidJobIdError, WaitTimeoutError
 from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.contract.world import World
 
 
-def test_a_retry_of_a_dead_job_resolves_its_letter_so_that_it_is_run_again_once(world: World) -> None:
+def test_a_retry_of_a_dead_job_resolves_its_dead_letter_so_that_it_is_run_again_once(world: World) -> None:
     world.script.then(RuntimeError("boom"))
     job_id = world.queue.enqueue("once").job_id
     assert world.work() == ["dead_letter"]
@@ -40,22 +40,22 @@ def test_a_retry_of_a_dead_job_that_somebody_else_retries_in_the_same_moment_is_
     world.script.then(RuntimeError("boom"))
     job_id = world.queue.enqueue("once").job_id
     world.work()
-    read = Letters.get
+    read = DeadLetters.get
     theirs: list[Any] = []
 
-    def read_and_be_overtaken(letters: Letters, wanted: JobId) -> DeadLetter | None:
-        letter = read(letters, wanted)
+    def read_and_be_overtaken(dead_letters: DeadLetters, wanted: JobId) -> DeadLetter | None:
+        dead_letter = read(dead_letters, wanted)
         if not theirs:
             theirs.append(None)
             theirs[0] = world.queue.retry(job_id, reason="theirs")
-        return letter
+        return dead_letter
 
-    monkeypatch.setattr(Letters, "get", read_and_be_overtaken)
+    monkeypatch.setattr(DeadLetters, "get", read_and_be_overtaken)
     ours = world.queue.retry(job_id, reason="ours")
 
     assert (theirs[0].created, ours.created) == (True, False)
     assert ours.job_id == theirs[0].job_id
-    assert [record.deed.reason for record in trail_of(f"dead-letter#{job_id}", world.parts)] == ["theirs"]
+    assert [record.audit_entry.reason for record in trail_of(f"dead-letter#{job_id}", world.services)] == ["theirs"]
 
 
 def test_a_retry_of_a_waiting_job_takes_a_priority_too(world: World) -> None:
@@ -246,6 +246,6 @@ def test_a_deployment_with_fewer_shards_keeps_those_that_there_were_and_their_jo
 
     world.operator.publish(Registry(types=world.types, shards=1))
 
-    assert world.parts.deployment.registry().shards == 3
+    assert world.services.deployment.registry().shards == 3
     assert {shard_of(job_id) for job_id in jobs} == {0, 1, 2}
     assert world.work() == ["completed"] * 30

@@ -12,7 +12,7 @@ from leasehold.audit.roots import trail_of, verify_all
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.ports import KnownIdentity, SystemClock
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, by: Callable[[], ob
 
 
 def flaws(world: World) -> list[object]:
-    return [found for _, found in verify_all(world.parts) if found]
+    return [found for _, found in verify_all(world.services) if found]
 
 
 def test_who_was_overtaken_is_dated_after_those_who_were_quicker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,19 +58,19 @@ def test_who_was_overtaken_is_dated_after_those_who_were_quicker(world: World, m
 
     assert world.operator.halt(reason="it is real")
 
-    trail = trail_of("control#halt", world.parts)
-    assert [each.deed.reason for each in trail] == ["bob sees it first", "false alarm", "it is real"]
+    trail = trail_of("control#halt", world.services)
+    assert [each.audit_entry.reason for each in trail] == ["bob sees it first", "false alarm", "it is real"]
     assert flaws(world) == []
 
 
 def test_an_operator_whose_clock_is_slow_leaves_a_trail_that_verifies(world: World) -> None:
     job_id = world.queue.enqueue("report", run_in=timedelta(hours=1)).job_id
     ahead = FakeClock(world.clock.now() + timedelta(seconds=30))
-    Queue(Parts(store=world.store, clock=ahead)).reschedule(job_id, run_in=timedelta(hours=2), reason="too early")
+    Queue(Services(store=world.store, clock=ahead)).reschedule(job_id, run_in=timedelta(hours=2), reason="too early")
 
     world.queue.cancel(job_id, reason="not needed")
 
-    assert [each.deed.action for each in trail_of(f"job#{job_id}", world.parts)] == ["reschedule", "cancel"]
+    assert [each.audit_entry.action for each in trail_of(f"job#{job_id}", world.services)] == ["reschedule", "cancel"]
     assert flaws(world) == []
 
 
@@ -84,13 +84,13 @@ def test_an_emergency_halt_holds_however_often_others_are_quicker(
     overtaken(world, monkeypatch, bob, times=8)
 
     assert world.operator.halt(reason="stop everything")
-    assert world.store.switchboard.switches().halt is not None
+    assert world.store.control.switches().halt is not None
     assert flaws(world) == []
 
 
 def test_three_operators_who_backfill_one_schedule_all_come_to_its_end() -> None:
     table = SlowTable()
-    world = _parts(table, "ada")
+    world = _services(table, "ada")
     Operator(world).publish(Registry(types={"report": JobType(name="report")}))
     Queue(world).schedules.create("minutely", "report", every=timedelta(minutes=1))
     now = world.clock.now()
@@ -100,7 +100,7 @@ def test_three_operators_who_backfill_one_schedule_all_come_to_its_end() -> None
     def backfill(name: str, first: int) -> None:
         start, end = now - timedelta(minutes=first + 12), now - timedelta(minutes=first)
         try:
-            made.extend(Queue(_parts(table, name)).schedules.backfill("minutely", start, end, reason="an outage"))
+            made.extend(Queue(_services(table, name)).schedules.backfill("minutely", start, end, reason="an outage"))
         except BaseException as error:
             failures.append(error)
 
@@ -128,5 +128,5 @@ class SlowTable(MemoryTable):
         super().transact(changes, token=token, foreign=foreign)
 
 
-def _parts(table: MemoryTable, actor: str) -> Parts:
-    return Parts(store=Store(table), clock=SystemClock(), identity=KnownIdentity(actor))
+def _services(table: MemoryTable, actor: str) -> Services:
+    return Services(store=Store(table), clock=SystemClock(), identity=KnownIdentity(actor))

@@ -206,7 +206,7 @@ def test_what_could_not_even_be_sent_fails_at_once_with_the_reason_and_is_not_tr
 
     assert world.work() == ["dead_letter"]
 
-    letter = world.operator.dead_letter(job_id)
-    assert letter.error_code == "invalid_option"
-    assert "these are no items of TransactWriteItems" in letter.failure_reason
+    dead_letter = world.operator.dead_letter(job_id)
+    assert dead_letter.error_code == "invalid_option"
+    assert "these are no items of TransactWriteItems" in dead_letter.failure_reason
     assert world.clock.now() == began

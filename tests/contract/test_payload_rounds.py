@@ -28,7 +28,7 @@ def never() -> None:
 
 
 def visit(world: World) -> Kept | None:
-    return keep_payloads(world.parts, worker_id="poller", should_stop=never)
+    return keep_payloads(world.services, worker_id="poller", should_stop=never)
 
 
 def days_left(world: World, job_id: JobId) -> int:
@@ -101,7 +101,7 @@ def test_jobs_that_have_ended_and_young_ones_are_left_alone(world: World) -> Non
 def test_a_round_is_made_once_a_week_by_one_of_many_pollers(world: World) -> None:
     others = [World(world.table) for _ in range(3)]
     for other in others:
-        other.parts.clock = world.clock
+        other.services.clock = world.clock
     rounds = []
     for _ in range(15):
         rounds += [visit(each) for each in (world, *others)]
@@ -124,7 +124,7 @@ def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monke
     jobs = [world.queue.enqueue("report", large(n), run_in=timedelta(minutes=n)).job_id for n in range(7)]
     world.clock.advance(8 * DAY)
     # Each visit gets as far as one job, or past one partition that has none.
-    visits = iter(lambda: keep_payloads(world.parts, worker_id="poller", should_stop=lambda: "time is up"), None)
+    visits = iter(lambda: keep_payloads(world.services, worker_id="poller", should_stop=lambda: "time is up"), None)
     stopped = next(each for each in visits if each.looked_at)
     assert (stopped.renewed, stopped.is_done) == (1, False)
     renew, calls = world.store.payloads.renew, []

@@ -69,9 +69,9 @@ def test_a_handler_keeps_its_payload_through_heartbeats_and_looks(world: World) 
 
     assert world.work() == ["dead_letter"]
     assert seen == [False]
-    letter = world.store.letters.get(job_id)
-    assert letter is not None
-    assert letter.payload == large()
+    dead_letter = world.store.dead_letters.get(job_id)
+    assert dead_letter is not None
+    assert dead_letter.payload == large()
 
 
 def test_a_retried_job_reads_its_payload_again(world: World) -> None:
@@ -89,10 +89,10 @@ def test_a_payload_that_is_gone_makes_a_dead_letter_at_once_which_says_so(world:
 
     assert world.work() == ["dead_letter"]
 
-    letter = world.store.letters.get(job_id)
-    assert letter is not None
-    assert (letter.error_code, letter.payload) == ("payload_missing", {"$missing": True})
-    assert "enqueue the job anew" in letter.failure_reason
+    dead_letter = world.store.dead_letters.get(job_id)
+    assert dead_letter is not None
+    assert (dead_letter.error_code, dead_letter.payload) == ("payload_missing", {"$missing": True})
+    assert "enqueue the job anew" in dead_letter.failure_reason
     assert world.queue.get(job_id).payload == {"$missing": True}
 
 
@@ -106,27 +106,27 @@ def test_the_scheduler_port_passes_a_job_by_whose_payload_is_gone(world: World) 
     assert world.status(gone) is JobStatus.DEAD_LETTER
 
 
-def test_a_lost_worker_leaves_a_letter_with_the_payload(world: World) -> None:
+def test_a_lost_worker_leaves_a_dead_letter_with_the_payload(world: World) -> None:
     job_id = world.queue.enqueue("once", large()).job_id
-    Executor(world.parts, worker_id="lost").begin(world.claim_one())
+    Executor(world.services, worker_id="lost").begin(world.claim_one())
     world.clock.advance(timedelta(days=1))
 
     world.poll()
 
-    letter = world.store.letters.get(job_id)
-    assert letter is not None
-    assert (letter.error_code, letter.payload) == ("worker_lost", large())
+    dead_letter = world.store.dead_letters.get(job_id)
+    assert dead_letter is not None
+    assert (dead_letter.error_code, dead_letter.payload) == ("worker_lost", large())
 
 
 @pytest.mark.parametrize("loses_own_copy", [False, True])
-def test_a_dead_job_is_redriven_with_its_letters_copy(world: World, loses_own_copy: bool) -> None:
+def test_a_dead_job_is_redriven_with_its_dead_letters_copy(world: World, loses_own_copy: bool) -> None:
     job_id = world.queue.enqueue("once", large()).job_id
     world.script.then(RuntimeError("no"))
     world.work()
     if loses_own_copy:
         lose_payload(world, job_id)
 
-    assert Reader(world.parts).job(job_id).job.payload == large()
+    assert Reader(world.services).job(job_id).job.payload == large()
     again = world.queue.retry(job_id).job_id
 
     assert world.queue.get(again).payload == large()
@@ -178,7 +178,7 @@ def test_a_purge_takes_all_of_its_payloads(world: World) -> None:
     world.queue.edit(job_id, payload=large(2))
     world.work()
 
-    purge(job_id, world.parts, reason="she asked for it")
+    purge(job_id, world.services, reason="she asked for it")
 
     assert items_of(world, job_id) == []
     assert world.queue.get(job_id).payload == {"$purged": True}
@@ -230,7 +230,7 @@ def test_a_group_and_its_callback_have_large_payloads(world: World, mode: str) -
 
 def test_a_slot_makes_its_job_with_a_large_payload(world: World) -> None:
     plan = Plan(job_type="report", payload_text=encode_payload(large()), every=timedelta(hours=1))
-    create_schedule("hourly", plan, world.parts, by="ada", reason="reports")
+    create_schedule("hourly", plan, world.services, by="ada", reason="reports")
     world.clock.advance(timedelta(hours=1))
 
     assert world.work() == ["completed"]
@@ -243,7 +243,7 @@ def test_a_listing_reads_no_payload(table: Table) -> None:
         world.queue.enqueue("report", large(n))
     counted.requests.clear()
 
-    page = Reader(world.parts).jobs()
+    page = Reader(world.services).jobs()
 
     assert counted.requests["get"] <= 2
     assert counted.requests["get_many"] <= 1
@@ -262,10 +262,10 @@ def test_the_item_under_a_jobs_name_for_it_cannot_be_another_jobs(world: World) 
 
 def test_a_creation_that_is_repeated_with_other_content_does_not_mix_the_two_up(world: World) -> None:
     """The first try died between payload and job; the second, of the same id, asks for something else."""
-    first = draft(JobRequest(job_type="report", payload_text=encode_payload(large(1))), world.parts).job
-    laid_out(first, world.parts)
+    first = draft(JobRequest(job_type="report", payload_text=encode_payload(large(1))), world.services).job
+    laid_out(first, world.services)
     request = JobRequest(job_type="report", payload_text=encode_payload(large(2)))
-    world.store.jobs.insert(laid_out(draft(request, world.parts, job_id=first.job_id).job, world.parts))
+    world.store.jobs.insert(laid_out(draft(request, world.services, job_id=first.job_id).job, world.services))
 
     assert len(items_of(world, first.job_id)) == 2
     assert world.queue.get(first.job_id).payload == large(2)

@@ -57,7 +57,7 @@ class Unreachable:
 @pytest.fixture
 def outage(world: World) -> Unreachable:
     table = Unreachable(world.table, world.clock)
-    world.parts.store = Store(table)
+    world.services.store = Store(table)
     return table
 
 
@@ -76,9 +76,9 @@ def test_a_damaged_payload_makes_a_dead_letter_at_once_which_says_so(world: Worl
 
     assert world.work() == ["dead_letter"]
 
-    letter = world.operator.dead_letter(job_id)
-    assert (letter.error_code, letter.payload) == ("payload_unreadable", {"$missing": True})
-    assert "enqueue the job anew" in letter.failure_reason
+    dead_letter = world.operator.dead_letter(job_id)
+    assert (dead_letter.error_code, dead_letter.payload) == ("payload_unreadable", {"$missing": True})
+    assert "enqueue the job anew" in dead_letter.failure_reason
     assert world.queue.get(job_id).payload == {"$missing": True}
     with pytest.raises(WrongStateError, match="enqueue it anew"):
         world.operator.redrive(job_id, reason="again")
@@ -95,7 +95,7 @@ def test_a_damaged_payload_does_not_keep_a_lost_worker_from_being_noticed(world:
     assert world.status(job_id) is JobStatus.DEAD_LETTER
 
 
-def test_a_damaged_letter_can_still_be_looked_at(world: World) -> None:
+def test_a_damaged_dead_letter_can_still_be_looked_at(world: World) -> None:
     job_id = world.queue.enqueue("once", {"n": 1}).job_id
     world.script.then(RuntimeError("no"))
     world.work()
@@ -117,7 +117,7 @@ def test_a_job_that_died_without_its_payload_is_not_run_with_the_word_in_its_pla
     assert world.operator.dead_letter(job_id).is_open
 
 
-def test_a_letter_whose_job_is_gone_is_not_run_again(world: World) -> None:
+def test_a_dead_letter_whose_job_is_gone_is_not_run_again(world: World) -> None:
     job_id = world.queue.enqueue("report", large()).job_id
     lose_payload(world, job_id)
     world.work()
@@ -127,7 +127,7 @@ def test_a_letter_whose_job_is_gone_is_not_run_again(world: World) -> None:
         world.operator.redrive(job_id, reason="again")
 
 
-def test_a_dead_job_whose_payload_expired_is_shown_with_its_letters_copy(world: World) -> None:
+def test_a_dead_job_whose_payload_expired_is_shown_with_its_dead_letters_copy(world: World) -> None:
     job_id = world.queue.enqueue("once", large()).job_id
     world.script.then(RuntimeError("no"))
     world.work()
@@ -144,16 +144,16 @@ def test_a_handler_waits_for_a_payload_that_is_out_of_reach(world: World, outage
     assert world.work() == ["completed"]
 
 
-def test_a_last_failure_waits_for_the_payload_that_its_letter_needs(world: World, outage: Unreachable) -> None:
+def test_a_last_failure_waits_for_the_payload_that_its_dead_letter_needs(world: World, outage: Unreachable) -> None:
     job_id = world.queue.enqueue("once", large()).job_id
     # Longer than the handler waits for it, and not as long as there is time to write its end.
     outage.reads_fail_until = world.clock.now() + 0.7 * world.types["once"].timeout
 
     assert world.work() == ["dead_letter"]
 
-    letter = world.operator.dead_letter(job_id)
-    assert letter.error_code == "store_unavailable"
-    assert letter.payload == large()
+    dead_letter = world.operator.dead_letter(job_id)
+    assert dead_letter.error_code == "store_unavailable"
+    assert dead_letter.payload == large()
 
 
 def test_the_scheduler_port_keeps_what_it_started_when_the_next_is_out_of_reach(

@@ -9,10 +9,10 @@ from leasehold import JobType, Priority, Worker
 from leasehold.kernel import keys
 from leasehold.kernel.jobs import awakened
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.type_options import type_scope
-from leasehold.testing import SeededChance
+from leasehold.testing import SeededRandomSource
 from tests.contract.circuits import (
     BREAKER,
     FAILS,
@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 GUARDED_SCOPE = type_scope(GUARDED.name)
 
 
-def another_process(world: World) -> Parts:
+def another_process(world: World) -> Services:
     """It shares nothing with the first but the table and the time."""
-    return Parts(store=world.store, clock=world.clock, chance=SeededChance(77), telemetry=world.recorder)
+    return Services(
+        store=world.store, clock=world.clock, random_source=SeededRandomSource(77), telemetry=world.recorder
+    )
 
 
 def test_no_job_runs_before_the_probes_time_and_one_runs_then(world: World) -> None:
@@ -109,7 +111,7 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
     world.poll()
     wait_for_probe(world)
     rival = Poller(another_process(world), world.dispatches, worker_id="another poller")
-    claim, rivals = world.store.jobs.advance_with, [rival]
+    claim, rivals = world.store.jobs.apply_with, [rival]
 
     def claim_late(*args: Any, **options: Any) -> None:
         if rivals:

@@ -26,7 +26,7 @@ def line(world: World) -> Line:
 def listed(line: Line, **options: object) -> str:
     """The names in the order of the listing."""
     names = {job_id: name for name, job_id in line.ids.items()}
-    view = Reader(line.world.parts).queue(**options)  # type: ignore[arg-type]
+    view = Reader(line.world.services).queue(**options)  # type: ignore[arg-type]
     return "".join(names[job.job_id] for _, job in view.places)
 
 
@@ -44,7 +44,7 @@ def test_the_queue_is_listed_in_the_order_in_which_its_jobs_are_claimed(line: Li
 
 def test_a_page_of_the_queue_begins_where_it_is_asked_to(line: Line) -> None:
     line.enqueue("abcd")
-    reader = Reader(line.world.parts)
+    reader = Reader(line.world.services)
 
     assert (listed(line, first=2, limit=2), reader.queue(first=2, limit=2).is_complete) == ("bc", False)
     assert reader.queue(first=3, limit=2).is_complete
@@ -93,7 +93,7 @@ def test_a_move_to_a_position_is_on_record_and_a_job_that_is_there_already_leave
         line.world.queue.move(line.ids["b"], position=1, reason="the customer waits")
 
     trail = line.world.store.audits.trail(f"job#{line.ids['b']}", limit=10).records
-    assert [(each.deed.action, each.deed.reason) for each in trail] == [("move", "the customer waits")]
+    assert [(each.audit_entry.action, each.audit_entry.reason) for each in trail] == [("move", "the customer waits")]
 
 
 @pytest.mark.parametrize("position", [0, -1, 1001, True, "first"])

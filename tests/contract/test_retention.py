@@ -97,16 +97,16 @@ def test_a_dead_letter_is_kept_until_it_is_resolved_and_then_for_its_retention(k
     keeping.script.then(NonRetryableError("never"))
     keeping.work()
     keeping.clock.advance(timedelta(days=900))
-    letter = keeping.table.get(dead_letter(dead))
-    assert letter is not None
-    assert (keeping.job(dead).expires_at, letter.get("expires_at")) == (None, None)
+    stored = keeping.table.get(dead_letter(dead))
+    assert stored is not None
+    assert (keeping.job(dead).expires_at, stored.get("expires_at")) == (None, None)
 
     getattr(keeping.operator, resolve)(dead, reason="known")
 
     at = seconds(keeping.clock.now() + KEPT.dead_letter)
-    letter = keeping.table.get(dead_letter(dead))
-    assert letter is not None
-    assert (keeping.job(dead).expires_at, letter["expires_at"]) == (at, at)
+    stored = keeping.table.get(dead_letter(dead))
+    assert stored is not None
+    assert (keeping.job(dead).expires_at, stored["expires_at"]) == (at, at)
 
 
 def test_a_job_that_owes_something_does_not_expire_before_it_is_done(keeping: World) -> None:

@@ -87,12 +87,12 @@ def test_a_job_whose_last_attempt_fails_becomes_a_dead_letter_with_its_runs(worl
     record = world.table.get(keys.dead_letter(job.job_id))
     assert record is not None
     assert {"id", "original_job_id", "job_type", "payload", "failure_reason", "failed_at", "attempts"} <= set(record)
-    letter = world.operator.dead_letter(job_id)
-    assert (letter.id, letter.original_job_id, letter.job_type) == (job_id, job_id, "report")
-    assert (letter.payload, letter.failed_at, letter.attempts) == ({"n": 7}, world.clock.now(), 3)
-    assert (letter.error_code, letter.runs, letter.is_open) == ("RuntimeError", job.runs, True)
-    assert "boom 3" in letter.failure_reason
-    assert [run.outcome for run in letter.runs] == [Outcome.FAILED] * 3
+    dead_letter = world.operator.dead_letter(job_id)
+    assert (dead_letter.id, dead_letter.original_job_id, dead_letter.job_type) == (job_id, job_id, "report")
+    assert (dead_letter.payload, dead_letter.failed_at, dead_letter.attempts) == ({"n": 7}, world.clock.now(), 3)
+    assert (dead_letter.error_code, dead_letter.runs, dead_letter.is_open) == ("RuntimeError", job.runs, True)
+    assert "boom 3" in dead_letter.failure_reason
+    assert [run.outcome for run in dead_letter.runs] == [Outcome.FAILED] * 3
     (told,) = world.recorder.of(Event.JOB_DEAD_LETTERED)
     assert (told["job_id"], told["job_type"], told["attempt_count"]) == (job_id, "report", 3)
 

@@ -59,8 +59,8 @@ def test_a_job_that_is_marked_failed_is_tried_again_and_dead_lettered_in_the_end
         world.clock.advance(RETRY_DELAY)
 
     assert world.status(str(job_id)) is JobStatus.DEAD_LETTER
-    letter = world.operator.dead_letter(str(job_id))
-    assert (letter.failure_reason, letter.attempts) == ("broken 3", 3)
+    dead_letter = world.operator.dead_letter(str(job_id))
+    assert (dead_letter.failure_reason, dead_letter.attempts) == ("broken 3", 3)
 
 
 def test_a_job_can_be_cancelled_until_it_is_taken(world: World) -> None:

@@ -67,7 +67,7 @@ class Mirror:
 
 @pytest.fixture
 def mirror(world: World) -> Mirror:
-    world.parts.mirror = mirror = Mirror()
+    world.services.mirror = mirror = Mirror()
     return mirror
 
 
@@ -76,7 +76,7 @@ def slots_of(job_ids: list[JobId]) -> list[datetime]:
 
 
 def all_jobs(world: World) -> list[datetime]:
-    return [job.scheduled_for for job in stored_jobs(world.parts)]
+    return [job.scheduled_for for job in stored_jobs(world.services)]
 
 
 def audits(world: World, name: str) -> list[Record]:
@@ -102,7 +102,7 @@ def test_nothing_is_made_before_its_slot_and_a_poll_then_reads_nothing(world: Wo
     world.poll()
     world.clock.move_to(ONE - timedelta(seconds=1))
 
-    assert trigger("hourly", world.parts) == []
+    assert trigger("hourly", world.services) == []
     assert world.poll().scanned == 0
 
 
@@ -110,8 +110,8 @@ def test_a_slot_that_is_triggered_twice_makes_one_job(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
     world.clock.move_to(ONE)
 
-    assert slots_of(trigger("hourly", world.parts)) == [ONE]
-    assert trigger("hourly", world.parts) == []
+    assert slots_of(trigger("hourly", world.services)) == [ONE]
+    assert trigger("hourly", world.services) == []
     world.poll()
     assert all_jobs(world) == [ONE]
 
@@ -121,7 +121,7 @@ def test_a_slot_whose_job_exists_already_is_not_run_again(world: World) -> None:
     world.clock.move_to(TWO)
     assert slots_of(world.queue.schedules.backfill("hourly", ONE, TWO)) == [ONE, TWO]
 
-    trigger("hourly", world.parts)
+    trigger("hourly", world.services)
 
     assert all_jobs(world) == [ONE, TWO]
     assert world.queue.schedules.backfill("hourly", ONE, TWO) == []
@@ -137,7 +137,7 @@ def test_slots_of_a_halt_are_made_up_for_as_the_policy_says(
     world.queue.schedules.create("hourly", "report", every=HOUR, missed=missed, missed_window=window, overlap="allow")
     world.operator.halt(reason="bad deploy")
     world.clock.move_to(ONE)
-    assert trigger("hourly", world.parts) == []
+    assert trigger("hourly", world.services) == []
     assert all_jobs(world) == []
 
     world.clock.move_to(THREE + timedelta(minutes=10))
@@ -150,14 +150,14 @@ def test_slots_of_a_halt_are_made_up_for_as_the_policy_says(
 def test_an_overlapping_slot_is_skipped_by_default(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
     world.clock.move_to(ONE)
-    trigger("hourly", world.parts)
+    trigger("hourly", world.services)
     world.clock.move_to(TWO)
 
-    assert trigger("hourly", world.parts) == []
+    assert trigger("hourly", world.services) == []
 
     world.work()
     world.clock.move_to(THREE)
-    assert slots_of(trigger("hourly", world.parts)) == [THREE]
+    assert slots_of(trigger("hourly", world.services)) == [THREE]
 
 
 def test_a_queued_slot_waits_for_the_job_before_it(world: World) -> None:
@@ -165,8 +165,8 @@ def test_a_queued_slot_waits_for_the_job_before_it(world: World) -> None:
     assert world.queue.schedules.get("hourly").overlap == "queue"
     world.clock.move_to(TWO)
 
-    assert slots_of(trigger("hourly", world.parts)) == [ONE]
-    assert trigger("hourly", world.parts) == []
+    assert slots_of(trigger("hourly", world.services)) == [ONE]
+    assert trigger("hourly", world.services) == []
     assert world.work() == ["completed"]
     world.clock.advance(timedelta(seconds=30))
     world.work()
@@ -197,7 +197,7 @@ def test_a_pause_runs_nothing_and_what_passed_meanwhile_is_not_made_up_for(world
 
     world.queue.schedules.resume("hourly")
 
-    assert trigger("hourly", world.parts) == []
+    assert trigger("hourly", world.services) == []
     assert world.queue.schedules.next_runs("hourly", 1) == [THREE]
     world.clock.move_to(THREE)
     world.poll()
@@ -383,11 +383,11 @@ def definition(name: str, interval: timedelta = HOUR, job_type: str = "report") 
 
 def test_a_deployment_replaces_its_own_schedules_and_leaves_the_others_alone(world: World, mirror: Mirror) -> None:
     world.queue.schedules.create("mine", "report", every=HOUR)
-    deploy([definition("kept"), definition("changed"), definition("gone")], world.parts)
+    deploy([definition("kept"), definition("changed"), definition("gone")], world.services)
     world.queue.schedules.pause("kept", reason="noise")
     world.clock.move_to(ONE + timedelta(minutes=1))
 
-    deploy([definition("kept"), definition("changed", job_type="email"), definition("new")], world.parts)
+    deploy([definition("kept"), definition("changed", job_type="email"), definition("new")], world.services)
 
     listed = {each.name: each for each in world.queue.schedules.list()}
     assert {name: str(each.origin) for name, each in listed.items()} == {
@@ -405,10 +405,10 @@ def test_a_deployment_replaces_its_own_schedules_and_leaves_the_others_alone(wor
 
 
 def test_deploying_the_same_again_writes_nothing(world: World) -> None:
-    deploy([definition("kept")], world.parts)
+    deploy([definition("kept")], world.services)
     world.clock.advance(timedelta(minutes=1))
 
-    deploy([definition("kept")], world.parts)
+    deploy([definition("kept")], world.services)
 
     assert len(audits(world, "kept")) == 1
 
@@ -417,13 +417,13 @@ def test_a_deployment_that_would_take_a_name_fails_before_it_writes(world: World
     world.queue.schedules.create("mine", "report", every=HOUR)
 
     with pytest.raises(ScheduleExistsError, match="mine"):
-        deploy([definition("first"), definition("mine")], world.parts)
+        deploy([definition("first"), definition("mine")], world.services)
 
     assert [each.name for each in world.queue.schedules.list()] == ["mine"]
 
 
 def test_a_deployed_schedule_is_changed_where_it_comes_from(world: World) -> None:
-    deploy([definition("report")], world.parts)
+    deploy([definition("report")], world.services)
 
     with pytest.raises(ScheduleDeployedError, match=r"job\.toml"):
         world.queue.schedules.update("report", every=2 * HOUR)
@@ -475,17 +475,17 @@ NEVER = Cron("30 2 * 3 7L", "Europe/Berlin", InTheGap.SKIP)
 
 def test_a_schedule_that_never_comes_due_is_not_made(world: World) -> None:
     with pytest.raises(InvalidOptionError, match="never comes due"):
-        world.queue.schedules.create("lost", "report", cron=NEVER.line, timezone=NEVER.timezone, in_the_gap="skip")
+        world.queue.schedules.create("lost", "report", cron=NEVER.line, timezone=NEVER.timezone, on_dst_gap="skip")
 
     assert world.queue.schedules.list() == []
 
 
 def test_one_that_is_there_already_is_looked_at_once_and_never_again(world: World) -> None:
-    deploy([Schedule(name="lost", job_type="report", payload_text="{}", recurrence=NEVER)], world.parts)
+    deploy([Schedule(name="lost", job_type="report", payload_text="{}", recurrence=NEVER)], world.services)
     world.queue.schedules.create("hourly", "report", every=HOUR)
-    world.parts.store.schedules.look_again(find("lost", world.parts), world.clock.now(), world.clock.now())
+    world.services.store.schedules.look_again(find("lost", world.services), world.clock.now(), world.clock.now())
 
     assert world.poll().failed == 0
-    assert find("lost", world.parts).due_key is None
+    assert find("lost", world.services).due_key is None
     world.clock.advance(HOUR)
     assert world.poll().triggered == 1

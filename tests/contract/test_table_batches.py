@@ -41,14 +41,14 @@ def insert(name: str) -> Put:
 def test_a_transaction_makes_all_of_its_changes_across_both_tables(table: Table) -> None:
     table.write(insert("old"))
     table.write(insert("gone"))
-    letter = Key(DEAD_LETTERS, ("letter",))
+    dead_letter = Key(DEAD_LETTERS, ("letter",))
 
     table.transact(
         [
             insert("new"),
             Update(key=key("old"), conditions=(Exists("PK"),), sets={"name": "newer"}, adds={"count": 1}),
             Delete(key=key("gone"), conditions=(Exists("PK"),)),
-            Put(key=letter, record={"name": "letter"}),
+            Put(key=dead_letter, record={"name": "letter"}),
         ],
         token="all",
     )
@@ -56,7 +56,7 @@ def test_a_transaction_makes_all_of_its_changes_across_both_tables(table: Table)
     assert table.get(key("new")) == {"PK": "things", "SK": "new", "name": "new"}
     assert table.get(key("old")) == {"PK": "things", "SK": "old", "name": "newer", "count": 1}
     assert table.get(key("gone")) is None
-    assert table.get(letter) == {"id": "letter", "name": "letter"}
+    assert table.get(dead_letter) == {"id": "letter", "name": "letter"}
 
 
 def test_a_transaction_with_failed_conditions_changes_nothing_and_names_each_of_them(table: Table) -> None:
@@ -178,11 +178,11 @@ def test_many_records_are_read_at_once_without_the_absent_and_without_doubles(ta
     names = {f"{number:03d}" for number in range(120)}
     for name in names:
         table.write(insert(name))
-    letter = Key(DEAD_LETTERS, ("letter",))
-    table.write(Put(key=letter, record={"name": "letter"}))
+    dead_letter = Key(DEAD_LETTERS, ("letter",))
+    table.write(Put(key=dead_letter, record={"name": "letter"}))
     wanted = [key(name) for name in [*sorted(names), "absent", "000"]]
 
-    found = table.get_many([*wanted, letter])
+    found = table.get_many([*wanted, dead_letter])
 
     assert len(found) == 121
     assert {record["name"] for record in found} == {*names, "letter"}

@@ -177,10 +177,10 @@ def test_a_delete_of_nothing_without_conditions_returns_nothing(table: Table) ->
 
 
 def test_the_two_tables_keep_their_records_apart(table: Table) -> None:
-    letter = Key(DEAD_LETTERS, ("one",))
-    put(table, letter)
+    dead_letter = Key(DEAD_LETTERS, ("one",))
+    put(table, dead_letter)
 
-    assert table.get(letter) == {"id": "one", **STORED}
+    assert table.get(dead_letter) == {"id": "one", **STORED}
     assert table.get(Key(JOBS, ("one", "one"))) is None
 
 

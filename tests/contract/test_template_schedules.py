@@ -9,13 +9,13 @@ import pytest
 
 from leasehold import Operator, Priority, Queue
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event
 from leasehold.schedules.model import Schedule
 from leasehold.schedules.recurrence import Every
 from leasehold.schedules.trigger import trigger
 from leasehold.schedules.verbs import deploy
-from leasehold.testing import SeededChance
+from leasehold.testing import SeededRandomSource
 from tests.contract.test_schedules import ONE, TWO, all_jobs
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ def test_the_job_of_a_slot_is_the_schedules_payload_laid_over_the_templates(worl
 
 def test_a_change_of_the_template_counts_from_the_next_slot_on_without_delay(world: World, hourly: Schedule) -> None:
     world.clock.move_to(ONE)
-    trigger("hourly", world.parts)
-    elsewhere = Parts(store=world.store, clock=world.clock, chance=SeededChance(99))
+    trigger("hourly", world.services)
+    elsewhere = Services(store=world.store, clock=world.clock, random_source=SeededRandomSource(99))
     world.clock.move_to(TWO - timedelta(seconds=1))
     world.queue.enqueue(template="nightly")  # this process has just read it
 
     Queue(elsewhere).templates.update("nightly", payload={"to": "bob"})
     first = latest(world)
     world.clock.move_to(TWO)
-    trigger("hourly", world.parts)
+    trigger("hourly", world.services)
 
     assert (first.payload, latest(world).payload) == ({"to": "ada", "n": 2}, {"to": "bob", "n": 2})
 
@@ -86,7 +86,7 @@ def deployed_schedule(template: str = "nightly", *, job_type: str = "report") ->
 
 
 def test_a_template_that_is_missing_is_said_and_asked_for_again_and_no_slot_is_lost(world: World) -> None:
-    deploy([deployed_schedule()], world.parts)
+    deploy([deployed_schedule()], world.services)
     world.clock.move_to(ONE)
 
     assert world.poll().failed == 1
@@ -103,7 +103,7 @@ def test_a_template_that_is_missing_is_said_and_asked_for_again_and_no_slot_is_l
 
 def test_a_template_of_another_type_is_said_likewise(world: World) -> None:
     world.queue.templates.create("nightly", "email")
-    deploy([deployed_schedule()], world.parts)
+    deploy([deployed_schedule()], world.services)
     world.clock.move_to(ONE)
 
     assert world.poll().failed == 1
@@ -111,13 +111,13 @@ def test_a_template_of_another_type_is_said_likewise(world: World) -> None:
     assert failed["error_code"] == "invalid_option"
     assert world.poll().scanned == 0
     world.queue.templates.create("right", "report")
-    deploy([deployed_schedule("right")], world.parts)
+    deploy([deployed_schedule("right")], world.services)
     world.poll()
     assert all_jobs(world) == [ONE]
 
 
 def test_a_run_by_hand_without_the_template_is_refused(world: World) -> None:
-    deploy([deployed_schedule()], world.parts)
+    deploy([deployed_schedule()], world.services)
 
     with pytest.raises(UnknownTemplateError):
         world.queue.schedules.trigger("report")
@@ -126,10 +126,10 @@ def test_a_run_by_hand_without_the_template_is_refused(world: World) -> None:
 
 
 def test_a_halt_leaves_the_slots_of_a_template_to_be_made_up_for(world: World, hourly: Schedule) -> None:
-    Operator(world.parts).halt(reason="bad deploy")
+    Operator(world.services).halt(reason="bad deploy")
     world.clock.move_to(TWO)
-    assert trigger("hourly", world.parts) == []
-    Operator(world.parts).resume()
+    assert trigger("hourly", world.services) == []
+    Operator(world.services).resume()
     world.poll()
 
     assert all_jobs(world) == [TWO]

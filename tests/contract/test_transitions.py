@@ -103,7 +103,7 @@ def is_allowed(table: Table, transition: Transition, record: Record) -> bool:
     table.write(Put(key=key, record=record, conditions=()))
     write = write_of(transition)
     try:
-        Jobs(table).advance(write)
+        Jobs(table).apply_and_read(write)
     except TransitionRefused:
         assert table.get(key) == {**key.attributes, **record}
         return False
@@ -144,7 +144,7 @@ def test_each_guard_of_a_transition_is_needed(table: Table, transition: Transiti
 @each_transition
 def test_a_transition_of_a_job_that_is_gone_is_refused(table: Table, transition: Transition) -> None:
     with pytest.raises(TransitionRefused) as refused:
-        Jobs(table).advance(write_of(transition))
+        Jobs(table).apply_and_read(write_of(transition))
 
     assert refused.value.current is None
     assert table.get(keys.job(JOB_ID)) is None

@@ -392,11 +392,11 @@ def test_a_purge_forgets_what_receivers_were_told(world: World) -> None:
     world.script.then(RuntimeError("the card of Ada was refused"), {"iban": "DE02120300000000202051", "x": "y" * 999})
     world.work_until_ended(job_id)
     with pytest.raises(WrongStateError, match="A receiver is still to be told of it"):
-        purge(job_id, world.parts, reason="asked to be forgotten")
+        purge(job_id, world.services, reason="asked to be forgotten")
     assert len(told(world)) == 2
     deliveries = [each.delivery_id for each in world.queue.webhooks.deliveries(job_id)]
 
-    purge(job_id, world.parts, reason="asked to be forgotten")
+    purge(job_id, world.services, reason="asked to be forgotten")
 
     assert len(deliveries) == 2
     for each in deliveries:

@@ -12,9 +12,9 @@ from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Exponential, Fixed
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import DELIVERY
-from leasehold.testing import FakeClock, Recorder, SeededChance
+from leasehold.testing import FakeClock, Recorder, SeededRandomSource
 from leasehold.testing.receiver import Told, receiver
 from leasehold.webhooks.model import delivery_type
 from tests.contract.handlers import Script, scripted
@@ -55,24 +55,26 @@ class World:
         self.clock = FakeClock()
         self.recorder = Recorder()
         # Another seed on every table: a server remembers request tokens, which are made by chance, across all of them.
-        chance = SeededChance(zlib.crc32(table.name.encode()))
-        self.parts = Parts(store=self.store, clock=self.clock, chance=chance, telemetry=self.recorder)
+        random_source = SeededRandomSource(zlib.crc32(table.name.encode()))
+        self.services = Services(
+            store=self.store, clock=self.clock, random_source=random_source, telemetry=self.recorder
+        )
         self.act_as("ada")
-        self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts)
+        self.queue = Queue(self.services)
+        self.operator = Operator(self.services)
         self.script = Script()
         self.told: list[Told] = []
         self.deploy(*TYPES)
         self.dispatches = Dispatches()
-        self.poller = Poller(self.parts, self.dispatches, worker_id="poller")
+        self.poller = Poller(self.services, self.dispatches, worker_id="poller")
         handler = scripted(self.script)
         # The handlers outlive their deployment, as a Lambda does that is still running when its type is removed.
         handlers = {**dict.fromkeys([*self.types, "newcomer"], handler), DELIVERY: receiver(self.told)}
-        self.worker = Worker(self.parts, handlers, worker_id="worker", limit_time=False)
+        self.worker = Worker(self.services, handlers, worker_id="worker", limit_time=False)
 
     def act_as(self, name: str) -> None:
         """Whatever is done from now on is done by somebody else."""
-        self.parts.identity = KnownIdentity(name)
+        self.services.identity = KnownIdentity(name)
 
     def deploy(self, *types: JobType, with_webhooks: bool = True) -> None:
         self.types = {each.name: each for each in types}

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _DYNOXIDE = Path(__file__).parent.parent.parent / "node_modules/@dynoxide/linux-x64/dynoxide"
-_chance = random.Random(2)
+_random_source = random.Random(2)
 
 
 def waiting(job_type: str, due_at: datetime, now: datetime) -> Job:
     """A job as enqueue leaves it."""
-    job_id = make_job_id(due_at, JobPartition(type_code(job_type)), _chance.getrandbits(50))
+    job_id = make_job_id(due_at, JobPartition(type_code(job_type)), _random_source.getrandbits(50))
     return Job(
         job_id=job_id,
         job_type=job_type,
@@ -104,7 +104,7 @@ def stamped(job: Job, count: int) -> Iterator[str]:
     time_text = to_text(job.scheduled_for)
     for n in range(count):
         at = job.scheduled_for + timedelta(seconds=n % 86_000)
-        job_id = make_job_id(at, JobPartition(type_code(job.job_type)), _chance.getrandbits(50))
+        job_id = make_job_id(at, JobPartition(type_code(job.job_type)), _random_source.getrandbits(50))
         yield template.replace(job.job_id, job_id).replace(time_text, to_text(at))
 
 

@@ -56,12 +56,12 @@ def test_a_direct_run_that_is_asked_for_costs_ten_write_units_more_than_one_that
     deployed: RealQueue,
 ) -> None:
     """Accepted with its record in a transaction, taken, and ended; the run itself costs 4 with one seat."""
-    parts = deployed.process()
-    parts.caller = Answering()
-    api = Api(parts)
+    services = deployed.process()
+    services.caller = Answering()
+    api = Api(services)
     api.starter.at_once = False
 
     accepted = units(deployed, lambda: api.send("POST /api/direct-runs", RUN))
-    done = units(deployed, lambda: perform(api.starter.run_ids[0], parts, worker_id="runner"))
+    done = units(deployed, lambda: perform(api.starter.run_ids[0], services, worker_id="runner"))
 
     assert (accepted, done - 4) == (8, 2)

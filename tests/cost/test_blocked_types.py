@@ -105,7 +105,7 @@ def crowded(tmp_path: Path, blocked: Blocked, make_client: Callable[[str], Dynam
     database = crowd.database_of(lines, "full-jobs", tmp_path)
     with servers.dynoxide(database=database, root=ROOT) as server:
         deployed = deployed_on(make_client(server.endpoint), blocked, waiting=HELD_FOR_REAL, name="full", clock=clock)
-        assert deployed.parts.store.table.count(JOBS, blocked.lane, index=DUE_INDEX, limit=10**6) == WAITING
+        assert deployed.services.store.table.count(JOBS, blocked.lane, index=DUE_INDEX, limit=10**6) == WAITING
         yield deployed
     database.unlink()
 

@@ -44,10 +44,10 @@ def deployed(dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient
 
 
 def cost(deployed: RealQueue, job_type: str, meanwhile: Callable[[], object] = lambda: None) -> Reading:
-    parts = deployed.process()
-    parts.caller = Answering(meanwhile)
+    services = deployed.process()
+    services.caller = Answering(meanwhile)
     # A timeout that a type without a limit needs, too.
-    reading = Meter(deployed.client).during(lambda: Queue(parts).run_now(job_type, timeout=timedelta(seconds=7)))
+    reading = Meter(deployed.client).during(lambda: Queue(services).run_now(job_type, timeout=timedelta(seconds=7)))
     print(f"\n{dict(reading.requests)}: {reading.write_units:g} write units, {reading.read_units:g} read units")
     assert not reading.refusals
     return reading
@@ -78,10 +78,10 @@ def test_jobs_that_wait_for_it_are_woken_for_some_units_more(deployed: RealQueue
 
 
 def test_pollers_that_read_a_reservation_read_no_more_units(deployed: RealQueue) -> None:
-    meter, switchboard = Meter(deployed.client), deployed.parts.store.switchboard
-    before = meter.during(switchboard.switches)
+    meter, control = Meter(deployed.client), deployed.services.store.control
+    before = meter.during(control.switches)
     readings: list[Reading] = []
 
-    cost(deployed, "limited", lambda: readings.append(meter.during(switchboard.switches)))
+    cost(deployed, "limited", lambda: readings.append(meter.during(control.switches)))
 
     assert readings[0].read_units == before.read_units

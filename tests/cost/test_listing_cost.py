@@ -86,7 +86,7 @@ def full(
         deployed = RealQueue(make_client(server.endpoint), TYPES, name="listed", clock=clock)
         deployed.operator.pause("paused_report", reason="the reports are wrong")
         lane = ended_lane(JobStatus.COMPLETED, "report")
-        assert deployed.parts.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=10**6) == 50_090
+        assert deployed.services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=10**6) == 50_090
         yield deployed
     database.unlink()
 
@@ -120,7 +120,7 @@ def measured(deployed: RealQueue, meter: Meter, wanted: JobFilter) -> tuple[Read
 
 def test_the_first_page_of_every_combination_takes_at_most_ten_requests(full: RealQueue) -> None:
     meter = Meter(full.client)
-    registry = full.parts.deployment.registry()
+    registry = full.services.deployment.registry()
     print("\nplan, filter: requests, read units, rows, more may follow")
     for asked in combos(full.clock):
         wanted = JobFilter(**asked)

@@ -139,13 +139,13 @@ def test_a_round_of_the_keeper_reads_what_is_left_of_old_jobs_and_pays_for_what_
     meter = Meter(deployed.client)
     deployed.queue.enqueue_many(NewJob(job="send_order_receipt", payload=noise(8 * KILOBYTE)) for _ in range(100))
     (old,) = [deployed.queue.enqueue("send_order_receipt", noise(16 * KILOBYTE)).job_id]
-    for job in stored_jobs(deployed.parts):
+    for job in stored_jobs(deployed.services):
         if job.job_id != old:
             deployed.queue.cancel(job.job_id, reason="only one is left")
     deployed.clock.advance(timedelta(days=8))
 
     def visit() -> None:
-        assert keep_payloads(deployed.parts, worker_id="poller", should_stop=lambda: None) is not None
+        assert keep_payloads(deployed.services, worker_id="poller", should_stop=lambda: None) is not None
 
     reading = meter.during(visit)
 

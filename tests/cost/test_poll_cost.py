@@ -57,7 +57,7 @@ def hold_some(deployed: RealQueue) -> None:
     poll(deployed)
     deployed.clock.advance(timedelta(minutes=1))
     poll(deployed)
-    scope = deployed.parts.store.lines.scope(type_scope("paused_report"))
+    scope = deployed.services.store.lines.scope(type_scope("paused_report"))
     assert scope.is_waited_for
     assert scope.due_key is None
 
@@ -84,7 +84,7 @@ def full(tmp_path: Path, dynoxide_endpoint: str, make_client: Callable[[str], Dy
 
 def assert_is_full(deployed: RealQueue) -> None:
     """All of the jobs are there, in the indexes too, and look like what the engine itself writes."""
-    table = deployed.parts.store.table
+    table = deployed.services.store.table
     lane = run_lane(Priority.NORMAL, 0)
     assert table.count(JOBS, lane, index=DUE_INDEX, limit=10**6) == FUTURE + LEASED
     assert table.count(JOBS, ended_lane(JobStatus.COMPLETED, "report"), index=ENDED_INDEX, limit=10**6) == FINISHED

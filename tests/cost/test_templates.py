@@ -61,13 +61,13 @@ def test_a_slot_of_a_template_costs_one_read_more_and_no_write_unit_more(deploye
     deployed.queue.schedules.create("plain", "report", {"style": "short"}, **options)  # type: ignore[arg-type]
     deployed.queue.schedules.create("templated", template="nightly", **options)  # type: ignore[arg-type]
     for name in ("plain", "templated"):
-        trigger(name, deployed.parts)
+        trigger(name, deployed.services)
     deployed.clock.advance(HOUR)
-    deployed.parts.deployment.registry()
-    deployed.parts.deployment.switches()
+    deployed.services.deployment.registry()
+    deployed.services.deployment.switches()
 
-    plain = meter.during(lambda: trigger("plain", deployed.parts))
-    templated = meter.during(lambda: trigger("templated", deployed.parts))
+    plain = meter.during(lambda: trigger("plain", deployed.services))
+    templated = meter.during(lambda: trigger("templated", deployed.services))
 
     assert templated.read_units - plain.read_units == 1
     assert (plain.write_units, templated.write_units) == (10, 10)

@@ -46,7 +46,7 @@ def _lift_all(world: World) -> None:
 
 def _publish(process: Process, _prepared: object) -> object:
     process.operator.publish(_WITH_NEW)
-    return process.parts.deployment.registry() == _WITH_NEW
+    return process.services.deployment.registry() == _WITH_NEW
 
 
 def _dead(count: int, **options: Any) -> Any:
@@ -74,8 +74,8 @@ def _deploy_again(world: World) -> None:
 
 
 def _redriven_once(_world: World, end: Snapshot, _prepared: object) -> None:
-    for letter in end.letters.values():
-        assert len(end.successors(letter.id)) == int(letter.resolution is Resolution.REDRIVEN)
+    for dead_letter in end.dead_letters.values():
+        assert len(end.successors(dead_letter.id)) == int(dead_letter.resolution is Resolution.REDRIVEN)
 
 
 SCENARIOS = (

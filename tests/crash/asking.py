@@ -30,7 +30,7 @@ def _send(route: str, body: object) -> Callable[[Process, Any], object]:
     """A request under the same key each time; of what it answers, what does not depend on chance."""
 
     def act(process: Process, prepared: object) -> object:
-        api = Api(process.parts)
+        api = Api(process.services)
         api.application.patience = timedelta(0)
         api.starter.at_once = False
         answer = api.send(route.format(prepared), body, key="the-key")
@@ -58,8 +58,8 @@ def _failed_once(world: World) -> str:
 def _one_job_and_its_record(world: World, end: Snapshot, _prepared: object) -> None:
     assert len(end.jobs) <= 1, "made twice"
     for job_id in end.jobs:
-        deeds = trail_of(f"job#{job_id}", world.elsewhere.parts)
-        assert [record.deed.action for record in deeds] == ["create"]
+        audit_entries = trail_of(f"job#{job_id}", world.elsewhere.services)
+        assert [record.audit_entry.action for record in audit_entries] == ["create"]
 
 
 def _at_most_one_successor(_world: World, end: Snapshot, job_id: Any) -> None:
@@ -72,27 +72,27 @@ def _at_most_one_group(_world: World, end: Snapshot, _prepared: object) -> None:
 
 
 def _accepted(world: World) -> str:
-    parts = world.elsewhere.parts
+    services = world.elsewhere.services
     order = DirectOrder(
-        run_id=make_run_id(parts),
+        run_id=make_run_id(services),
         job_type="limited",
         payload_text='{"mode":"result"}',
         timeout=timedelta(minutes=1),
         reason="a test",
     )
-    return accept(order, parts).run_id
+    return accept(order, services).run_id
 
 
 def _perform(process: Process, run_id: str) -> object:
-    process.parts.caller = Caller(process)
-    done = perform(run_id, process.parts, worker_id="runner")
+    process.services.caller = Caller(process)
+    done = perform(run_id, process.services, worker_id="runner")
     return done and str(done.state)
 
 
 def _done_once_or_lost(world: World, _end: Snapshot, run_id: Any) -> None:
     """Nobody does it again after a crash: it may have run. What was told is what happened."""
     world.clock.advance(timedelta(minutes=10))
-    request = world.elsewhere.parts.store.direct_requests.get(run_id)
+    request = world.elsewhere.services.store.direct_requests.get(run_id)
     assert request is not None
     state, times = request.state_at(world.clock.now()), world.executions[run_id]
     assert (state is DirectState.COMPLETED and times == 1) or (state is DirectState.LOST and times <= 1)
@@ -100,12 +100,12 @@ def _done_once_or_lost(world: World, _end: Snapshot, run_id: Any) -> None:
 
 def _accepted_with_its_record(world: World, _end: Snapshot, _prepared: object) -> None:
     """Whoever asks again finds the same run; one record says who wanted it."""
-    parts = world.elsewhere.parts
-    heads = [head.target for head in parts.store.audits.heads() if head.target.startswith("direct-run#")]
+    services = world.elsewhere.services
+    heads = [head.target for head in services.store.audits.heads() if head.target.startswith("direct-run#")]
     assert len(heads) <= 1, "accepted twice"
     for target in heads:
-        assert len(trail_of(target, parts)) == 1
-        assert parts.store.direct_requests.get(target.removeprefix("direct-run#")) is not None
+        assert len(trail_of(target, services)) == 1
+        assert services.store.direct_requests.get(target.removeprefix("direct-run#")) is not None
 
 
 _CREATE = _send("POST /api/jobs", _JOB)

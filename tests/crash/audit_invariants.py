@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def assert_recorded(world: World, now: Snapshot) -> None:
-    parts = world.elsewhere.parts
-    for target, flaws in verify_all(parts):
+    services = world.elsewhere.services
+    for target, flaws in verify_all(services):
         assert flaws == [], f"the trail of {target} is broken: {flaws}"
     for job in now.jobs.values():
-        actions = Counter(record.deed.action for record in trail_of(f"job#{job.job_id}", parts))
+        actions = Counter(record.audit_entry.action for record in trail_of(f"job#{job.job_id}", services))
         if actions["cancel"]:
             assert (job.status, actions["cancel"]) == (JobStatus.CANCELLED, 1), "a cancel without its record, or two"
         asked = job.cancel_requested is not None
         assert actions["request_cancel"] >= int(asked and not job.group_id), "asked to stop by nobody"
-        # A redrive resolves a letter and is recorded there.
-        retried = [each for each in now.successors(job.job_id) if job.job_id not in now.letters]
+        # A redrive resolves a dead letter and is recorded there.
+        retried = [each for each in now.successors(job.job_id) if job.job_id not in now.dead_letters]
         assert actions["retry"] == len(retried), "a retry without its record, or a record without its retry"

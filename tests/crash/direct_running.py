@@ -53,7 +53,7 @@ class Caller:
 
 def _run(job_type: str, mode: str = "result", timeout: timedelta = timedelta(minutes=1)) -> Any:
     def act(process: Process, _prepared: object) -> object:
-        process.parts.caller = Caller(process)
+        process.services.caller = Caller(process)
         try:
             return process.queue.run_now(job_type, {"mode": mode}, timeout=timeout)
         except (DirectRunError, DirectRunTimeoutError) as error:
@@ -67,7 +67,7 @@ def _while_one_runs(job_type: str, *, ends: bool = True) -> Callable[[World], No
 
     def prepare(world: World) -> None:
         world.enqueue(job_type=job_type)
-        attempt = Executor(world.elsewhere.parts, worker_id="at-work").begin(world.claim())
+        attempt = Executor(world.elsewhere.services, worker_id="at-work").begin(world.claim())
         assert isinstance(attempt, Attempt)
         world.enqueue(job_type=job_type)
 
@@ -87,7 +87,7 @@ def _each_run_once(world: World, end: Snapshot, prepared: object) -> None:
     assert all(job.status is JobStatus.COMPLETED for job in end.jobs.values())
     seats_can_be_had(world, end, prepared)
     now = world.clock.now()
-    switches = world.elsewhere.parts.deployment.switches(fresh=True)
+    switches = world.elsewhere.services.deployment.switches(fresh=True)
     assert [name for name in switches.reservations if switches.reserved_until(name, now)] == []
 
 

@@ -33,11 +33,13 @@ def assert_consistent(now: Snapshot) -> None:
         )
         assert job.attempts <= job.max_attempts, f"{job.attempts} attempts of {job.max_attempts}"
     dead = {job.job_id for job in now.jobs.values() if job.status is JobStatus.DEAD_LETTER}
-    assert dead == set(now.letters), "dead jobs and dead letters differ"
-    for letter in now.letters.values():
-        again = [job.job_id for job in now.successors(letter.id)]
-        assert again == ([letter.redriven_as] if letter.redriven_as else []), "a letter and its redriven job differ"
-        assert (letter.resolution is Resolution.REDRIVEN) == bool(again)
+    assert dead == set(now.dead_letters), "dead jobs and dead letters differ"
+    for dead_letter in now.dead_letters.values():
+        again = [job.job_id for job in now.successors(dead_letter.id)]
+        assert again == ([dead_letter.redriven_as] if dead_letter.redriven_as else []), (
+            "a letter and its redriven job differ"
+        )
+        assert (dead_letter.resolution is Resolution.REDRIVEN) == bool(again)
     for group in now.groups.values():
         assert_counted(group, now)
 

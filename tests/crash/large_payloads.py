@@ -91,7 +91,7 @@ def _run(process: Process, handover: Handover) -> object:
 
 
 def _buried(_world: World, end: Snapshot, handover: Handover) -> None:
-    assert end.letters[handover.job_id].payload == large("fail")
+    assert end.dead_letters[handover.job_id].payload == large("fail")
 
 
 def _held_for_long(world: World) -> JobId:
@@ -102,21 +102,21 @@ def _held_for_long(world: World) -> JobId:
 
 
 def _keep(process: Process, _prepared: object) -> object:
-    kept = keep_payloads(process.parts, worker_id="keeper", should_stop=lambda: None)
+    kept = keep_payloads(process.services, worker_id="keeper", should_stop=lambda: None)
     # A process that got no answer is told nothing, and the next one looks.
     return kept is None or kept.renewed
 
 
 def _lift(world: World) -> None:
     world.clock.advance(timedelta(minutes=5))
-    keep_payloads(world.process().parts, worker_id="keeper", should_stop=lambda: None)
+    keep_payloads(world.process().services, worker_id="keeper", should_stop=lambda: None)
     world.elsewhere.operator.unpause("work")
 
 
 def _kept(world: World, end: Snapshot, job_id: JobId) -> None:
     name = end.jobs[job_id].payload_name
     assert name is not None
-    item = world.elsewhere.parts.store.table.get(keys.payload(job_id, name))
+    item = world.elsewhere.services.store.table.get(keys.payload(job_id, name))
     assert item is not None
     expires_at = item["expires_at"]
     assert isinstance(expires_at, int)
@@ -130,11 +130,11 @@ def _ended(world: World) -> JobId:
 
 
 def _purge(process: Process, job_id: JobId) -> object:
-    return purge(job_id, process.parts, reason="she asked for it").payload
+    return purge(job_id, process.services, reason="she asked for it").payload
 
 
 def _gone_if_recorded(world: World, end: Snapshot, job_id: JobId) -> None:
-    names = world.elsewhere.parts.store.payloads.names(job_id)
+    names = world.elsewhere.services.store.payloads.names(job_id)
     assert bool(names) == (end.jobs[job_id].payload_name is not None), "purged, and still there"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
     jobs: dict[str, Job]
-    letters: dict[str, DeadLetter]
+    dead_letters: dict[str, DeadLetter]
     # Which job each dedup record points to.
     pointers: dict[DedupRef, str]
     groups: dict[str, Group]
@@ -31,10 +31,10 @@ class Snapshot:
     @classmethod
     def of(cls, world: World) -> Snapshot:
         records = _scan(world, world.names.jobs)
-        letters = [dead_letter_of(record) for record in _scan(world, world.names.dead_letters)]
+        dead_letters = [dead_letter_of(record) for record in _scan(world, world.names.dead_letters)]
         return cls(
             jobs={job.job_id: job for job in _jobs_of(records)},
-            letters={letter.id: letter for letter in letters},
+            dead_letters={dead_letter.id: dead_letter for dead_letter in dead_letters},
             pointers={
                 _ref_of(record): job_id_of_key(record["job_sk"])
                 for record in records

@@ -61,11 +61,11 @@ def _enqueue_many(process: Process, _prepared: object) -> object:
 
 
 def _trigger(process: Process, schedule: str) -> object:
-    return len(trigger(schedule, process.parts))
+    return len(trigger(schedule, process.services))
 
 
 def _look(world: World) -> tuple[Record | None, list[Record]]:
-    table = world.elsewhere.parts.store.table
+    table = world.elsewhere.services.store.table
     return table.get(keys.template("nightly")), table.query(JOBS, "audit#template#nightly", limit=100).records
 
 

@@ -68,8 +68,8 @@ def test_a_second_job_for_one_dedup_key_is_noticed(site: Site, monkeypatch: pyte
         strike_everywhere(site, scenario("enqueue with a new dedup key"), Fault.KILL_AFTER, try_again=True)
 
 
-def test_a_dead_job_without_its_letter_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Jobs, "advance_with", lambda jobs, write, _changes, **_: jobs.advance(write))
+def test_a_dead_job_without_its_dead_letter_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Jobs, "advance_with", lambda jobs, write, _changes, **_: jobs.apply_and_read(write))
     with pytest.raises(AssertionError, match="dead jobs and dead letters differ"):
         strike_everywhere(site, scenario("fail for the last time"), Fault.KILL_AFTER)
 

@@ -17,13 +17,13 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from leasehold.kernel.type_options import DELIVERY, CircuitBreaker, OnFull, Rate
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
-from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.clock import FakeClock, SeededRandomSource
 from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 from leasehold.webhooks.model import delivery_type
@@ -158,23 +158,23 @@ class Process:
         self.world = world
         self.client = client
         self.telemetry = Recorder()
-        self.parts = Parts(
+        self.services = Services(
             store=Store(DynamoTable(client, world.names, sleep=_no_time)),
             clock=world.clock,
-            chance=SeededChance(seed),
+            random_source=SeededRandomSource(seed),
             telemetry=self.telemetry,
         )
-        self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts)
+        self.queue = Queue(self.services)
+        self.operator = Operator(self.services)
         # As long as a Lambda's log stream name: tokens must not be cut off within it.
         self.name = f"2026/01/01/[$LATEST]{seed:032x}"
         handlers = {**dict.fromkeys([*TYPES, "new"], handler_in(world)), DELIVERY: receiver(world.told)}
-        self.worker = Worker(self.parts, handlers, worker_id=self.name, limit_time=False)
+        self.worker = Worker(self.services, handlers, worker_id=self.name, limit_time=False)
 
     def poller(self, deliver: Callable[[Handover], object] | None = None, *, poll_limit: int = 25) -> Poller:
         """By default hand-overs go to a healthy handler elsewhere, by a call that counts like every other."""
         settings = PollSettings(poll_limit=poll_limit)
-        return Poller(self.parts, _Dispatcher(self, deliver), worker_id=self.name, settings=settings)
+        return Poller(self.services, _Dispatcher(self, deliver), worker_id=self.name, settings=settings)
 
 
 class _Dispatcher:

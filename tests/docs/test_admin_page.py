@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from leasehold.admin import documents, job_documents
 from leasehold.admin import job_documents as resource_documents
-from leasehold.admin.others import LetterFilter
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.admin.pages import JobFilter, Page
 from leasehold.admin.planning import PLANS
 from leasehold.admin.reading import Reader
@@ -32,7 +32,7 @@ def test_every_call_of_the_reader_is_on_the_page() -> None:
 
 
 def test_every_field_of_filters_and_pages_is_on_the_page() -> None:
-    for kind in (JobFilter, LetterFilter, Page):
+    for kind in (JobFilter, DeadLetterFilter, Page):
         listed = re.search(rf"`{kind.__name__}\(([^)]*)\)", PAGE)
         assert listed is not None
         assert re.split(r",\s+", listed[1]) == [each.name for each in fields(kind)]

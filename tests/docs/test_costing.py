@@ -140,7 +140,7 @@ def page_results() -> dict[str, Any]:
 
 def test_results_without_a_figure_make_no_page() -> None:
     with pytest.raises(ValueError, match="no figures of lateness: run `make bench`"):
-        page.parts(results(lateness={"error": "no engine"}), PRICES)
+        page.services(results(lateness={"error": "no engine"}), PRICES)
 
 
 def test_figures_come_from_the_benchmarks() -> None:
@@ -179,7 +179,7 @@ def test_the_metrics_that_are_assumed_are_those_of_a_job_type_that_has_seen_all_
 def test_the_metrics_of_an_idle_month_are_those_that_a_tick_sends() -> None:
     test = LeaseholdTest({})
     test.drain()
-    measure(test.parts)
+    measure(test.services)
 
     sent = {metric.name for metric, _, _ in test.telemetry.metrics if not metric.is_detail}
     assert len(sent) == Assumptions().idle_metrics
@@ -221,7 +221,7 @@ def test_every_price_is_on_some_bill() -> None:
 
 
 def test_every_improvement_stands_beside_what_it_was_before() -> None:
-    made = measured_page.parts(page_results())["improved"]
+    made = measured_page.services(page_results())["improved"]
     rows = [line.strip("| ").split(" | ") for line in made.splitlines()[2:]]
 
     assert [(what, before) for what, before, _ in rows] == [(what, old) for what, old, _, _ in measured_page.IMPROVED]
@@ -232,14 +232,14 @@ def test_every_improvement_stands_beside_what_it_was_before() -> None:
 def test_how_long_the_run_took_is_said_if_it_is_known() -> None:
     known = page_results() | {"seconds": 492.3}
 
-    assert "All of it took 8.2 minutes." in measured_page.parts(known)["circumstances"]
+    assert "All of it took 8.2 minutes." in measured_page.services(known)["circumstances"]
 
 
 def test_a_benchmark_that_failed_is_said_to_have_failed() -> None:
     kept = page_results()
     failed = {name: {"error": "no engine"} for name in ("cpu", "lateness", "celery", "imports")}
 
-    made = measured_page.parts(kept | {"benchmarks": kept["benchmarks"] | failed})
+    made = measured_page.services(kept | {"benchmarks": kept["benchmarks"] | failed})
 
     assert "no engine" in made["ratio"]
     assert "no engine" in made["deployed"]

@@ -58,4 +58,4 @@ def test_its_examples_run() -> None:
     own = FunctionPolicy(shown["one_of_a_tenant"], named["concurrency_policy"])
     plain = JobType(name="plain")
     assert own.limits_of(plain, "t", Registry(types={"plain": plain})) == (Limit(scope="own:tenant:t", seats=1),)
-    assert Poller(test.parts, test, worker_id="w", policy=own).poll().claimed == 1
+    assert Poller(test.services, test, worker_id="w", policy=own).poll().claimed == 1

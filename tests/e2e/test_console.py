@@ -18,7 +18,7 @@ PAYLOAD = {"user_id": "u1", "source": {"name": "Ada"}, "target": {}}
 
 
 def test_a_job_that_the_console_enqueues_runs_and_is_recorded_as_whom_aws_says_it_is(local_stack: LocalStack) -> None:
-    with console_of(local_stack.queue.parts, name="local", port=0) as console:
+    with console_of(local_stack.queue.services, name="local", port=0) as console:
         door = Door(console)
         keys = door.keys()
         made = door.document("POST", "/api/jobs", keys, {"job_type": "user_sync", "payload": PAYLOAD, "reason": "e2e"})

@@ -37,7 +37,7 @@ def test_a_direct_run_comes_after_the_job_that_runs_and_before_the_one_that_wait
 
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(queue.run_now, "limited", {"seconds": 1}, timeout=PATIENCE)
-        assert eventually(lambda: queue.parts.store.switchboard.switches().reservations)
+        assert eventually(lambda: queue.services.store.control.switches().reservations)
         waiting = queue.enqueue("limited").job_id
         assert answer.result() is None
 

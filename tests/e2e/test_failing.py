@@ -47,11 +47,11 @@ def test_a_dead_letter_reaches_sentry_once_with_its_runs_and_without_its_payload
     assert error["environment"] == "local"
     assert error["exception"]["values"][-1]["value"] == "no answer to attempt 3"
     assert SECRET not in json.dumps(error)
-    letter = eventually(
+    dead_letter = eventually(
         lambda: found if (found := local_stack.operator.dead_letter(job.job_id)).reported_at is not None else None
     )
-    assert letter is not None
-    assert letter.attempts == 3
+    assert dead_letter is not None
+    assert dead_letter.attempts == 3
     (alert,) = [
         line for line in local_stack.events("dead-letter-reporter", "dead_letter_alert") if line["job_id"] == job.job_id
     ]

@@ -25,7 +25,7 @@ def test_a_halt_lets_running_jobs_finish_starts_no_new_ones_and_a_resume_brings_
 
     assert operator.halt(reason="end-to-end test")
     try:
-        queue.parts.deployment.forget()
+        queue.services.deployment.forget()
         with pytest.raises(SystemHaltedError):
             queue.enqueue("daily_summary", {"user_id": "ada"})
         assert local_stack.wait(running).status is JobStatus.COMPLETED
@@ -42,7 +42,7 @@ def test_a_halt_lets_running_jobs_finish_starts_no_new_ones_and_a_resume_brings_
         assert (queue.get(waiting).status, queue.get(waiting).attempts) == (JobStatus.PENDING, 0)
     finally:
         assert operator.resume()
-        queue.parts.deployment.forget()
+        queue.services.deployment.forget()
 
     assert local_stack.wait(waiting).status is JobStatus.COMPLETED
 
@@ -58,6 +58,6 @@ def test_a_resume_starts_what_is_due_at_once_and_not_with_the_next_tick(local_st
             assert queue.get(waiting).status is JobStatus.PENDING
         finally:
             assert operator.resume()
-            queue.parts.deployment.forget()
+            queue.services.deployment.forget()
 
         assert local_stack.wait(waiting).status is JobStatus.COMPLETED

@@ -43,7 +43,7 @@ def enqueue(stack: LocalStack, count: int, run_at: Callable[[int], datetime | No
 
 def all_completed(stack: LocalStack, job_ids: Sequence[JobId]) -> list[Job]:
     def look() -> list[Job]:
-        jobs = list(stack.queue.parts.store.jobs.get_many(job_ids).values())
+        jobs = list(stack.queue.services.store.jobs.get_many(job_ids).values())
         return jobs if all(job.has_ended for job in jobs) else []
 
     jobs = eventually(look, within=PATIENCE, every=0.5)

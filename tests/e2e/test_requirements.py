@@ -107,12 +107,12 @@ def test_a_dead_letter_has_the_names_of_002_and_its_redrive_is_in_the_trail_of_i
     job = local_stack.wait(local_stack.queue.enqueue("flaky", {"failures": 3}).job_id)
     assert job.status is JobStatus.DEAD_LETTER
 
-    _, letter = admin.send(f"GET /api/dead-letters/{job.job_id}")
+    _, dead_letter = admin.send(f"GET /api/dead-letters/{job.job_id}")
     status, redriven = admin.send(f"POST /api/dead-letters/{job.job_id}/redrive", REASON)
 
-    assert letter["original_job_id"] == job.job_id
-    assert (letter["failure_reason"], letter["attempts"]) == ("ConnectionError: no answer to attempt 3", 3)
-    assert datetime.fromisoformat(letter["failed_at"]) <= datetime.now(UTC)
+    assert dead_letter["original_job_id"] == job.job_id
+    assert (dead_letter["failure_reason"], dead_letter["attempts"]) == ("ConnectionError: no answer to attempt 3", 3)
+    assert datetime.fromisoformat(dead_letter["failed_at"]) <= datetime.now(UTC)
     assert status in {200, 201}
     _, trail = admin.send(f"GET /api/audit?target=job%23{job.job_id}")
     assert [each["action"] for each in trail["items"]] == ["redrive"]

@@ -49,12 +49,12 @@ def asleep(stack: LocalStack) -> Iterator[None]:
 
 def send_the_resident_away(stack: LocalStack) -> None:
     """One that waits for what is near, such as the next look at a line, would claim what the test makes."""
-    clock, switchboard = stack.queue.parts.clock, stack.queue.parts.store.switchboard
-    while switchboard.waiter_lease()[0] not in {None, "the test"}:
-        switchboard.acquire_waiter_lease("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
+    clock, control = stack.queue.services.clock, stack.queue.services.store.control
+    while control.waiter_lease()[0] not in {None, "the test"}:
+        control.acquire_waiter_lease("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
         # It looks at least every 5 s whether it is still the one.
         clock.sleep(timedelta(seconds=6))
-    switchboard.release_waiter_lease("the test")
+    control.release_waiter_lease("the test")
 
 
 def sample_of(stack: LocalStack, name: str) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def test_a_resident_that_nobody_reserved_a_place_for_leaves_at_once(local_stack:
 def test_the_hand_over_runs_its_job(local_stack: LocalStack):
     """The job that it names, claimed as it says."""
     handover = Handover.from_event(sample_of(local_stack, "handover"))
-    parts = local_stack.queue.parts
+    services = local_stack.queue.services
     request = JobRequest(job_type=handover.job_type, payload_text='{"user_id":"ada"}')
-    made = draft(request, parts, job_id=handover.job_id).job
+    made = draft(request, services, job_id=handover.job_id).job
     claimed = replace(
         made,
         status=JobStatus.IN_PROGRESS,
@@ -102,7 +102,7 @@ def test_the_hand_over_runs_its_job(local_stack: LocalStack):
         lock_expires_at=handover.lease.at,
     )
     with asleep(local_stack):
-        assert parts.store.table.write(insertion(claimed))
+        assert services.store.table.write(insertion(claimed))
         answer = invoke(local_stack, "job-daily_summary", "events/handover.json")
 
     assert answer == {"job_id": handover.job_id, "execution": "completed"}
@@ -124,11 +124,11 @@ def test_the_runner_does_the_direct_run_that_was_asked_for(local_stack: LocalSta
         timeout=timedelta(seconds=30),
         reason="a sample",
     )
-    accept(order, local_stack.queue.parts)
+    accept(order, local_stack.queue.services)
 
     invoke(local_stack, "direct-runner", "events/direct_runner.json")
 
-    assert find_direct(run_id, local_stack.queue.parts).state == "completed"
+    assert find_direct(run_id, local_stack.queue.services).state == "completed"
 
 
 def test_the_request_makes_its_job(local_stack: LocalStack):
@@ -139,27 +139,27 @@ def test_the_request_makes_its_job(local_stack: LocalStack):
 
 
 def test_the_schedule_trigger_makes_the_job_of_a_slot_that_has_come(local_stack: LocalStack):
-    parts = local_stack.queue.parts
+    services = local_stack.queue.services
     with asleep(local_stack):
         # As if nobody had looked since.
-        earlier = {"cursor": to_text(parts.clock.now() - timedelta(minutes=31))}
-        parts.store.table.write(Update(key=keys.schedule("backup"), conditions=(), sets=earlier))
+        earlier = {"cursor": to_text(services.clock.now() - timedelta(minutes=31))}
+        services.store.table.write(Update(key=keys.schedule("backup"), conditions=(), sets=earlier))
         answer = invoke(local_stack, "schedule-trigger", "events/schedule_trigger.json")
 
     assert answer["schedule"] == "backup"
-    assert parts.store.schedules.get("backup").last_job_id is not None  # type: ignore[union-attr]
+    assert services.store.schedules.get("backup").last_job_id is not None  # type: ignore[union-attr]
 
 
-def test_the_reporter_reports_the_letter_that_the_stream_shows(local_stack: LocalStack):
+def test_the_reporter_reports_the_dead_letter_that_the_stream_shows(local_stack: LocalStack):
     records = sample_of(local_stack, "dead_letter_stream")["Records"]
-    letters = [each["dynamodb"]["NewImage"] for each in records if each["eventName"] == "INSERT"]
-    for letter in letters:
-        local_stack.client("dynamodb").put_item(TableName=local_stack.tables.dead_letters_table, Item=letter)
+    dead_letters = [each["dynamodb"]["NewImage"] for each in records if each["eventName"] == "INSERT"]
+    for dead_letter in dead_letters:
+        local_stack.client("dynamodb").put_item(TableName=local_stack.tables.dead_letters_table, Item=dead_letter)
 
     assert invoke(local_stack, "dead-letter-reporter", "events/dead_letter_stream.json") == {"batchItemFailures": []}
 
     def reported() -> bool:
-        found = [local_stack.operator.dead_letter(letter["id"]["S"]) for letter in letters]
+        found = [local_stack.operator.dead_letter(dead_letter["id"]["S"]) for dead_letter in dead_letters]
         return all(each.reported_at is not None for each in found)
 
     assert eventually(reported)
@@ -189,7 +189,7 @@ def test_the_registry_publisher_tells_cloudformation_that_it_is_done(local_stack
         def log_message(self, format: str, *args: object) -> None:
             return
 
-    registry = local_stack.queue.parts.deployment.registry(fresh=True)
+    registry = local_stack.queue.services.deployment.registry(fresh=True)
     template = local_stack.client("cloudformation").get_template(StackName="leasehold-local-queue")["TemplateBody"]
     resources = (json.loads(template) if isinstance(template, str) else template)["Resources"].values()
     (schedules,) = [
@@ -207,7 +207,7 @@ def test_the_registry_publisher_tells_cloudformation_that_it_is_done(local_stack
         server.shutdown()
 
     assert [(answer["Status"], answer["RequestId"]) for answer in told] == [("SUCCESS", event["RequestId"])]
-    assert local_stack.queue.parts.deployment.registry(fresh=True) == registry
+    assert local_stack.queue.services.deployment.registry(fresh=True) == registry
 
 
 def test_a_function_that_is_not_there_is_named_with_those_that_are(local_stack: LocalStack):

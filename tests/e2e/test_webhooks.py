@@ -78,7 +78,7 @@ def test_a_receiver_is_told_of_a_failed_and_of_a_completed_run(local_stack: Loca
 def test_the_sample_hand_over_sends_its_delivery(local_stack: LocalStack, receiver: Receiver):
     """The delivery that it names, claimed as it says."""
     handover = Handover.from_event(sample_of(local_stack, "webhook_sender"))
-    parts = local_stack.queue.parts
+    services = local_stack.queue.services
     at = scheduled_for_of(handover.job_id)
     about = make_job_id(at, JobPartition(type_code("limited")), 7)
     body = {"type": "job.run.completed", "timestamp": to_text(at), "data": {"job_id": about, "job_type": "limited"}}
@@ -104,7 +104,7 @@ def test_the_sample_hand_over_sends_its_delivery(local_stack: LocalStack, receiv
         lock_expires_at=handover.lease.at,
     )
     with asleep(local_stack):
-        assert parts.store.table.write(insertion(claimed))
+        assert services.store.table.write(insertion(claimed))
         answer = invoke(local_stack, "webhook-sender", "events/webhook_sender.json")
 
     assert answer == {"job_id": handover.job_id, "execution": "completed"}

@@ -75,15 +75,15 @@ def queue(
     monkeypatch.setenv(variables.HANDLER, "functions.jobs.daily_summary.handler")
     monkeypatch.setenv("LAMBDA_TASK_ROOT", str(ROOT / "functions" / "jobs" / "daily_summary"))
     queue = Queue.connect(names.jobs, names.dead_letters, client=client)
-    queue.parts.identity = KnownIdentity("ada")
+    queue.services.identity = KnownIdentity("ada")
     types = {"daily_summary": JobType(name="daily_summary", function=FUNCTION)}
-    Operator(queue.parts).publish(Registry(types=types))
+    Operator(queue.services).publish(Registry(types=types))
     return queue
 
 
 @pytest.fixture
 def operator(queue: Queue) -> Operator:
-    return Operator(queue.parts)
+    return Operator(queue.services)
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ def test_a_direct_run_is_handed_to_the_runner_and_found_again(queue: Queue, lamb
     ((function, event),) = lambdas.invoked
     assert (status, function, event) == (202, "leasehold-test-direct-runner", {RUN_ID: asked["run_id"]})
 
-    parts = runner._container().parts
-    parts.caller = Answering()
+    services = runner._container().services
+    services.caller = Answering()
     with pytest.MonkeyPatch.context() as patch:
         # Its turn comes when every poller knows of it: that is waited for elsewhere.
         patch.setattr("leasehold.direct_runs.next_slot.NextSlot._wait_until", lambda *_: None)

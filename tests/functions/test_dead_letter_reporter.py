@@ -114,13 +114,13 @@ def bury(queue: RealQueue) -> JobId:
     """Let a job die as a worker would."""
     job_id = queue.queue.enqueue("close", {"region": "eu-central-1", "email": "ada@example.com"}).job_id
     inbox = Inbox()
-    Poller(queue.parts, inbox, worker_id="poller").poll()
-    Worker(queue.parts, {"close": Close}, worker_id="worker", limit_time=False).run(inbox.handovers.pop())
+    Poller(queue.services, inbox, worker_id="poller").poll()
+    Worker(queue.services, {"close": Close}, worker_id="worker", limit_time=False).run(inbox.handovers.pop())
     return job_id
 
 
 def stream(queue: RealQueue, *job_ids: JobId, name: str = "INSERT") -> dict[str, Any]:
-    """What the stream delivers: the letters' images, with sequence numbers 1, 2, 3, …"""
+    """What the stream delivers: the dead letters' images, with sequence numbers 1, 2, 3, …"""
     table = queue.names.dead_letters
     images = [queue.client.get_item(TableName=table, Key={"id": {"S": each}})["Item"] for each in job_ids]
     changes = [
@@ -130,8 +130,8 @@ def stream(queue: RealQueue, *job_ids: JobId, name: str = "INSERT") -> dict[str,
     return {"Records": [{"eventName": name, "eventSource": "aws:dynamodb", "dynamodb": each} for each in changes]}
 
 
-def letter(queue: RealQueue, job_id: JobId) -> DeadLetter:
-    found = queue.parts.store.letters.get(job_id)
+def dead_letter(queue: RealQueue, job_id: JobId) -> DeadLetter:
+    found = queue.services.store.dead_letters.get(job_id)
     assert found is not None
     return found
 
@@ -154,7 +154,7 @@ class TestWithSentry:
         assert event["tags"]["job_id"] == job_id
         assert event["fingerprint"] == ["leasehold", "close", "non_retryable"]
         assert event["exception"]["values"][-1]["type"] == "NonRetryableError"
-        assert letter(queue, job_id).reported_at is not None
+        assert dead_letter(queue, job_id).reported_at is not None
 
     def test_payload_values_leave_only_where_the_type_allows_their_field(
         self, queue: RealQueue, sentry: SentryServer
@@ -176,17 +176,17 @@ class TestWithSentry:
 
         for _ in range(3):
             assert invoke(records) == given_back("1")
-        assert letter(queue, job_id).reported_at is None
+        assert dead_letter(queue, job_id).reported_at is None
 
         sentry.up()
         new_container()
         assert invoke(records) == given_back()
-        marked_at = letter(queue, job_id).reported_at
+        marked_at = dead_letter(queue, job_id).reported_at
         assert marked_at is not None
 
         assert invoke(records) == given_back()
         assert len(sentry.events) == 1
-        assert letter(queue, job_id).reported_at == marked_at
+        assert dead_letter(queue, job_id).reported_at == marked_at
 
     @pytest.mark.parametrize("status", [429, 500])
     def test_a_record_that_sentry_refuses_goes_back(self, queue: RealQueue, sentry: SentryServer, status: int) -> None:
@@ -194,7 +194,7 @@ class TestWithSentry:
         sentry.answer(status)
 
         assert invoke(stream(queue, job_id)) == given_back("1")
-        assert letter(queue, job_id).reported_at is None
+        assert dead_letter(queue, job_id).reported_at is None
 
     def test_a_record_goes_back_when_sentry_hangs(
         self, queue: RealQueue, sentry: SentryServer, monkeypatch: pytest.MonkeyPatch
@@ -213,7 +213,7 @@ class TestWithSentry:
 
         assert invoke(stream(queue, first, second)) == given_back("2")
 
-    def test_changes_and_removals_of_letters_are_no_news(self, queue: RealQueue, sentry: SentryServer) -> None:
+    def test_changes_and_removals_of_dead_letters_are_no_news(self, queue: RealQueue, sentry: SentryServer) -> None:
         job_id = bury(queue)
         removal = {"eventName": "REMOVE", "dynamodb": {"Keys": {"id": {"S": job_id}}, "SequenceNumber": "9"}}
         stranger = {"eventName": "INSERT", "dynamodb": {"Keys": {"id": {"S": "stranger"}}, "SequenceNumber": "10"}}
@@ -222,7 +222,9 @@ class TestWithSentry:
         assert invoke({"Records": [removal, stranger]}) == given_back()
         assert sentry.posts == []
 
-    def test_a_letter_that_somebody_resolved_meanwhile_is_no_news(self, queue: RealQueue, sentry: SentryServer) -> None:
+    def test_a_dead_letter_that_somebody_resolved_meanwhile_is_no_news(
+        self, queue: RealQueue, sentry: SentryServer
+    ) -> None:
         job_id = bury(queue)
         records = stream(queue, job_id)
         queue.operator.discard(job_id, reason="known")
@@ -230,13 +232,13 @@ class TestWithSentry:
         assert invoke(records) == given_back()
         assert sentry.posts == []
 
-    def test_the_sample_stream_event_reports_its_letters(self, queue: RealQueue, sentry: SentryServer) -> None:
+    def test_the_sample_stream_event_reports_its_dead_letters(self, queue: RealQueue, sentry: SentryServer) -> None:
         event = json.loads((EVENTS / "dead_letter_stream.json").read_text())
         inserts = [each["dynamodb"] for each in event["Records"] if each["eventName"] == "INSERT"]
         for each in inserts:
             record = from_item(each["NewImage"])
             key = keys.dead_letter(record.pop("id"))  # type: ignore[arg-type]
-            queue.parts.store.table.write(Put(key=key, record=record))
+            queue.services.store.table.write(Put(key=key, record=record))
 
         assert invoke(event) == given_back()
 
@@ -271,11 +273,11 @@ class TestWithSentry:
     def test_a_dsn_that_cannot_be_read_gives_records_back(
         self, queue: RealQueue, monkeypatch: pytest.MonkeyPatch, log: Log
     ) -> None:
-        letter = bury(queue)
+        dead_letter = bury(queue)
         # Nobody listens there: SSM is out of reach, and whether a DSN is stored is not known.
         monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", "http://127.0.0.1:9")
 
-        assert invoke(stream(queue, letter)) == given_back("1")
+        assert invoke(stream(queue, dead_letter)) == given_back("1")
         (failed,) = (line for line in log() if line.get("event") == "report_failed")
         assert f"'{PARAMETER}'" in failed["reason"]
         assert "ssm:GetParameter" in failed["reason"]

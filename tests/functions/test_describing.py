@@ -71,7 +71,7 @@ def deploy(queue: Queue, code: str = "code-1", **settings: Any) -> None:
         "Codes": json.dumps({"ship": code}),
     }
     handler.lambda_handler({"RequestType": "Update", "ResourceProperties": properties}, FakeContext())
-    queue.parts.deployment.forget()
+    queue.services.deployment.forget()
 
 
 def test_what_does_not_fit_is_refused_from_then_on(queue: Queue, functions: Functions) -> None:
@@ -104,7 +104,7 @@ def test_a_handler_that_cannot_start_fails_the_deployment_and_nothing_is_publish
     with pytest.raises(DeploymentError, match=reason):
         deploy(queue, "code-2", max_attempts=9)
 
-    assert queue.parts.deployment.registry().types["ship"].max_attempts != 9
+    assert queue.services.deployment.registry().types["ship"].max_attempts != 9
 
 
 def test_a_rollback_to_what_was_published_before_never_fails(queue: Queue, functions: Functions) -> None:

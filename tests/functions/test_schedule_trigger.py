@@ -31,12 +31,12 @@ HALF_AN_HOUR = timedelta(minutes=30)
 def clock(queue: Queue) -> Iterator[FakeClock]:
     """The function's own time, and the queue's: it stands at a slot of the schedule `backup`."""
     clock = FakeClock()
-    queue.parts.clock = clock
+    queue.services.clock = clock
     queue.schedules.create("backup", "daily_summary", {"user_id": "u1"}, every=HALF_AN_HOUR)
     handler._container.cache_clear()
-    parts = handler._container().parts
-    parts.clock = clock
-    parts.deployment._clock = clock
+    services = handler._container().services
+    services.clock = clock
+    services.deployment._clock = clock
     clock.advance(HALF_AN_HOUR)
     yield clock
     handler._container.cache_clear()

@@ -59,7 +59,7 @@ class Priced:
         group = self.deployed.queue.groups.get("import")
         assert group.due_key is not None
         entry = DueGroup(group_id="import", due_key=group.due_key)
-        return self._units(lambda: tend(entry, self.deployed.parts, worker_id="poller", may_go_on=lambda: True))
+        return self._units(lambda: tend(entry, self.deployed.services, worker_id="poller", may_go_on=lambda: True))
 
     def to_the_end(self) -> float:
         """What all is worth from the first poll on."""

@@ -14,8 +14,8 @@ from leasehold.features import Store
 from leasehold.groups.model import GroupState
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.services import Parts
-from leasehold.testing import FakeClock, SeededChance
+from leasehold.kernel.services import Services
+from leasehold.testing import FakeClock, SeededRandomSource
 from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot
 from tests.groups.mortal import Killed, Mortal
@@ -50,21 +50,23 @@ class Life:
     def live(self) -> None:
         jobs = [NewJob(job="step", payload={"n": n}) for n in range(MEMBERS)]
         self._until_it_survives(
-            lambda parts: Queue(parts).groups.create(jobs, group_id="import", callback=NewJob(job="tell")),
+            lambda services: Queue(services).groups.create(jobs, group_id="import", callback=NewJob(job="tell")),
             timedelta(seconds=1),
         )
         while not self._is_over():
-            self._until_it_survives(lambda parts: Poller(parts, self, worker_id="poller").poll(), PAST_EVERY_LEASE)
+            self._until_it_survives(
+                lambda services: Poller(services, self, worker_id="poller").poll(), PAST_EVERY_LEASE
+            )
             self.clock.advance(PAST_EVERY_LEASE)
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
-        parts = self._process(self._handlers_table)
+        services = self._process(self._handlers_table)
         handlers = dict.fromkeys(TYPES, self._handler())
-        Worker(parts, handlers, worker_id="handler", limit_time=False).run(handover)
+        Worker(services, handlers, worker_id="handler", limit_time=False).run(handover)
 
     def snapshot(self) -> Snapshot:
         jobs = stored_jobs(self.healthy)
-        return Snapshot(jobs={job.job_id: job for job in jobs}, letters={}, pointers={}, groups={})
+        return Snapshot(jobs={job.job_id: job for job in jobs}, dead_letters={}, pointers={}, groups={})
 
     def _until_it_survives(self, work: Any, pause: timedelta) -> None:
         while True:
@@ -85,8 +87,8 @@ class Life:
         self._assert_sound()
         return all(job.has_ended and job.due is None for job in self.snapshot().jobs.values())
 
-    def _process(self, table: Any) -> Parts:
-        return Parts(store=Store(table), clock=self.clock, chance=SeededChance(next(self._seeds)))
+    def _process(self, table: Any) -> Services:
+        return Services(store=Store(table), clock=self.clock, random_source=SeededRandomSource(next(self._seeds)))
 
     def _handler(self) -> type[BaseJobHandler]:
         handled = self.handled

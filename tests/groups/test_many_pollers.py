@@ -62,6 +62,6 @@ def test_eight_pollers_count_a_parallel_group_exactly_and_call_back_once(
     assert (group.state, group.completed, group.left) == (GroupState.COMPLETED, MEMBERS, 0)
     # Each end was counted by exactly one of them.
     assert sum(settled) == MEMBERS
-    stored = stored_jobs(deployed.parts)
+    stored = stored_jobs(deployed.services)
     assert Counter(job.status for job in stored) == {JobStatus.COMPLETED: MEMBERS + 1}
     assert [job.job_id for job in stored if job.group_id is None] == [group.callback_job_id]

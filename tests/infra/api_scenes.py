@@ -63,7 +63,7 @@ class Scenes:
             actions,
             large_payloads,
             held,
-            letters,
+            dead_letters,
             schedules,
             templates,
             groups,
@@ -195,7 +195,7 @@ def held(scenes: Scenes) -> None:
     scenes.inbox.handovers.clear()
 
 
-def letters(scenes: Scenes) -> None:
+def dead_letters(scenes: Scenes) -> None:
     names = [scenes.ended("fail", dedup_key=f"dead{n}") for n in range(5)]
     for query in ("", f"job_type={PLAIN}", "limit=1"):
         scenes.send("GET /api/dead-letters", query=query)
@@ -204,9 +204,9 @@ def letters(scenes: Scenes) -> None:
     scenes.send(f"POST /api/dead-letters/{first}/redrive", key="one")
     scenes.send(f"POST /api/dead-letters/{first}/redrive")
     scenes.send(f"POST /api/dead-letters/{second}/discard")
-    # The letter outlives its job.
+    # The dead letter outlives its job.
     job_id = scenes.queue.get(third).job_id
-    scenes.real.parts.store.table.write(Delete(key=keys.job(job_id), conditions=()))
+    scenes.real.services.store.table.write(Delete(key=keys.job(job_id), conditions=()))
     scenes.send(f"POST /api/dead-letters/{third}/redrive")
     scenes.send("POST /api/dead-letters/redrive", {"dry_run": True, "job_type": PLAIN})
     scenes.send("POST /api/dead-letters/redrive", key="many")
@@ -252,14 +252,14 @@ def groups(scenes: Scenes) -> None:
 
 def _broken_off(scenes: Scenes) -> None:
     """A group whose maker died before all of it existed is cancelled, and its callback with it."""
-    parts = scenes.real.process()
+    services = scenes.real.process()
 
     def died(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    parts.store.groups.change_with = died  # type: ignore[method-assign]
+    services.store.groups.change_with = died  # type: ignore[method-assign]
     with suppress(KeyboardInterrupt):
-        Queue(parts).groups.create([NewJob(job=PLAIN)], callback=NewJob(job=PLAIN), group_id="broken-off")
+        Queue(services).groups.create([NewJob(job=PLAIN)], callback=NewJob(job=PLAIN), group_id="broken-off")
     scenes.send("POST /api/groups/broken-off/cancel")
 
 
@@ -302,7 +302,7 @@ class _Answering:
 
 def direct(scenes: Scenes) -> None:
     """Asked for, done, and looked at; with jobs that wait meanwhile, and with one that holds a seat for too long."""
-    parts = scenes.real.process()
+    services = scenes.real.process()
 
     def others(job_type: str) -> None:
         with scenes.calls.acting_as("others"):
@@ -313,15 +313,15 @@ def direct(scenes: Scenes) -> None:
         scenes.clock.advance(timedelta(hours=2))
         scenes.work()
         for meanwhile in (lambda: None, lambda job_type=job_type: others(job_type), lambda: None):
-            parts.caller = _Answering(meanwhile)
+            services.caller = _Answering(meanwhile)
             body = {"job_type": job_type, "timeout": 60}
             asked = scenes.send("POST /api/direct-runs", body, key=f"{job_type}{len(scenes.api.starter.run_ids)}")
             with scenes.calls.acting_as(RUNNER):
-                perform(asked["run_id"], parts, worker_id="runner")
+                perform(asked["run_id"], services, worker_id="runner")
             scenes.send(f"GET /api/direct-runs/{asked['run_id']}")
         # One is claimed, and its lease is over before anybody looks after it.
         others(job_type)
-        scenes.clock.advance(parts.deployment.settings_of(job_type).longest_hold)
+        scenes.clock.advance(services.deployment.settings_of(job_type).longest_hold)
         asked = scenes.send("POST /api/direct-runs", {"job_type": job_type, "timeout": 60})
         with scenes.calls.acting_as(RUNNER):
-            perform(asked["run_id"], parts, worker_id="runner")
+            perform(asked["run_id"], services, worker_id="runner")

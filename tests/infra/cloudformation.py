@@ -88,8 +88,8 @@ class Resolver:
                 return self._attribute(name, attribute)
             case {"Fn::ImportValue": name}:
                 return self.resolve(self._exports[name])
-            case {"Fn::Join": [separator, parts]}:
-                return separator.join(self.resolve(part) for part in parts)
+            case {"Fn::Join": [separator, services]}:
+                return separator.join(self.resolve(part) for part in services)
             case dict():
                 return {name: self.resolve(each) for name, each in value.items()}
             case list():

@@ -28,7 +28,7 @@ from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.ports import NoMirror
 from leasehold.kernel.registry_records import registry_record
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.schedules.records import definition_record
 from leasehold.testing import FakeClock
 from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
@@ -172,14 +172,14 @@ class DeployedFunctions:
         create_tables(client, self.names)
         self.calls = RecordedCalls(client)
         self.service = LambdaService(self.calls)
-        self.queue = Queue(self._parts(client))
-        self.operator = Operator(self._parts(client))
+        self.queue = Queue(self._services(client))
+        self.operator = Operator(self._services(client))
         self.shape: dict[str, Any] = {}
         self._handle = entry.entry(ErrandHandler)
         self._deploy(client, patch)
 
-    def _parts(self, client: DynamoDBClient) -> Parts:
-        return Parts(store=Store(DynamoTable(client, self.names)), clock=self.clock)
+    def _services(self, client: DynamoDBClient) -> Services:
+        return Services(store=Store(DynamoTable(client, self.names)), clock=self.clock)
 
     def _deploy(self, client: DynamoDBClient, patch: pytest.MonkeyPatch) -> None:
         patch.setenv(variables.ENVIRONMENT_NAME, STAGE)
@@ -188,7 +188,7 @@ class DeployedFunctions:
         patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")
         patch.setenv(variables.METRICS_PER_TYPE, "true")
         patch.setattr(container, "connect", lambda: client)
-        patch.setattr(container, "Parts", partial(Parts, clock=self.clock))
+        patch.setattr(container, "Services", partial(Services, clock=self.clock))
         patch.setattr(container, "reporter_of", lambda _: TakingReporter())
         # Only these are told of EventBridge by their environment.
         patch.setattr(

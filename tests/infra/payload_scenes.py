@@ -49,7 +49,7 @@ def _enqueue(deployed: DeployedFunctions) -> None:
 
 
 def _die(deployed: DeployedFunctions) -> None:
-    """The poller buries a lost job, with a letter that has its own copy."""
+    """The poller buries a lost job, with a dead letter that has its own copy."""
     with deployed.calls.acting_as(ENQUEUER):
         lost = deployed.queue.enqueue(PLAIN, large("die"), max_attempts=1).job_id
     deployed.tick().deliver().later(minutes=30).tick()
@@ -58,10 +58,10 @@ def _die(deployed: DeployedFunctions) -> None:
 
 def _make_by_schedule(deployed: DeployedFunctions) -> None:
     plan = Plan(job_type=PLAIN, payload_text=json.dumps(large()), every=timedelta(hours=1))
-    schedules.create("large", plan, deployed.queue.parts, by="ada", reason="reports")
+    schedules.create("large", plan, deployed.queue.services, by="ada", reason="reports")
     deployed.later(hours=1).trigger("large").deliver()
     deployed.later(hours=1).tick().deliver()
-    schedules.delete("large", deployed.queue.parts, by="ada", reason="no more reports")
+    schedules.delete("large", deployed.queue.services, by="ada", reason="no more reports")
     deployed.tick()
 
 

@@ -32,7 +32,7 @@ def _partition(job_type: str) -> str:
     return JobPartition(type_code(job_type)).name
 
 
-def _letter(job_type: str) -> str:
+def _dead_letter(job_type: str) -> str:
     return make_job_id(_AT, JobPartition(type_code(job_type)), 7)
 
 
@@ -40,10 +40,10 @@ def _letter(job_type: str) -> str:
 COLUMNS = {
     "own type's jobs": (JOBS, _partition(OWN)),
     "other types' jobs": (JOBS, _partition(OTHER)),
-    "own dead letters": (LETTERS, _letter(OWN)),
-    "others' dead letters": (LETTERS, _letter(OTHER)),
+    "own dead letters": (LETTERS, _dead_letter(OWN)),
+    "others' dead letters": (LETTERS, _dead_letter(OTHER)),
     "control, registry": (JOBS, "control"),
-    "audit records": (JOBS, f"audit#job#{_letter(OWN)}"),
+    "audit records": (JOBS, f"audit#job#{_dead_letter(OWN)}"),
     "deliveries": (JOBS, "system#0"),
     "own seats": (JOBS, f"seat#type:{OWN}"),
     "others' seats": (JOBS, f"seat#type:{OTHER}"),

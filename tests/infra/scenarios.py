@@ -49,7 +49,7 @@ def play_all(deployed: DeployedFunctions) -> None:
         ),
         *(lose_a_worker, miss_the_start, find_no_handler, hold_and_admit),
         *(take_turns, take_turns_by_key, take_over_a_seat, break_a_circuit),
-        *(halt, reside, tell_of_runs, report_letters, sweep_letters, run_schedules, use_templates),
+        *(halt, reside, tell_of_runs, report_dead_letters, sweep_dead_letters, run_schedules, use_templates),
         *(run_groups, stop_groups, set_payloads_apart, change_a_schema),
     ):
         scene(deployed)
@@ -69,7 +69,7 @@ def enqueue(deployed: DeployedFunctions) -> None:
     deployed.enqueue(PLAIN)
     with deployed.calls.acting_as(PLAIN_ENQUEUER):
         # Its caches are empty: what it reads of control is read by itself.
-        deployed.queue.parts.deployment.forget()
+        deployed.queue.services.deployment.forget()
         deployed.queue.enqueue(PLAIN, {"do": "complete"})
         deployed.queue.enqueue(PLAIN, {"do": "complete", "pad": [f"{n:x}" for n in range(500)]})
         deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 2)
@@ -128,10 +128,10 @@ def meet_a_forgery(deployed: DeployedFunctions) -> None:
     """A job that calls itself another type's: whoever wrote it could write there, and nowhere else."""
     waiting = deployed.enqueue(PLAIN)
     forged = Update(key=keys.job(waiting), conditions=(), sets={"job_type": LIMITED})
-    deployed.queue.parts.store.table.write(forged)
+    deployed.queue.services.store.table.write(forged)
     deployed.tick()
     assert deployed.service.take() == []
-    deployed.queue.parts.store.table.write(replace(forged, sets={"job_type": PLAIN}))
+    deployed.queue.services.store.table.write(replace(forged, sets={"job_type": PLAIN}))
     deployed.tick().deliver()
 
 
@@ -265,8 +265,8 @@ def tell_of_runs(deployed: DeployedFunctions) -> None:
     (delivery,) = deployed.queue.webhooks.deliveries(told)
     assert [each.code for each in delivery.tries] == ["not_signed"] * 4
     damaged = replace(deployed.queue.get(delivery.delivery_id), stored_payload="{}", read_payload=None)
-    parts = deployed.queue.parts
-    again = enqueueing.write(successor(damaged, parts, created_by="ada"), parts, on_duplicate=OnDuplicate.RAISE)
+    services = deployed.queue.services
+    again = enqueueing.write(successor(damaged, services, created_by="ada"), services, on_duplicate=OnDuplicate.RAISE)
     deployed.tick().deliver()
     assert deployed.queue.get(again.job_id).status == "dead_letter"
 
@@ -280,11 +280,13 @@ def change_a_schema(deployed: DeployedFunctions) -> None:
     deployed.queue.cancel(waiting, reason="nobody asked for it")
 
 
-def report_letters(deployed: DeployedFunctions) -> None:
-    deployed.report({"Records": [_stream_record(number, each) for number, each in enumerate(_open_letters(deployed))]})
+def report_dead_letters(deployed: DeployedFunctions) -> None:
+    deployed.report(
+        {"Records": [_stream_record(number, each) for number, each in enumerate(_open_dead_letters(deployed))]}
+    )
 
 
-def sweep_letters(deployed: DeployedFunctions) -> None:
+def sweep_dead_letters(deployed: DeployedFunctions) -> None:
     left = deployed.enqueue(PLAIN, "bury")
     deployed.tick().deliver().later(hours=2).report({"source": "leasehold.sweep"})
     assert deployed.operator.dead_letter(left).reported_at is not None
@@ -298,21 +300,21 @@ def run_schedules(deployed: DeployedFunctions) -> None:
         deployed.later(minutes=31).tick().tick().deliver()
     deployed.publish()
     for remove in (lambda: deployed.trigger("nightly"), deployed.tick):
-        parts = deployed.queue.parts
-        schedules.create("nightly", Plan(job_type=PLAIN, cron="0 3 * * *"), parts, by="ada", reason="reports")
-        schedules.delete("nightly", parts, by="ada", reason="no more reports")
+        services = deployed.queue.services
+        schedules.create("nightly", Plan(job_type=PLAIN, cron="0 3 * * *"), services, by="ada", reason="reports")
+        schedules.delete("nightly", services, by="ada", reason="no more reports")
         remove()
         deployed.later(minutes=6)  # EventBridge is told twice: a call of an older version may be on its way
         remove()
-        assert parts.store.schedules.get("nightly") is None
+        assert services.store.schedules.get("nightly") is None
 
 
 def use_templates(deployed: DeployedFunctions) -> None:
     """Jobs come from a template by a program and by slots, and one that is missing is looked for by all of them."""
     deployed.queue.templates.create("nightly", PLAIN, {"do": "complete"})
-    parts, every_hour = deployed.queue.parts, Every(LATER)
+    services, every_hour = deployed.queue.services, Every(LATER)
     missing = Schedule(name="lonely", job_type=PLAIN, payload_text="{}", recurrence=every_hour, template="nihgtly")
-    schedules.deploy([missing, replace(missing, name="served", template="nightly")], parts)
+    schedules.deploy([missing, replace(missing, name="served", template="nightly")], services)
     with deployed.calls.acting_as(ENQUEUER):
         made = deployed.queue.enqueue(template="nightly").job_id
         with pytest.raises(UnknownTemplateError):
@@ -323,7 +325,7 @@ def use_templates(deployed: DeployedFunctions) -> None:
     with pytest.raises(UnknownTemplateError):
         deployed.trigger("lonely")
     deployed.later(hours=1).tick().deliver()
-    served = parts.store.schedules.get("served")
+    served = services.store.schedules.get("served")
     assert served is not None
     assert deployed.queue.get(str(served.last_job_id)).template == "nightly"
 
@@ -353,8 +355,8 @@ def stop_groups(deployed: DeployedFunctions) -> None:
     assert [deployed.queue.groups.get(each).state for each in ("failing", "cancelled")] == ["failed", "cancelled"]
 
 
-def _open_letters(deployed: DeployedFunctions) -> list[JobId]:
-    return [letter.id for letter in deployed.operator.dead_letters()]
+def _open_dead_letters(deployed: DeployedFunctions) -> list[JobId]:
+    return [dead_letter.id for dead_letter in deployed.operator.dead_letters()]
 
 
 def _stream_record(number: int, job_id: JobId) -> dict[str, Any]:

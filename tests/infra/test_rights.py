@@ -205,12 +205,12 @@ def test_a_handler_reaches_its_own_type_only() -> None:
     role = role_of(f"{HANDLERS}backup")
     at = datetime(2026, 11, 15, tzinfo=UTC)
     own, other = (make_job_id(at, JobPartition(type_code(each)), 7) for each in ("backup", "daily_summary"))
-    letters = TABLE.replace("-jobs", "-dead-letters")
+    dead_letters = TABLE.replace("-jobs", "-dead-letters")
 
     for action, table, places in (
         ("GetItem", TABLE, (partition("{}"), "payload#{}")),
         ("UpdateItem", TABLE, (partition("{}"),)),
-        ("PutItem", letters, ("{}",)),
+        ("PutItem", dead_letters, ("{}",)),
     ):
         for place in places:
             mine = partition("backup") if place.startswith("job#") else place.format(own)

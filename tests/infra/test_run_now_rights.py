@@ -76,7 +76,7 @@ def calls_of_all_paths(job_type: str, client: DynamoDBClient) -> set[Call]:
     """What is called when nobody waits, when a job is held meanwhile, and when a job is in progress for too long."""
     deployed = RealQueue(client, [folder.job_type for folder in FOLDERS])
     calls = RecordedCalls(client)
-    parts = deployed.process()
+    services = deployed.process()
 
     def enqueue_and_poll() -> None:
         with calls.acting_as("others"):
@@ -84,15 +84,15 @@ def calls_of_all_paths(job_type: str, client: DynamoDBClient) -> set[Call]:
             Poller(deployed.process(), Inbox(), worker_id="poller").poll()
 
     def run(meanwhile: Callable[[], object]) -> None:
-        parts.caller = Answering(meanwhile)
+        services.caller = Answering(meanwhile)
         with calls.acting_as("it"):
-            Queue(parts).run_now(job_type, timeout=timedelta(minutes=1))
+            Queue(services).run_now(job_type, timeout=timedelta(minutes=1))
 
     run(lambda: None)
     run(enqueue_and_poll)
     # It is claimed, and its lease is over before anybody looks after it.
     enqueue_and_poll()
-    deployed.clock.advance(parts.deployment.settings_of(job_type).longest_hold)
+    deployed.clock.advance(services.deployment.settings_of(job_type).longest_hold)
     with suppress(DirectRunTimeoutError):
         run(lambda: None)
     return {replace(call, resource=call.resource.replace(deployed.names.jobs, TABLE)) for call in calls.by_actor["it"]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra.environments import ENVIRONMENTS
-from leasehold.aws.letter_stream import is_sweep
+from leasehold.aws.dead_letter_stream import is_sweep
 from leasehold.aws.polling import Wake
 from leasehold.kernel.telemetry import TICK
 from leasehold.kernel.waiting import WaitingSettings
@@ -81,7 +81,7 @@ def test_the_stream_wakes_the_poller_only_where_the_writer_asked_for_it(stage: s
 
 
 @everywhere
-def test_the_reporter_is_told_of_new_letters_only(stage: str) -> None:
+def test_the_reporter_is_told_of_new_dead_letters_only(stage: str) -> None:
     assert filters(mappings(stage)["dead-letter-reporter"]) == [{"eventName": ["INSERT"]}]
 
 

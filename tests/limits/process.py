@@ -12,7 +12,7 @@ from leasehold.features import Store
 from leasehold.kernel.due import instant
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.pool import threads_for
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
@@ -46,16 +46,16 @@ class Process:
     shared: SharedTable
     tasks: dict[Task, None] = field(default_factory=dict)
     dies_after_end: bool = False
-    parts: Parts = field(init=False)
+    services: Services = field(init=False)
     calls: int = 0
     _busy_until: float = 0.0
 
     def __post_init__(self) -> None:
-        self._chance = Random(self.name)
-        self.parts = Parts(
+        self._random_source = Random(self.name)
+        self.services = Services(
             store=Store(LatentTable(self.shared, self)),
             clock=self,
-            chance=self,
+            random_source=self,
             waker=self.shared.waker,
             pool=VirtualPool(self.kernel, self, threads_for(_MEMORY[self.role]).size),
         )
@@ -72,15 +72,15 @@ class Process:
 
     @property
     def queue(self) -> Queue:
-        return Queue(self.parts)
+        return Queue(self.services)
 
     @property
     def operator(self) -> Operator:
-        return Operator(self.parts)
+        return Operator(self.services)
 
     def poll(self, dispatcher: Dispatcher) -> None:
         """As a program does it that has a poller of its own."""
-        Poller(self.parts, dispatcher, worker_id=self.name, pool=self.parts.pool).poll()
+        Poller(self.services, dispatcher, worker_id=self.name, pool=self.services.pool).poll()
 
     def answer(
         self,
@@ -92,7 +92,7 @@ class Process:
     ) -> None:
         """As the deployed function does it."""
         polling = Polling(
-            self.parts,
+            self.services,
             dispatcher,
             worker_id=self.name,
             time_left=time_left,
@@ -103,7 +103,9 @@ class Process:
         polling.answer(wake)
 
     def run(self, handover: Handover, handlers: Mapping[str, type[BaseJobHandler]]) -> None:
-        worker = Worker(self.parts, handlers, worker_id=self.name, limit_time=False, keep_alive=lambda _: nullcontext())
+        worker = Worker(
+            self.services, handlers, worker_id=self.name, limit_time=False, keep_alive=lambda _: nullcontext()
+        )
         worker.run(handover)
 
     def now(self) -> datetime:
@@ -116,7 +118,7 @@ class Process:
             self.kernel.micros += int(duration.total_seconds() * SECOND)
 
     def bits(self, count: int) -> int:
-        return self._chance.getrandbits(count)
+        return self._random_source.getrandbits(count)
 
     def share(self) -> float:
-        return self._chance.random()
+        return self._random_source.random()

@@ -111,7 +111,7 @@ class VirtualQueue:
     def poll_once(self, on_end: Callable[[Process], object]) -> None:
         """One poll of a container that is warm: it has read what is deployed."""
         process = self._open("poller", "poller")
-        process.parts.deployment.registry()
+        process.services.deployment.registry()
         self._spawn(process, lambda p: p.poll(self), on_end=lambda: on_end(process))
 
     def run(self, seconds: float, *, until: Callable[[], bool] = lambda: False) -> None:

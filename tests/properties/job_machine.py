@@ -35,7 +35,7 @@ class JobMachine(RuleBasedStateMachine):
         self._written: list[Write] = []
         self._accepted: list[Write] = []
         self._latest: dict[JobId, Write] = {}
-        self._letters: set[JobId] = set()
+        self._dead_letters: set[JobId] = set()
         self._ended: dict[JobId, object] = {}
         for table in self.tables:
             for job_id, record in self.records.items():
@@ -66,7 +66,7 @@ class JobMachine(RuleBasedStateMachine):
         batch = [write for write in drawn if changes_anything(write) and write.transition not in _BURIALS]
         allowed = [self._is_allowed(write) for write in batch]
         for table in self.tables:
-            answers = Jobs(table).advance_many(batch) if batch else []
+            answers = Jobs(table).apply_many(batch) if batch else []
             told = [
                 _told(table, write) if isinstance(answer, Undecided) else answer is None
                 for write, answer in zip(batch, answers, strict=True)
@@ -82,7 +82,7 @@ class JobMachine(RuleBasedStateMachine):
         act: Callable[[Table], bool] = (
             (lambda table: _bury(table, write, self._name)) if is_burial else lambda t: _told(t, write)
         )
-        is_allowed = self._is_allowed(write) and not (is_burial and write.job_id in self._letters)
+        is_allowed = self._is_allowed(write) and not (is_burial and write.job_id in self._dead_letters)
         stands = self._latest.get(write.job_id) is write
         told = {type(table).__name__: act(table) for table in self.tables}
         if is_allowed:
@@ -106,7 +106,7 @@ class JobMachine(RuleBasedStateMachine):
         self._accepted.append(write)
         self._latest[write.job_id] = write
         if write.transition in _BURIALS:
-            self._letters.add(write.job_id)
+            self._dead_letters.add(write.job_id)
 
     @invariant()
     def every_table_holds_what_the_accepted_writes_made(self) -> None:
@@ -124,7 +124,7 @@ class JobMachine(RuleBasedStateMachine):
                 assert job_id not in self._ended
 
     @invariant()
-    def a_dead_job_has_a_letter_and_no_other_has(self) -> None:
+    def a_dead_job_has_a_dead_letter_and_no_other_has(self) -> None:
         for job_id, record in self.records.items():
             is_dead = record["status"] == JobStatus.DEAD_LETTER
             assert all((table.get(keys.dead_letter(job_id)) is not None) == is_dead for table in self.tables)
@@ -133,17 +133,17 @@ class JobMachine(RuleBasedStateMachine):
 def _told(table: Table, write: Write) -> bool:
     """What the writer is told of its write."""
     try:
-        Jobs(table).advance(write)
+        Jobs(table).apply_and_read(write)
     except TransitionRefused:
         return False
     return True
 
 
 def _bury(table: Table, write: Write, name: str) -> bool:
-    letter = Put(key=keys.dead_letter(write.job_id), record={"job_type": "report"})
+    dead_letter = Put(key=keys.dead_letter(write.job_id), record={"job_type": "report"})
     token = request_token(write.transition.name, name, repr(write.values))
     try:
-        Jobs(table).advance_with(write, [letter], token=token)
+        Jobs(table).apply_with(write, [dead_letter], token=token)
     except TransitionRefused:
         return False
     except TransactionCancelled:

@@ -63,18 +63,18 @@ class Disaster:
         old.operator.unpause("report", reason="quiet")
         self.at = old.clock.now()
         self.before = folder / "before"
-        export(self.before, old.parts)
+        export(self.before, old.services)
         old.clock.advance(2 * HOUR)
         old.drain()
         self.made = [old.queue.enqueue("report", {"n": n}, run_in=9 * HOUR).job_id for n in range(50)]
         self.after = folder / "after"
-        export(self.after, old.parts)
+        export(self.after, old.services)
         self.ran_then = RAN.copy()
 
     def restored(self) -> LeaseholdTest:
         new = queue_of()
         new.clock.move_to(self.old.clock.now() + HOUR)
-        load(self.before, new.parts, reason="the tables were lost")
+        load(self.before, new.services, reason="the tables were lost")
         return new
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_lost_that_the_export_held_and_nothing_runs_twice_unasked(dis
     new = disaster.restored()
     slot_runs = sum(disaster.ran_then.values()) - 220
 
-    report = settle(disaster.at, new.parts, reason="the tables were lost", old=disaster.after)
+    report = settle(disaster.at, new.services, reason="the tables were lost", old=disaster.after)
 
     assert {each.job_id for each in report.ran} == {*disaster.to_end}
     assert {each.since for each in report.ran} == {"completed"}
@@ -112,16 +112,16 @@ def test_nothing_is_lost_that_the_export_held_and_nothing_runs_twice_unasked(dis
     assert all(RAN[each] == 1 for each in disaster.waiting)
     assert all(RAN[each] == 1 for each in disaster.to_end)
     assert new.queue.get(disaster.waiting[0]).payload == {"n": "x" * 3000, "m": 0}
-    assert [flaws for _, flaws in verify_all(new.parts) if flaws] == []
+    assert [flaws for _, flaws in verify_all(new.services) if flaws] == []
 
 
 def test_a_job_that_ran_is_run_again_by_whoever_asks_for_it(disaster: Disaster) -> None:
     new = disaster.restored()
-    settle(disaster.at, new.parts, reason="the tables were lost", old=disaster.after)
+    settle(disaster.at, new.services, reason="the tables were lost", old=disaster.after)
     new.operator.resume(reason="settled")
     chosen = disaster.to_end[7]
     assert new.queue.get(chosen).status is JobStatus.CANCELLED
-    assert [each.deed.action for each in trail_of(f"job#{chosen}", new.parts)] == ["cancel"]
+    assert [each.audit_entry.action for each in trail_of(f"job#{chosen}", new.services)] == ["cancel"]
 
     again = new.queue.retry(chosen, reason="the mail was not sent").job_id
     new.drain()
@@ -134,18 +134,18 @@ def test_a_load_is_halted_from_its_first_write_and_never_overwrites(disaster: Di
     kept = new.queue.get(disaster.waiting[0])
     new.queue.cancel(kept.job_id, reason="here it is not wanted")
 
-    again = load(disaster.before, new.parts, reason="once more")
+    again = load(disaster.before, new.services, reason="once more")
 
     assert again.loaded == 0
     assert new.queue.get(kept.job_id).status is JobStatus.CANCELLED
-    assert new.parts.store.switchboard.switches().halt is not None
+    assert new.services.store.control.switches().halt is not None
 
 
 def test_settling_twice_changes_nothing_more(disaster: Disaster) -> None:
     new = disaster.restored()
-    settle(disaster.at, new.parts, reason="the tables were lost", old=disaster.after)
+    settle(disaster.at, new.services, reason="the tables were lost", old=disaster.after)
 
-    report = settle(disaster.at, new.parts, reason="to be sure", old=disaster.after)
+    report = settle(disaster.at, new.services, reason="to be sure", old=disaster.after)
 
     assert (report.ran, report.goes_on) == ([], 30)
 
@@ -154,9 +154,9 @@ def test_without_the_old_tables_what_was_due_is_unknown_and_somebody_decides(dis
     new = disaster.restored()
 
     with pytest.raises(InvalidOptionError, match="nobody knows whether they ran"):
-        settle(disaster.at, new.parts, reason="all is lost", old=None)
-    assert len(look(disaster.at, new.parts, old=None).unknown) == 200
-    settle(disaster.at, new.parts, reason="all is lost", old=None, unknown=Unknown.CANCEL)
+        settle(disaster.at, new.services, reason="all is lost", old=None)
+    assert len(look(disaster.at, new.services, old=None).unknown) == 200
+    settle(disaster.at, new.services, reason="all is lost", old=None, unknown=Unknown.CANCEL)
 
     statuses = Counter(str(job.status) for job in jobs_in(new).values())
     assert statuses == {"completed": 20, "cancelled": 200, "pending": 30}
@@ -167,15 +167,15 @@ def test_a_job_that_was_cancelled_by_mistake_since_comes_back(tmp_path: Path) ->
     old = queue_of()
     job_id = old.queue.enqueue("report", run_in=9 * HOUR).job_id
     at: datetime = old.clock.now()
-    export(tmp_path / "before", old.parts)
+    export(tmp_path / "before", old.services)
     old.clock.advance(HOUR)
     old.queue.cancel(job_id, reason="a bad script")
-    export(tmp_path / "after", old.parts)
+    export(tmp_path / "after", old.services)
     new = queue_of()
     new.clock.move_to(old.clock.now())
-    load(tmp_path / "before", new.parts, reason="a bad script")
+    load(tmp_path / "before", new.services, reason="a bad script")
 
-    report = settle(at, new.parts, reason="a bad script", old=tmp_path / "after")
+    report = settle(at, new.services, reason="a bad script", old=tmp_path / "after")
 
     assert (report.ran, report.goes_on) == ([], 1)
     assert new.queue.get(job_id).status is JobStatus.PENDING
@@ -185,7 +185,7 @@ def test_a_moment_to_come_and_an_empty_folder_are_refused_and_change_nothing(tmp
     new = queue_of()
 
     with pytest.raises(InvalidOptionError, match="has not come yet"):
-        settle(new.clock.now() + HOUR, new.parts, reason="typo", old=None)
+        settle(new.clock.now() + HOUR, new.services, reason="typo", old=None)
     with pytest.raises(InvalidOptionError, match="no export of the table of jobs"):
-        load(tmp_path, new.parts, reason="typo")
-    assert new.parts.store.switchboard.switches().halt is None
+        load(tmp_path, new.services, reason="typo")
+    assert new.services.store.control.switches().halt is None

@@ -17,32 +17,32 @@ END = datetime(2027, 1, 1, tzinfo=UTC)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca")
 
 
-def draw_definition(chance: Random, zone: str) -> Definition:
+def draw_definition(random_source: Random, zone: str) -> Definition:
     policies = {
-        "missed": chance.choice(["latest", "all", "skip"]),
-        "missed_window": timedelta(hours=chance.choice([1, 12, 72, 240])),
-        "overlap": chance.choice(["allow", "skip", "queue"]),
+        "missed": random_source.choice(["latest", "all", "skip"]),
+        "missed_window": timedelta(hours=random_source.choice([1, 12, 72, 240])),
+        "overlap": random_source.choice(["allow", "skip", "queue"]),
     }
-    if chance.random() < 0.15:
-        rate = chance.choice([timedelta(days=2), timedelta(weeks=1), timedelta(hours=79), timedelta(days=3)])
+    if random_source.random() < 0.15:
+        rate = random_source.choice([timedelta(days=2), timedelta(weeks=1), timedelta(hours=79), timedelta(days=3)])
         return Definition(every=rate, **policies)  # type: ignore[arg-type]
     return Definition(
-        cron=_draw_line(chance),
+        cron=_draw_line(random_source),
         timezone=zone,
-        in_the_gap=chance.choice([None, "once", "skip"]),
-        when_repeated=chance.choice([None, "once", "both", "skip"]),
+        on_dst_gap=random_source.choice([None, "once", "skip"]),
+        on_dst_overlap=random_source.choice([None, "once", "both", "skip"]),
         **policies,  # type: ignore[arg-type]
     )
 
 
-def _draw_line(chance: Random) -> str:
+def _draw_line(random_source: Random) -> str:
     """Clocks change at night, mostly on Sundays: that is where most lines fall."""
-    minute, hour = chance.choice([0, 15, 30, 59]), chance.choice([0, 1, 2, 2, 3, 4, 17])
-    weekday = chance.choice(["0", "7", "SUN", "1-5", "sat,sun", "1-5/2", "*/3"])
-    return chance.choice(
+    minute, hour = random_source.choice([0, 15, 30, 59]), random_source.choice([0, 1, 2, 2, 3, 4, 17])
+    weekday = random_source.choice(["0", "7", "SUN", "1-5", "sat,sun", "1-5/2", "*/3"])
+    return random_source.choice(
         [
-            f"{minute} {hour} * {chance.choice(['*', '3-4', '10-12', '1-4'])} *",
-            f"*/{chance.choice([20, 30])} 0-3 * 3,4,10,11 0",
+            f"{minute} {hour} * {random_source.choice(['*', '3-4', '10-12', '1-4'])} *",
+            f"*/{random_source.choice([20, 30])} 0-3 * 3,4,10,11 0",
             f"{minute},{(minute + 31) % 60} 1-2 * 2-4,10-11 7",
             f"{minute} {hour} * * {weekday}",
             f"{minute} {hour} 1,15,31 * *",
@@ -65,13 +65,13 @@ class Outages:
         return next((end for start, end in self.spans if start <= now < end), None)
 
 
-def draw_outages(chance: Random) -> Outages:
+def draw_outages(random_source: Random) -> Outages:
     """A dozen in two years, of minutes to weeks, that do not touch each other."""
     seconds = int((END - START).total_seconds())
-    marks = sorted(START + timedelta(seconds=chance.randrange(seconds)) for _ in range(12))
+    marks = sorted(START + timedelta(seconds=random_source.randrange(seconds)) for _ in range(12))
     spans = []
     for start, following in zip(marks, [*marks[1:], END], strict=True):
-        length = timedelta(minutes=chance.choice([3, 40, 300, 3000, 30_000]))
+        length = timedelta(minutes=random_source.choice([3, 40, 300, 3000, 30_000]))
         end = min(start + length, following - timedelta(minutes=5))
         if start < end:
             spans.append((start, end))

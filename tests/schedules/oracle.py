@@ -24,8 +24,8 @@ class Definition:
     every: timedelta | None = None
     cron: str | None = None
     timezone: str | None = None
-    in_the_gap: str | None = None
-    when_repeated: str | None = None
+    on_dst_gap: str | None = None
+    on_dst_overlap: str | None = None
     missed: str = "latest"
     missed_window: timedelta = timedelta(days=1)
     overlap: str = "skip"
@@ -52,8 +52,8 @@ def slots_of(definition: Definition, start: datetime, end: datetime) -> list[dat
 def _moments(local: datetime, zone: ZoneInfo, definition: Definition) -> list[datetime]:
     moments = _readings(local, zone)
     if len(moments) == 2:
-        return {"once": moments[:1], "both": moments, "skip": []}[definition.when_repeated or "once"]
-    if moments or definition.in_the_gap == "skip":
+        return {"once": moments[:1], "both": moments, "skip": []}[definition.on_dst_overlap or "once"]
+    if moments or definition.on_dst_gap == "skip":
         return moments
     while not (moments := _readings(local, zone)):
         local += _MINUTE

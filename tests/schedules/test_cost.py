@@ -29,12 +29,12 @@ def deployed(dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient
 def test_a_scheduled_job_costs_ten_units_to_make_where_a_plain_one_costs_two(deployed: RealQueue) -> None:
     meter = Meter(deployed.client)
     deployed.queue.schedules.create("hourly", "report", {"user": "ada"}, every=HOUR, overlap="allow")
-    trigger("hourly", deployed.parts)
+    trigger("hourly", deployed.services)
     deployed.clock.advance(HOUR)
 
     plain = meter.during(lambda: deployed.queue.enqueue("report", {"user": "ada"}))
-    scheduled = meter.during(lambda: trigger("hourly", deployed.parts))
-    again = meter.during(lambda: trigger("hourly", deployed.parts))
+    scheduled = meter.during(lambda: trigger("hourly", deployed.services))
+    again = meter.during(lambda: trigger("hourly", deployed.services))
 
     assert (plain.writes, plain.write_units) == (1, 2)
     assert (scheduled.writes, scheduled.write_units) == (1, 10)
@@ -45,7 +45,7 @@ def test_a_change_of_a_schedule_costs_its_item_and_its_record(deployed: RealQueu
     meter = Meter(deployed.client)
 
     created = meter.during(lambda: deployed.queue.schedules.create("hourly", "report", every=HOUR))
-    told = meter.during(lambda: trigger("hourly", deployed.parts))
+    told = meter.during(lambda: trigger("hourly", deployed.services))
 
     assert (created.writes, created.write_units) == (1, 10)
     assert (told.writes, told.write_units) == (1, 3)

@@ -12,10 +12,10 @@ from leasehold import JobType, Operator, Queue, Registry
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.table import JOBS
 from leasehold.schedules.trigger import trigger
-from leasehold.testing import FakeClock, SeededChance
+from leasehold.testing import FakeClock, SeededRandomSource
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
@@ -62,19 +62,19 @@ class NoDispatcher:
         return
 
 
-def process(table: Any, clock: FakeClock, seed: int) -> Parts:
-    return Parts(store=Store(table), clock=clock, chance=SeededChance(seed))
+def process(table: Any, clock: FakeClock, seed: int) -> Services:
+    return Services(store=Store(table), clock=clock, random_source=SeededRandomSource(seed))
 
 
-def world() -> tuple[MemoryTable, FakeClock, Parts]:
+def world() -> tuple[MemoryTable, FakeClock, Services]:
     table, clock = MemoryTable(), FakeClock()
-    parts = process(table, clock, 1)
-    Operator(parts).publish(Registry(types={"report": JobType(name="report")}))
-    return table, clock, parts
+    services = process(table, clock, 1)
+    Operator(services).publish(Registry(types={"report": JobType(name="report")}))
+    return table, clock, services
 
 
-def jobs_of(parts: Parts) -> list[str]:
-    return [f"{job.scheduled_for:%H:%M}" for job in stored_jobs(parts)]
+def jobs_of(services: Services) -> list[str]:
+    return [f"{job.scheduled_for:%H:%M}" for job in stored_jobs(services)]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -140,11 +140,11 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change: str)
 
     _, clock, _ = world()
     table = Forgetful()
-    parts = process(table, clock, 3)
-    Operator(parts).publish(Registry(types={"report": JobType(name="report")}))
-    Queue(parts).schedules.create("hourly", "report", every=HOUR)
+    services = process(table, clock, 3)
+    Operator(services).publish(Registry(types={"report": JobType(name="report")}))
+    Queue(services).schedules.create("hourly", "report", every=HOUR)
 
-    CHANGES[change](Queue(parts))
+    CHANGES[change](Queue(services))
 
     name = "new" if change == "create" else "hourly"
     assert len(table.query(JOBS, f"audit#schedule#{name}", limit=99).records) == 1 + (change != "create")

@@ -17,9 +17,9 @@ from leasehold.kernel.due import SERVICE_LANE
 from leasehold.kernel.jobs import DueSchedule
 from leasehold.kernel.keys import JobId, scheduled_for_of
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.schedules.trigger import trigger
-from leasehold.testing import FakeClock, SeededChance
+from leasehold.testing import FakeClock, SeededRandomSource
 from tests.schedules.drawing import END, START, ZONES, Outages, draw_definition, draw_outages
 from tests.schedules.oracle import Definition, Model, slots_of
 from tests.stored_jobs import stored_jobs
@@ -32,19 +32,19 @@ _MINUTE = timedelta(minutes=1)
 
 
 class World:
-    def __init__(self, definition: Definition, chance: Random) -> None:
-        self.chance = chance
+    def __init__(self, definition: Definition, random_source: Random) -> None:
+        self.random_source = random_source
         self.clock = FakeClock(START)
-        self.parts = Parts(store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(7))
-        self.queue = Queue(self.parts)
-        self.operator = Operator(self.parts)
+        self.services = Services(store=Store(MemoryTable()), clock=self.clock, random_source=SeededRandomSource(7))
+        self.queue = Queue(self.services)
+        self.operator = Operator(self.services)
         self.operator.publish(Registry(types={"report": JobType(name="report")}))
         self.queue.schedules.create(NAME, "report", **vars(definition))
         self.model = Model(definition, slots_of(definition, START, END), START, START, START)
         self.ends: list[tuple[datetime, str]] = []
 
     def live(self) -> None:
-        halts, silence, no_ticks = (draw_outages(self.chance) for _ in range(3))
+        halts, silence, no_ticks = (draw_outages(self.random_source) for _ in range(3))
         wakes = self._draw_wakes(silence)
         switches = sorted(moment for span in halts.spans for moment in span)
         while True:
@@ -67,9 +67,11 @@ class World:
     def _draw_wakes(self, silence: Outages) -> list[datetime]:
         wakes = []
         for slot in self.model.slots:
-            times = self.chance.choices([0, 1, 2, 3], [2, 6, 2, 1])[0]
+            times = self.random_source.choices([0, 1, 2, 3], [2, 6, 2, 1])[0]
             if silence.end_of(slot) is None:
-                wakes += [slot + timedelta(seconds=self.chance.choice([0, 1, 20, 59, 110, 150])) for _ in range(times)]
+                wakes += [
+                    slot + timedelta(seconds=self.random_source.choice([0, 1, 20, 59, 110, 150])) for _ in range(times)
+                ]
         return sorted(wakes)
 
     def _next_tick(self, halts: Outages, no_ticks: Outages) -> datetime:
@@ -97,7 +99,7 @@ class World:
             assert self.operator.resume()
 
     def _wake(self, halts: Outages) -> None:
-        made = trigger(NAME, self.parts)
+        made = trigger(NAME, self.services)
         if halts.end_of(self.clock.now()) is not None:
             assert made == []
             return
@@ -109,10 +111,10 @@ class World:
         while fresh := [each for each in self._due() if each.due_key not in seen]:
             seen.update(each.due_key for each in fresh)
             for _ in fresh:
-                self._check(trigger(NAME, self.parts))
+                self._check(trigger(NAME, self.services))
 
     def _due(self) -> list[DueSchedule]:
-        page = self.parts.store.jobs.due(SERVICE_LANE, self.clock.now(), limit=25)
+        page = self.services.store.jobs.due(SERVICE_LANE, self.clock.now(), limit=25)
         return [entry for entry in page.entries if isinstance(entry, DueSchedule)]
 
     def _check(self, made: list[JobId]) -> None:
@@ -120,7 +122,7 @@ class World:
         expected = self.model.look(now)
         assert [scheduled_for_of(job_id) for job_id in made] == expected, now
         if made:
-            ends_at = now + timedelta(minutes=self.chance.choices([1, 5, 50, 300, 3000], [12, 12, 4, 1, 1])[0])
+            ends_at = now + timedelta(minutes=self.random_source.choices([1, 5, 50, 300, 3000], [12, 12, 4, 1, 1])[0])
             self.ends += [(ends_at, job_id) for job_id in made]
             self.model.running_since, self.model.running_until = now, ends_at
 
@@ -131,7 +133,7 @@ class World:
             self.ends.remove((ends_at, job_id))
 
     def jobs(self) -> list[datetime]:
-        return [job.scheduled_for for job in stored_jobs(self.parts)]
+        return [job.scheduled_for for job in stored_jobs(self.services)]
 
 
 @pytest.mark.slow
@@ -140,9 +142,9 @@ class World:
 )
 def test_there_is_one_job_for_each_slot_that_the_policies_ask_for(batch: int) -> None:
     for number in range(batch, SCHEDULES, BATCHES):
-        chance = Random(number)
-        definition = draw_definition(chance, ZONES[number % len(ZONES)])
-        world = World(definition, chance)
+        random_source = Random(number)
+        definition = draw_definition(random_source, ZONES[number % len(ZONES)])
+        world = World(definition, random_source)
 
         world.live()
 

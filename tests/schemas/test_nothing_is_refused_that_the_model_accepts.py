@@ -273,7 +273,7 @@ def test_an_item_that_cannot_be_read_leaves_every_payload_to_the_handler(
     test = LeaseholdTest({"name": Naming})
     with pytest.raises(InvalidPayloadError):
         test.queue.enqueue("name", {})
-    table, key = test.parts.store.table, keys.schema("name")
+    table, key = test.services.store.table, keys.schema("name")
     record = {**(table.get(key) or {}), **damaged}
     kept = {name: value for name, value in record.items() if value is not None and name not in key.attributes}
     table.write(Put(key=key, record=kept, conditions=()))

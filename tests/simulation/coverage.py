@@ -12,7 +12,7 @@ class Coverage:
         self.cells: Counter[Cell] = Counter()
         self.calls: Counter[str] = Counter()
         self.transitions: Counter[str] = Counter()
-        self.deeds: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
         # Calls that found nobody there, by what they asked for.
         self.outages: Counter[str] = Counter()
 
@@ -20,5 +20,5 @@ class Coverage:
         self.cells.update(other.cells)
         self.calls.update(other.calls)
         self.transitions.update(other.transitions)
-        self.deeds.update(other.deeds)
+        self.actions.update(other.actions)
         self.outages.update(other.outages)

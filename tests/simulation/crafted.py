@@ -48,7 +48,7 @@ def _refused_by(guard: Guard, transition: Transition) -> Record:
 def _moves(table: Table, transition: Transition, record: Record) -> bool:
     table.write(Put(key=keys.job(JOB_ID), record=record, conditions=()))
     try:
-        Jobs(table).advance(write_of(transition))
+        Jobs(table).apply_and_read(write_of(transition))
     except TransitionRefused:
         return False
     return True

@@ -73,14 +73,14 @@ def registry_of(plan: Plan) -> Registry:
     )
 
 
-def redeployed(registry: Registry, chance: Random) -> Registry:
+def redeployed(registry: Registry, random_source: Random) -> Registry:
     """The same types with other limits, one of them perhaps missing; shards are only ever raised."""
     types = dict(registry.types)
     for name, each in registry.types.items():
         if each.concurrency is not None:
-            types[name] = replace(each, concurrency=chance.choice((1, 2)))
-        if each.retry == Fixed(timedelta(seconds=4)) and chance.random() < 0.5:
+            types[name] = replace(each, concurrency=random_source.choice((1, 2)))
+        if each.retry == Fixed(timedelta(seconds=4)) and random_source.random() < 0.5:
             types[name] = replace(types[name], retry=Fixed(timedelta(seconds=2)))
-    if chance.random() < 0.4 and len(types) > 1:
-        types.pop(chance.choice(sorted(registry.types)))
-    return replace(registry, types=types, shards=registry.shards + chance.choice((0, 0, 1)))
+    if random_source.random() < 0.4 and len(types) > 1:
+        types.pop(random_source.choice(sorted(registry.types)))
+    return replace(registry, types=types, shards=registry.shards + random_source.choice((0, 0, 1)))

@@ -35,7 +35,7 @@ class DirectCalls:
             raise DispatchError("injected")
 
         def body(process: Process, invocation: Invocation) -> None:
-            worker = Worker(process.parts, world.handlers, worker_id=invocation.worker_id, limit_time=False)
+            worker = Worker(process.services, world.handlers, worker_id=invocation.worker_id, limit_time=False)
             answers.append(worker.run_directly(run, remaining=job_type.timeout))
 
         called = world.fleet.invoke(job_type.name, "handler", body, timeout=job_type.timeout.total_seconds())

@@ -91,12 +91,12 @@ class Fleet:
 
     def _take(self, function: str, role: str) -> Process:
         idle = self._idle.get(function)
-        if idle and self._world.chance.random() < 0.7:
+        if idle and self._world.random_source.random() < 0.7:
             return idle.pop()
-        plan, chance = self._world.plan, self._world.chance
-        skew = timedelta(milliseconds=int(1000 * chance.uniform(-plan.skew, plan.skew)))
-        process = Process(function, self._world, self._world.kernel, skew, Random(chance.getrandbits(64)))
+        plan, random_source = self._world.plan, self._world.random_source
+        skew = timedelta(milliseconds=int(1000 * random_source.uniform(-plan.skew, plan.skew)))
+        process = Process(function, self._world, self._world.kernel, skew, Random(random_source.getrandbits(64)))
         process.open(self._world.connect(), self._world.names, self._world.reporter)
         if role == "handler" and plan.wakes_directly:
-            process.parts.waker = waker_in(self._world)
+            process.services.waker = waker_in(self._world)
         return process

@@ -7,14 +7,14 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.letter_stream import batch_answer, new_letters
+from leasehold.aws.dead_letter_stream import batch_answer, new_dead_letters
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.errors import DispatchError, LeaseholdError
 from leasehold.kernel.execute import handovers_in
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.waiting import WaitingSettings
-from leasehold.operate.reports import report_letters
+from leasehold.operate.reports import report_dead_letters
 from leasehold.runtime.worker import Worker
 from leasehold.schedules.trigger import trigger
 from tests.simulation.handlers import heartbeat
@@ -42,7 +42,7 @@ class Functions:
         elif function == "reporter":
             invoke("reporter", "reporter", lambda p, _: self._report(p, event), timeout=20.0, delay=delay)
         elif function == "trigger":
-            invoke("trigger", "poller", lambda p, _: trigger(event["schedule"], p.parts), timeout=20.0, delay=delay)
+            invoke("trigger", "poller", lambda p, _: trigger(event["schedule"], p.services), timeout=20.0, delay=delay)
         else:
             tokens = [each["token"] for each in event.get("batch", [event])]
             timeout = self._world.timeout_of(event["job_type"])
@@ -61,17 +61,17 @@ class Functions:
         if not world.plan.resides:
             settings = PollSettings(poll_limit=world.plan.page)
             poller = Poller(
-                process.parts,
+                process.services,
                 dispatcher,
                 worker_id=invocation.worker_id,
                 settings=settings,
-                pool=process.parts.pool,
+                pool=process.services.pool,
                 call_helper=lambda part: _call(dispatcher, part),
             )
             poller.poll(hints=wake.hints, part=wake.part)
             return
         polling = Polling(
-            process.parts,
+            process.services,
             dispatcher,
             worker_id=invocation.worker_id,
             time_left=timedelta(seconds=POLLERS_TIME),
@@ -87,11 +87,11 @@ class Functions:
         world = self._world
         settings = PollSettings(poll_limit=world.plan.page)
         poller = Poller(
-            process.parts,
+            process.services,
             dispatcher_in(world),
             worker_id=invocation.worker_id,
             settings=settings,
-            pool=process.parts.pool,
+            pool=process.services.pool,
         )
         while world.kernel.seconds < world.plan.calm_at:
             with suppress(LeaseholdError):
@@ -100,7 +100,7 @@ class Functions:
 
     def _handle(self, process: Process, invocation: Invocation, event: dict[str, Any], timeout: timedelta) -> None:
         worker = Worker(
-            process.parts,
+            process.services,
             self._world.handlers,
             worker_id=invocation.worker_id,
             limit_time=False,
@@ -115,9 +115,9 @@ class Functions:
             self._world.trace.note(invocation.worker_id, f"{job_id[-6:]} {execution}")
 
     def _report(self, process: Process, event: dict[str, Any]) -> None:
-        letters = new_letters(event)
-        untaken = report_letters([letter.job_id for letter in letters], process.parts)
-        if batch_answer(letters, untaken)["batchItemFailures"]:
+        dead_letters = new_dead_letters(event)
+        untaken = report_dead_letters([dead_letter.job_id for dead_letter in dead_letters], process.services)
+        if batch_answer(dead_letters, untaken)["batchItemFailures"]:
             self.start("reporter", event, 5.0)
 
 

@@ -46,9 +46,9 @@ class Lambda:
             raise ClientError({"Error": {"Code": "TooManyRequestsException", "Message": "injected"}}, "Invoke")
         copies = 0 if fault is Fault.INVOKE_DROPPED else 2 if fault is Fault.INVOKE_TWICE else 1
         for _ in range(copies):
-            delay = world.chance.uniform(0.0, 0.05)
+            delay = world.random_source.uniform(0.0, 0.05)
             if fault in {Fault.INVOKE_LATE, Fault.INVOKE_TWICE}:
-                delay = world.chance.uniform(0.0, OLDEST_EVENT * (8 if world.plan.outlives else 1))
+                delay = world.random_source.uniform(0.0, OLDEST_EVENT * (8 if world.plan.outlives else 1))
             world.start(FunctionName, event, delay)
         if fault is Fault.KILL_AFTER:
             task.process.die()

@@ -44,10 +44,10 @@ class Task:
 
 
 class Kernel:
-    def __init__(self, chance: Random) -> None:
+    def __init__(self, random_source: Random) -> None:
         self.micros = 0
         self.steps = 0
-        self._chance = chance
+        self._random_source = random_source
         self.hub = getcurrent()
         self._queue: list[tuple[int, float, int, int, Task | Callable[[], object]]] = []
         self._numbers = count()
@@ -114,7 +114,7 @@ class Kernel:
     def later(self, seconds: float, call: Callable[[], object]) -> None:
         """Do something that does not wait itself, after so long."""
         at = self.micros + max(0, int(seconds * SECOND))
-        heapq.heappush(self._queue, (at, self._chance.random(), next(self._numbers), 0, call))
+        heapq.heappush(self._queue, (at, self._random_source.random(), next(self._numbers), 0, call))
 
     def run(self, until: Callable[[], bool], *, deadline: float) -> bool:
         """Go on until that is so; False if nothing is left to happen, or the deadline has come, before it is."""
@@ -141,7 +141,7 @@ class Kernel:
     def _enqueue(self, task: Task, seconds: float) -> None:
         task.wait += 1
         at = self.micros + max(0, int(seconds * SECOND))
-        heapq.heappush(self._queue, (at, self._chance.random(), next(self._numbers), task.wait, task))
+        heapq.heappush(self._queue, (at, self._random_source.random(), next(self._numbers), task.wait, task))
 
     def ended(self, task: Task) -> None:
         task.has_ended = True

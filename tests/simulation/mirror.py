@@ -37,7 +37,7 @@ class Mirror:
     def __init__(self, names: TableNames) -> None:
         self._names = names
         self.items: dict[Key, Record] = {}
-        self.letters: dict[str, Record] = {}
+        self.dead_letters: dict[str, Record] = {}
         self.others: dict[str, Record] = {}
         self.jobs: dict[Key, Record] = {}
         # How often each item has changed.
@@ -54,8 +54,8 @@ class Mirror:
         """Follow one change; the key of an item of the job table, and the records before and after."""
         after = None if new is None else from_item(new)
         if table == self._names.dead_letters:
-            letter_id = (new or old)["id"]["S"]
-            self._put(self.letters, letter_id, after)
+            dead_letter_id = (new or old)["id"]["S"]
+            self._put(self.dead_letters, dead_letter_id, after)
             return None, None, after
         if table != self._names.jobs:
             self._put(self.others, (new or old)["id"]["S"], after)
@@ -109,7 +109,7 @@ class Mirror:
         jobs = [job_of(record) for record in self.jobs.values()]
         # Callbacks are looked at by what they were told. They are small, and a retry of one is none.
         jobs = [replace(job, read_payload="{}") if job.payload_name or job.retry_of else job for job in jobs]
-        letters = [dead_letter_of(record) for record in self.letters.values()]
+        dead_letters = [dead_letter_of(record) for record in self.dead_letters.values()]
         groups = [group_of(record) for key, record in self.items.items() if key[1] == "group"]
         pointers = {}
         for (pk, sk), record in self.items.items():
@@ -118,7 +118,7 @@ class Mirror:
                 pointers[DedupRef(job_type, dedup_key, sk)] = str(job_id_of_key(record["job_sk"]))
         return Snapshot(
             jobs={job.job_id: job for job in jobs},
-            letters={letter.id: letter for letter in letters},
+            dead_letters={dead_letter.id: dead_letter for dead_letter in dead_letters},
             pointers=pointers,
             groups={group.group_id: group for group in groups},
         )

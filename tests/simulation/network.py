@@ -30,11 +30,11 @@ _LONG_STALLS = (15.0, 40.0, 90.0)
 
 
 class Network:
-    def __init__(self, world: World, chance: Random) -> None:
+    def __init__(self, world: World, random_source: Random) -> None:
         self._kernel = world.kernel
         self._database = world.database
         self._plan = world.plan
-        self._chance = chance
+        self._random_source = random_source
         self._watch = world.watch
         self._trace = world.trace
         self._coverage = world.coverage
@@ -45,7 +45,7 @@ class Network:
         """The fault that strikes now, if one does."""
         if self._kernel.seconds >= self._plan.calm_at:
             return None
-        dice = self._chance.random()
+        dice = self._random_source.random()
         for fault in possible:
             dice -= self._plan.rates.get(fault, 0.0)
             if dice < 0:
@@ -57,7 +57,7 @@ class Network:
         return now < self._plan.calm_at and any(since <= now < since + seconds for since, seconds in self._plan.outages)
 
     def latency(self) -> float:
-        return self._chance.expovariate(1 / self._plan.latency)
+        return self._random_source.expovariate(1 / self._plan.latency)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """One try of one call, as botocore sends it."""
@@ -84,7 +84,7 @@ class Network:
         if self.interject is not None:
             self.interject(invocation, operation, request)
         if fault is Fault.STALL:
-            self._kernel.sleep(self._chance.choice(_LONG_STALLS if self._plan.outlives else _STALLS))
+            self._kernel.sleep(self._random_source.choice(_LONG_STALLS if self._plan.outlives else _STALLS))
         elif fault is not None and fault is not Fault.ECHO and fault not in KILLS:
             self._refuse(fault, operation, request, task, invocation)
         if fault in {Fault.ECHO, Fault.KILL_ECHO}:
@@ -132,7 +132,7 @@ class Network:
     ) -> dict[str, Any]:
         """One statement of a batch meets a conflict, the others go through."""
         statements = list(request["Statements"])
-        unlucky = self._chance.randrange(len(statements))
+        unlucky = self._random_source.randrange(len(statements))
         del statements[unlucky]
         responses = []
         if statements:
@@ -148,7 +148,7 @@ class Network:
             with suppress(Refusal):
                 self.apply(task, invocation, operation, request, suffix="~late")
 
-        self._kernel.later(self._chance.choice((0.05, 1.0, 10.0, 30.0)), arrive)
+        self._kernel.later(self._random_source.choice((0.05, 1.0, 10.0, 30.0)), arrive)
 
     def apply(
         self, task: Task, invocation: Invocation, operation: str, request: dict[str, Any], *, suffix: str = ""

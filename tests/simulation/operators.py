@@ -25,7 +25,7 @@ class OperatorAtWork:
 
     def __init__(self, world: World, target: str | None = None) -> None:
         self._world = world
-        self._chance = world.chance
+        self._random_source = world.random_source
         # The job that it is about, if somebody else acts on the same one.
         self._target = target
 
@@ -39,7 +39,7 @@ class OperatorAtWork:
 
     def _act(self, chore: str) -> None:
         act, makes = CHORES[chore]
-        self._world.coverage.deeds[chore] += 1
+        self._world.coverage.actions[chore] += 1
         self._world.reasons += 1
         reason = f"{OWN_REASON}{self._world.reasons}"
 
@@ -56,7 +56,7 @@ class OperatorAtWork:
         if self._target is not None:
             return self._target
         jobs = list(self._world.watch.mirror.jobs.values())
-        return str(self._chance.choice(jobs)["job_id"]) if jobs else "no job"
+        return str(self._random_source.choice(jobs)["job_id"]) if jobs else "no job"
 
     def cancel(self, process: Process, reason: str) -> object:
         return process.queue.cancel(self._job(), reason=reason)
@@ -70,14 +70,14 @@ class OperatorAtWork:
         return result.created or result.job_id == job_id
 
     def reschedule(self, process: Process, reason: str) -> object:
-        delay = timedelta(seconds=self._chance.choice((0, 2, 20)))
+        delay = timedelta(seconds=self._random_source.choice((0, 2, 20)))
         return process.queue.reschedule(self._job(), run_in=delay, reason=reason)
 
     def reprioritise(self, process: Process, reason: str) -> object:
-        return process.queue.reprioritise(self._job(), self._chance.choice((0, 1, 2, 3)), reason=reason)
+        return process.queue.reprioritise(self._job(), self._random_source.choice((0, 1, 2, 3)), reason=reason)
 
     def edit(self, process: Process, reason: str) -> object:
-        payload: dict[str, Json] = {"mode": "result", "seconds": round(self._chance.random(), 3)}
+        payload: dict[str, Json] = {"mode": "result", "seconds": round(self._random_source.random(), 3)}
         job_id = self._job()
         job = self._world.watch.mirror.jobs.get(key_of(JobId(job_id)) if job_id != "no job" else ("", ""), {})
         # A callback says what became of its group, which an invariant compares.
@@ -87,15 +87,15 @@ class OperatorAtWork:
 
     def move(self, process: Process, reason: str) -> object:
         job, other = self._job(), self._job()
-        if self._chance.random() < 0.5:
+        if self._random_source.random() < 0.5:
             return process.queue.move(job, reason=reason, before=other)
         return process.queue.move(job, reason=reason, after=other)
 
     def pause(self, process: Process, reason: str) -> object:
-        return process.operator.pause(self._chance.choice(self._world.plan.types), reason=reason)
+        return process.operator.pause(self._random_source.choice(self._world.plan.types), reason=reason)
 
     def unpause(self, process: Process, reason: str) -> object:
-        return process.operator.unpause(self._chance.choice(self._world.plan.types), reason=reason)
+        return process.operator.unpause(self._random_source.choice(self._world.plan.types), reason=reason)
 
     def halt(self, process: Process, reason: str) -> object:
         return process.operator.halt(reason=reason)
@@ -104,49 +104,51 @@ class OperatorAtWork:
         return process.operator.resume(reason=reason)
 
     def redrive(self, process: Process, reason: str) -> object:
-        letters = list(self._world.watch.mirror.letters)
-        if not letters:
+        dead_letters = list(self._world.watch.mirror.dead_letters)
+        if not dead_letters:
             return False
-        letter = self._chance.choice(letters)
-        was_open = self._world.watch.mirror.letters[letter].get("open") is not None
-        result = process.operator.redrive(letter, reason=reason)
+        dead_letter = self._random_source.choice(dead_letters)
+        was_open = self._world.watch.mirror.dead_letters[dead_letter].get("open") is not None
+        result = process.operator.redrive(dead_letter, reason=reason)
         if result.job_id is not None:
             self._world.acknowledged[result.job_id] = None
-        return was_open and self._world.is_resolved_by(letter, reason)
+        return was_open and self._world.is_resolved_by(dead_letter, reason)
 
     def discard(self, process: Process, reason: str) -> object:
-        letters = list(self._world.watch.mirror.letters)
-        if not letters:
+        dead_letters = list(self._world.watch.mirror.dead_letters)
+        if not dead_letters:
             return False
-        letter = self._chance.choice(letters)
-        process.operator.discard(letter, reason=reason)
-        return self._world.is_resolved_by(letter, reason)
+        dead_letter = self._random_source.choice(dead_letters)
+        process.operator.discard(dead_letter, reason=reason)
+        return self._world.is_resolved_by(dead_letter, reason)
 
     def purge(self, process: Process, reason: str) -> object:
         job_id = self._job()
         # What a callback was told is looked at in the end.
         if '"group":{' in self._world.payload_of(job_id):
             return False
-        return purge(job_id, process.parts, reason=reason)
+        return purge(job_id, process.services, reason=reason)
 
     def cancel_group(self, process: Process, reason: str) -> object:
         groups = [pk for pk, sk in self._world.watch.mirror.items if sk == "group"]
         if not groups:
             return False
-        cancelled = process.queue.groups.cancel(self._chance.choice(groups).removeprefix("group#"), reason=reason)
+        cancelled = process.queue.groups.cancel(
+            self._random_source.choice(groups).removeprefix("group#"), reason=reason
+        )
         return cancelled.reason == reason  # else it was being cancelled already, and nothing was done
 
     def redeploy(self, process: Process, reason: str) -> object:
-        self._world.deploy(redeployed(self._world.registry, self._chance), process)
+        self._world.deploy(redeployed(self._world.registry, self._random_source), process)
         return False
 
     def update_schedule(self, process: Process, reason: str) -> object:
-        chance = self._chance
+        random_source = self._random_source
         process.queue.schedules.update(
-            chance.choice(("s1", "s2")),
-            every=timedelta(seconds=chance.choice((30, 60, 90))),
-            missed=chance.choice(("latest", "all", "skip")),
-            overlap=chance.choice(("skip", "queue", "allow")),
+            random_source.choice(("s1", "s2")),
+            every=timedelta(seconds=random_source.choice((30, 60, 90))),
+            missed=random_source.choice(("latest", "all", "skip")),
+            overlap=random_source.choice(("skip", "queue", "allow")),
             reason=reason,
         )
         return False  # one that changes nothing is not recorded
@@ -156,16 +158,16 @@ class OperatorAtWork:
         now = process.now()
         process.queue.schedules.backfill(
             # One record for each slot that it makes.
-            self._chance.choice(("s1", "s2")),
-            now - timedelta(seconds=self._chance.choice((15, 90, 180))),
+            self._random_source.choice(("s1", "s2")),
+            now - timedelta(seconds=self._random_source.choice((15, 90, 180))),
             now,
             reason=f"backfill, {reason}",
         )
         return False
 
     def end_schedule(self, process: Process, reason: str) -> object:
-        name = self._chance.choice(("s1", "s2"))
-        if self._chance.random() < 0.5:
+        name = self._random_source.choice(("s1", "s2"))
+        if self._random_source.random() < 0.5:
             process.queue.schedules.pause(name, reason=reason)
             return False  # it may have been paused before, and then nothing was done
         process.queue.schedules.delete(name, reason=reason)

@@ -43,7 +43,7 @@ class Plan:
     wakes: bool = True
     stale_by: int = 0
     types: tuple[str, ...] = ("plain",)
-    deeds: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
     chores: tuple[str, ...] = ()
     producers: int = 1
     operators: int = 0
@@ -87,47 +87,49 @@ def _shards(dice: float) -> int:
 
 
 def draw_plan(
-    chance: Random,
+    random_source: Random,
     *,
     types: tuple[str, ...],
-    deeds: tuple[str, ...],
+    actions: tuple[str, ...],
     chores: tuple[str, ...],
     modes: tuple[str, ...],
 ) -> Plan:
-    is_healthy = chance.random() < 0.05
-    faults = [] if is_healthy else [fault for fault in Fault if chance.random() < 0.4]
-    is_about_the_dead = chance.random() < _AFTERLIVES
+    is_healthy = random_source.random() < 0.05
+    faults = [] if is_healthy else [fault for fault in Fault if random_source.random() < 0.4]
+    is_about_the_dead = random_source.random() < _AFTERLIVES
     return Plan(  # what is new is drawn last: it leaves what a seed was before as it was
-        calm_at=chance.choice((40.0, 90.0, 150.0)),
-        rates={fault: chance.choice(_RATES) * (3 if fault in _FEW else 1) for fault in faults},
-        latency=chance.choice((0.00001, 0.002, 0.02, 0.2)),
-        skew=chance.choice((0.0, TOLERATED_SKEW, TOLERATED_SKEW, WIDEST_SKEW)),
-        outlives=Fault.STALL in faults and chance.random() < 0.5,
-        resides=chance.random() < 0.05,
-        wakes=chance.random() < 0.6,
-        stale_by=chance.choice((1, 3, 10)),
-        types=tuple(chance.sample(types, k=chance.choice((1, 1, 2, 3)))),
-        deeds=tuple(chance.sample(deeds, k=chance.choice((1, 2, 3, 4)))),
-        chores=_AFTERLIFE if is_about_the_dead else tuple(chance.sample(chores, k=chance.choice((0, 1, 2, 3, 4)))),
-        producers=chance.choice((1, 1, 2)),
-        operators=2 if is_about_the_dead else chance.choice((0, 1, 1, 2)),
-        jobs=chance.choice((1, 2, 3, 4)),
-        shards=_shards(chance.random()),
-        concurrency=chance.choice((None, None, None, 2)),
-        page=chance.choice((25, 25, 2)),
+        calm_at=random_source.choice((40.0, 90.0, 150.0)),
+        rates={fault: random_source.choice(_RATES) * (3 if fault in _FEW else 1) for fault in faults},
+        latency=random_source.choice((0.00001, 0.002, 0.02, 0.2)),
+        skew=random_source.choice((0.0, TOLERATED_SKEW, TOLERATED_SKEW, WIDEST_SKEW)),
+        outlives=Fault.STALL in faults and random_source.random() < 0.5,
+        resides=random_source.random() < 0.05,
+        wakes=random_source.random() < 0.6,
+        stale_by=random_source.choice((1, 3, 10)),
+        types=tuple(random_source.sample(types, k=random_source.choice((1, 1, 2, 3)))),
+        actions=tuple(random_source.sample(actions, k=random_source.choice((1, 2, 3, 4)))),
+        chores=_AFTERLIFE
+        if is_about_the_dead
+        else tuple(random_source.sample(chores, k=random_source.choice((0, 1, 2, 3, 4)))),
+        producers=random_source.choice((1, 1, 2)),
+        operators=2 if is_about_the_dead else random_source.choice((0, 1, 1, 2)),
+        jobs=random_source.choice((1, 2, 3, 4)),
+        shards=_shards(random_source.random()),
+        concurrency=random_source.choice((None, None, None, 2)),
+        page=random_source.choice((25, 25, 2)),
         modes=("permanent",)
         if is_about_the_dead
-        else tuple(chance.sample(modes, k=chance.choice((1, 2, 4, len(modes))))),
-        pollers=chance.choice((1, 1, 1, 1, 2, 3)),
-        rush=chance.choice((None, None, 10.0, 2.0, 0.005)),
-        work=chance.choice((0.5, 2.0, 2.0, 30.0)),
+        else tuple(random_source.sample(modes, k=random_source.choice((1, 2, 4, len(modes))))),
+        pollers=random_source.choice((1, 1, 1, 1, 2, 3)),
+        rush=random_source.choice((None, None, 10.0, 2.0, 0.005)),
+        work=random_source.choice((0.5, 2.0, 2.0, 30.0)),
         outages=tuple(
-            (chance.uniform(1.0, 35.0), chance.choice((1.0, 3.0, 10.0, 30.0, 60.0)))
-            for _ in range(0 if is_healthy else chance.choice((0, 0, 0, 0, 1, 2)))
+            (random_source.uniform(1.0, 35.0), random_source.choice((1.0, 3.0, 10.0, 30.0, 60.0)))
+            for _ in range(0 if is_healthy else random_source.choice((0, 0, 0, 0, 1, 2)))
         ),
-        pairs=chance.random() < 0.15,
-        programs=chance.choice((0, 0, 0, 0, 0, 0, 0, 1)),
-        removes=chance.random() < 0.2,
-        pool=chance.choice((1, 2, 4)),
-        wakes_directly=chance.random() < 0.6,
+        pairs=random_source.random() < 0.15,
+        programs=random_source.choice((0, 0, 0, 0, 0, 0, 0, 1)),
+        removes=random_source.random() < 0.2,
+        pool=random_source.choice((1, 2, 4)),
+        wakes_directly=random_source.random() < 0.6,
     )

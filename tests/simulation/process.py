@@ -9,7 +9,7 @@ from leasehold.features import Store
 from leasehold.kernel.due import instant
 from leasehold.kernel.dynamodb.table import DynamoTable
 from leasehold.kernel.ports import KnownIdentity
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
@@ -38,21 +38,21 @@ class Process:
     world: World
     kernel: Kernel
     skew: timedelta
-    chance: Random
+    random_source: Random
     tasks: dict[Task, None] = field(default_factory=dict)
     is_dead: bool = False
     # What it does now; Lambda gives a container one thing at a time.
     invocation: Invocation | None = None
     client: DynamoDBClient = field(init=False)
-    parts: Parts = field(init=False)
+    services: Services = field(init=False)
 
     def open(self, client: DynamoDBClient, names: TableNames, reporter: ErrorReporter) -> None:
         self.client = client
-        table = DynamoTable(client, names, sleep=self.kernel.sleep, chance=self.chance.random)
-        self.parts = Parts(
+        table = DynamoTable(client, names, sleep=self.kernel.sleep, random_source=self.random_source.random)
+        self.services = Services(
             store=Store(table),
             clock=self,
-            chance=self,
+            random_source=self,
             telemetry=Telling(self),
             reporter=reporter,
             identity=KnownIdentity(self.name),
@@ -62,11 +62,11 @@ class Process:
 
     @property
     def queue(self) -> Queue:
-        return Queue(self.parts)
+        return Queue(self.services)
 
     @property
     def operator(self) -> Operator:
-        return Operator(self.parts)
+        return Operator(self.services)
 
     def now(self) -> datetime:
         return instant(self.kernel.now + self.skew)
@@ -75,10 +75,10 @@ class Process:
         self.kernel.sleep(duration.total_seconds())
 
     def bits(self, count: int) -> int:
-        return self.chance.getrandbits(count)
+        return self.random_source.getrandbits(count)
 
     def share(self) -> float:
-        return self.chance.random()
+        return self.random_source.random()
 
     def die(self) -> None:
         """All of its tasks end where they are, the one that calls this included."""

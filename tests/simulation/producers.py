@@ -28,28 +28,32 @@ class Producer:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._chance = world.chance
+        self._random_source = world.random_source
 
-    def act(self, deed: str) -> None:
-        act, makes = DEEDS[deed] if deed in DEEDS else ONLY_IN_SCENES[deed]
-        self._world.coverage.deeds[deed] += 1
+    def act(self, action: str) -> None:
+        act, makes = ACTIONS[action] if action in ACTIONS else ONLY_IN_SCENES[action]
+        self._world.coverage.actions[action] += 1
         self._world.fleet.invoke("producer", "sdk", lambda process, _: act(self, process), makes=makes)
 
     def _type(self) -> str:
-        return self._chance.choice(self._world.plan.types)
+        return self._random_source.choice(self._world.plan.types)
 
     def _work(self) -> dict[str, Any]:
-        seconds = round(self._chance.uniform(0.0, self._world.plan.work), 2)
-        work = {"mode": self._chance.choice(self._world.plan.modes), "seconds": seconds}
+        seconds = round(self._random_source.uniform(0.0, self._world.plan.work), 2)
+        work = {"mode": self._random_source.choice(self._world.plan.modes), "seconds": seconds}
         # Large enough to be kept apart from the job.
-        return {**work, "pad": f"{self._chance.getrandbits(20_000):x}"} if self._chance.random() < 0.1 else work
+        return (
+            {**work, "pad": f"{self._random_source.getrandbits(20_000):x}"}
+            if self._random_source.random() < 0.1
+            else work
+        )
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        if self._chance.random() < 0.5:
-            options["concurrency_key"] = self._chance.choice("ab")
-        if self._chance.random() < 0.3:
-            options["priority"] = self._chance.choice((0, 1, 2, 3))
+        if self._random_source.random() < 0.5:
+            options["concurrency_key"] = self._random_source.choice("ab")
+        if self._random_source.random() < 0.3:
+            options["priority"] = self._random_source.choice((0, 1, 2, 3))
         return options
 
     def _enqueue(self, process: Process, **options: Any) -> None:
@@ -60,26 +64,26 @@ class Producer:
         self._enqueue(process)
 
     def delayed(self, process: Process) -> None:
-        self._enqueue(process, run_in=timedelta(seconds=self._chance.choice((1, 5, 20))))
+        self._enqueue(process, run_in=timedelta(seconds=self._random_source.choice((1, 5, 20))))
 
     def last(self, process: Process) -> None:
         """One attempt, and no other."""
         self._enqueue(process, max_attempts=1)
 
     def deduplicated(self, process: Process) -> None:
-        window = self._chance.choice((None, Within(timedelta(seconds=30)), Day()))
-        self._enqueue(process, dedup_key=self._chance.choice("xy"), dedup_window=window)
+        window = self._random_source.choice((None, Within(timedelta(seconds=30)), Day()))
+        self._enqueue(process, dedup_key=self._random_source.choice("xy"), dedup_window=window)
 
     def replacing(self, process: Process) -> None:
-        delay = timedelta(seconds=self._chance.choice((0, 3)))
+        delay = timedelta(seconds=self._random_source.choice((0, 3)))
         self._enqueue(process, dedup_key="x", on_duplicate="replace", run_in=delay)
 
     def starting_by(self, process: Process) -> None:
-        start_by = process.now() + timedelta(seconds=self._chance.choice((1, 5, 15)))
+        start_by = process.now() + timedelta(seconds=self._random_source.choice((1, 5, 15)))
         self._enqueue(process, start_by=start_by)
 
     def debounced(self, process: Process) -> None:
-        self._enqueue(process, dedup_key=BURST, debounce=timedelta(seconds=self._chance.choice((0.5, 2))))
+        self._enqueue(process, dedup_key=BURST, debounce=timedelta(seconds=self._random_source.choice((0.5, 2))))
 
     def hooked(self, process: Process) -> None:
         self._enqueue(process, webhook=_WEBHOOK)
@@ -113,31 +117,31 @@ class Producer:
         process.queue.run_now(self._type(), self._work(), timeout=timedelta(seconds=20))
 
     def grouped(self, process: Process) -> None:
-        chance = self._chance
-        jobs = [NewJob(job=self._type(), payload=self._work()) for _ in range(chance.choice((2, 3)))]
+        random_source = self._random_source
+        jobs = [NewJob(job=self._type(), payload=self._work()) for _ in range(random_source.choice((2, 3)))]
         created = process.queue.groups.create(
             jobs,
-            mode=chance.choice(("sequential", "parallel")),
-            on_failure=chance.choice(("stop", "continue", "skip_remaining")),
-            callback=NewJob(job="plain", payload={"mode": "result"}) if chance.random() < 0.5 else None,
-            reason="made" if chance.random() < 0.3 else None,
+            mode=random_source.choice(("sequential", "parallel")),
+            on_failure=random_source.choice(("stop", "continue", "skip_remaining")),
+            callback=NewJob(job="plain", payload={"mode": "result"}) if random_source.random() < 0.5 else None,
+            reason="made" if random_source.random() < 0.3 else None,
         )
         for number in range(created.group.total):
             self._world.acknowledged[created.group.member_id(number)] = None
 
     def scheduled(self, process: Process) -> None:
-        chance = self._chance
+        random_source = self._random_source
         process.queue.schedules.create(
-            chance.choice(("s1", "s2")),
+            random_source.choice(("s1", "s2")),
             self._type(),
             self._work(),
             every=timedelta(seconds=60),
-            missed=chance.choice(("latest", "all", "skip")),
-            overlap=chance.choice(("skip", "queue", "allow")),
+            missed=random_source.choice(("latest", "all", "skip")),
+            overlap=random_source.choice(("skip", "queue", "allow")),
         )
 
     def templated(self, process: Process) -> None:
-        name = self._chance.choice(("t1", "t2"))
+        name = self._random_source.choice(("t1", "t2"))
         try:
             process.queue.templates.create(name, self._type(), self._work(), max_attempts=2)
         finally:
@@ -152,7 +156,7 @@ class Producer:
             self._world.acknowledged[job.job_id] = None
 
 
-DEEDS: dict[str, tuple[Callable[[Producer, Process], None], int]] = {
+ACTIONS: dict[str, tuple[Callable[[Producer, Process], None], int]] = {
     "plain": (Producer.plain, 1),
     "delayed": (Producer.delayed, 1),
     "last": (Producer.last, 1),

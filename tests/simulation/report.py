@@ -45,7 +45,7 @@ def write_json(coverage: Coverage, seeds: int, failures: list[int]) -> Path:
         "calls": dict(sorted(coverage.calls.items())),
         "cells": {" / ".join(cell): count for cell, count in sorted(coverage.cells.items())},
         "transitions": dict(sorted(coverage.transitions.items())),
-        "deeds": dict(sorted(coverage.deeds.items())),
+        "actions": dict(sorted(coverage.actions.items())),
         "missed": missed_cells(coverage),
     }
     path.write_text(json.dumps(document, indent=1) + "\n")

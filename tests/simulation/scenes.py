@@ -18,7 +18,7 @@ _ZOMBIES: dict[str, Any] = {
     "calm_at": 150.0,
     "rush": 10.0,
     "types": ("plain",),
-    "deeds": ("plain",),
+    "actions": ("plain",),
     "chores": (),
     "jobs": 4,
 }
@@ -33,7 +33,7 @@ _CROWD: dict[str, Any] = {
     "jobs": 4,
     "rush": 10.0,
     "types": ("plain",),
-    "deeds": ("plain",),
+    "actions": ("plain",),
     "calm_at": 90.0,
 }
 # Calls that take so long that somebody always comes in between.
@@ -48,14 +48,14 @@ _SLOW: dict[str, Any] = {
     "work": 0.5,
 }
 # Calls that join the same job at the same time.
-_BURST: dict[str, Any] = {"deeds": ("debounced",), "chores": (), "producers": 3, "operators": 0, "jobs": 6}
+_BURST: dict[str, Any] = {"actions": ("debounced",), "chores": (), "producers": 3, "operators": 0, "jobs": 6}
 # Pollers that stop between what they read and what they write, while others go on.
 _LAGGARDS: dict[str, Any] = {
     **_NO_SKEW,
     "rates": {Fault.STALL: 0.15},
     "outlives": True,
     "modes": ("fail_once",),
-    "deeds": ("plain",),
+    "actions": ("plain",),
     "chores": (),
     "jobs": 4,
     "pollers": 3,
@@ -78,25 +78,25 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("claim", "due_key as seen"): {
         **_STALE,
         "types": ("plain",),
-        "deeds": ("plain", "delayed"),
+        "actions": ("plain", "delayed"),
         "chores": ("reschedule",),
         "operators": 2,
         "modes": ("snooze_once", "fail_once"),
         "jobs": 4,
     },
-    Guard("claim", "may still start"): {"deeds": ("starting_by",)},
+    Guard("claim", "may still start"): {"actions": ("starting_by",)},
     Guard("release", "locked_by as seen"): _zombie(
         "result", "busy", rates={Fault.STALL: 0.2, Fault.INVOKE_REFUSED: 0.5}, work=8.0
     ),
     Guard("start", "locked_by as seen"): _zombie("result", rates={Fault.INVOKE_TWICE: 0.6}),
-    Guard("start", "may still start"): {"deeds": ("starting_by",), "rates": {Fault.INVOKE_LATE: 0.8}},
+    Guard("start", "may still start"): {"actions": ("starting_by",), "rates": {Fault.INVOKE_LATE: 0.8}},
     Guard("extend", "locked_by as seen"): _zombie("extend"),
     Guard("extend", "lock_expires_at is to come"): _zombie("extend"),
     Guard("extend", "lock_expires_at is not shortened"): {
         **_NO_SKEW,
         "rates": {Fault.ECHO: 0.5},
         "types": ("beating",),
-        "deeds": ("plain",),
+        "actions": ("plain",),
         "work": 30.0,
     },
     Guard("complete", "locked_by as seen"): _zombie("result"),
@@ -114,10 +114,10 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("request_cancel", "has started_at"): _crowd(
         "cancel", modes=("fail",), rates={Fault.STALL: 0.15}, outlives=True, work=2.0, pollers=2
     ),
-    Guard("expire", SOURCES): {**_STALE, "deeds": ("starting_by",), "latency": 0.2, "jobs": 4, "chores": ("cancel",)},
+    Guard("expire", SOURCES): {**_STALE, "actions": ("starting_by",), "latency": 0.2, "jobs": 4, "chores": ("cancel",)},
     Guard("expire", "no last_attempt_at"): {
         **_STALE,
-        "deeds": ("starting_by",),
+        "actions": ("starting_by",),
         "modes": ("fail_once", "snooze_once"),
         "types": ("plain",),
         "latency": 0.2,
@@ -126,7 +126,7 @@ SCENES: dict[Guard, dict[str, Any]] = {
     },
     Guard("expire", "no started_at"): {
         **_STALE,
-        "deeds": ("starting_by",),
+        "actions": ("starting_by",),
         "modes": ("busy",),
         "types": ("plain",),
         "latency": 0.2,
@@ -136,7 +136,7 @@ SCENES: dict[Guard, dict[str, Any]] = {
     # A poller whose clock is behind claims what another is about to give up as too late.
     Guard("expire", "locked_by as seen"): {
         **_SLOW,
-        "deeds": ("starting_by",),
+        "actions": ("starting_by",),
         "types": ("limited",),
         "modes": ("result",),
         "chores": (),
@@ -145,11 +145,11 @@ SCENES: dict[Guard, dict[str, Any]] = {
         "jobs": 4,
     },
     Guard("reap_failed", "no cancel_requested"): {**_SLOW, "modes": ("die_once",)},
-    Guard("reap_dead", "no cancel_requested"): {**_SLOW, "modes": ("die_once",), "deeds": ("last",)},
+    Guard("reap_dead", "no cancel_requested"): {**_SLOW, "modes": ("die_once",), "actions": ("last",)},
     Guard("hold", "due_key as seen"): {
         **_STALE,
         "types": ("limited",),
-        "deeds": ("plain", "delayed"),
+        "actions": ("plain", "delayed"),
         "chores": ("reschedule", "pause", "unpause"),
         "operators": 2,
         "modes": ("fail_once", "snooze_once"),
@@ -170,7 +170,7 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("take_turn", "priority as seen"): {
         **_SLOW,
         "chores": ("reprioritise",),
-        "deeds": ("grouped",),
+        "actions": ("grouped",),
         "operators": 3,
     },
     Guard("edit", "due_key as seen"): {**_SLOW, "chores": ("edit",), "modes": ("fail",), "pollers": 2, "operators": 3},
@@ -183,19 +183,19 @@ SCENES: dict[Guard, dict[str, Any]] = {
         "operators": 3,
         "jobs": 4,
     },
-    Guard("edit", "payload as seen"): {**_SLOW, "chores": ("edit",), "deeds": ("delayed",), "operators": 3},
+    Guard("edit", "payload as seen"): {**_SLOW, "chores": ("edit",), "actions": ("delayed",), "operators": 3},
     Guard("debounce", "due_key as seen"): {**_SLOW, **_BURST},
     Guard("debounce", "due_lane as seen"): {**_SLOW, **_BURST, "types": ("limited",), "modes": ("busy",), "pollers": 3},
     Guard("settle_run", "due_key as seen"): {
         **_LAGGARDS,
         "types": ("plain",),
-        "deeds": ("hooked",),
+        "actions": ("hooked",),
         "modes": ("fail",),
     },
     Guard("settle", "due_key as seen"): {
         **_STALE,
         "rates": {Fault.STALE_INDEX: 0.3, Fault.STALL: 0.1},
-        "deeds": ("grouped",),
+        "actions": ("grouped",),
         "types": ("plain",),
         "latency": 0.2,
         "jobs": 2,
@@ -225,12 +225,12 @@ TOGETHER: dict[tuple[Guard, ...], dict[str, Any]] = {
     _of("release", "locked_by as seen", "no started_at"): SCENES[Guard("release", "locked_by as seen")],
     _of("reap_unstarted", "locked_by as seen", "no started_at"): {**_SLOW, "skew": 60.0, "chores": (), "pollers": 2},
     _of("reap_failed", "due_key as seen", "lock_expires_at has passed"): _EXTENDED,
-    _of("reap_dead", "due_key as seen", "lock_expires_at has passed"): {**_EXTENDED, "deeds": ("last",)},
+    _of("reap_dead", "due_key as seen", "lock_expires_at has passed"): {**_EXTENDED, "actions": ("last",)},
     _of("reap_cancelled", "due_key as seen", "lock_expires_at has passed"): {**_EXTENDED, "chores": ("cancel",)},
     _of("take_turn", SOURCES, "due_key as seen"): {
         **_SLOW,
         "chores": ("cancel",),
-        "deeds": ("grouped",),
+        "actions": ("grouped",),
         "operators": 3,
         "jobs": 2,
     },

@@ -15,7 +15,7 @@ from tests.simulation.invariants.violation import Violation
 from tests.simulation.network import DEPLOYMENT
 from tests.simulation.operators import CHORES, OperatorAtWork
 from tests.simulation.plan import draw_plan
-from tests.simulation.producers import DEEDS, Producer
+from tests.simulation.producers import ACTIONS, Producer
 from tests.simulation.world import World
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class Outcome:
 
 def simulate(seed: int, **directed: Any) -> Outcome:
     """Run one seed; what is directed is not left to it."""
-    plan = draw_plan(Random(f"plan {seed}"), types=tuple(TYPES), deeds=tuple(DEEDS), chores=tuple(CHORES), modes=MODES)
+    plan = draw_plan(
+        Random(f"plan {seed}"), types=tuple(TYPES), actions=tuple(ACTIONS), chores=tuple(CHORES), modes=MODES
+    )
     return Simulation(seed, replace(plan, **({**_UNDISTURBED, **directed} if directed else {}))).run()
 
 
@@ -65,7 +67,7 @@ class Simulation:
             world.close()
 
     def begin(self) -> None:
-        world, chance = self.world, self.world.chance
+        world, random_source = self.world, self.world.random_source
         self._do(DEPLOYMENT, lambda process: world.deploy(world.registry, process))
         world.kernel.run(lambda: not world.fleet.running, deadline=10.0)
         producers = [Producer(world) for _ in range(world.plan.producers)]
@@ -73,18 +75,18 @@ class Simulation:
         rush = world.plan.rush or world.plan.calm_at * 0.8
         for producer in producers:
             for _ in range(world.plan.jobs):
-                self._later(chance.uniform(0.0, rush), producer.act, chance.choice(world.plan.deeds))
+                self._later(random_source.uniform(0.0, rush), producer.act, random_source.choice(world.plan.actions))
         for operator in operators if world.plan.chores else ():
             for _ in range(world.plan.jobs):
-                at = chance.uniform(0.0, rush * 1.1 if world.plan.rush != 10.0 else world.plan.calm_at * 0.9)
-                self._later(at, operator.act, chance.choice(world.plan.chores))
+                at = random_source.uniform(0.0, rush * 1.1 if world.plan.rush != 10.0 else world.plan.calm_at * 0.9)
+                self._later(at, operator.act, random_source.choice(world.plan.chores))
         if world.plan.rush is not None:
-            self._later(chance.uniform(0.0, rush), world.start, "poller", {}, 0.0)
+            self._later(random_source.uniform(0.0, rush), world.start, "poller", {}, 0.0)
         for _ in range(world.plan.programs):
             world.fleet.invoke("program", "poller", world.functions.poll_on)
         if world.plan.removes:
             world.kernel.later(_REMOVAL, self._remove)
-        world.kernel.later(chance.uniform(0.0, _TICK), self._tick)
+        world.kernel.later(random_source.uniform(0.0, _TICK), self._tick)
         world.kernel.later(world.plan.calm_at + 1.0, self._heal)
 
     def go_on(self) -> None:
@@ -133,8 +135,8 @@ class Simulation:
             for _ in range(1 if is_calm else world.plan.pollers):
                 world.start("poller", {}, 0.0)
         for schedule in world.watch.mirror.schedules():
-            if not is_calm and world.chance.random() < 0.5:
-                world.start("trigger", {"schedule": schedule}, world.chance.uniform(0.0, 5.0))
+            if not is_calm and world.random_source.random() < 0.5:
+                world.start("trigger", {"schedule": schedule}, world.random_source.uniform(0.0, 5.0))
 
     def _remove(self) -> None:
         self.world.remove_ended()

@@ -14,7 +14,7 @@ class Streams:
     def __init__(self, world: World) -> None:
         self._world = world
         self._wakes: list[Any] = []
-        self._letters: list[Any] = []
+        self._dead_letters: list[Any] = []
         self._sequence = 0
 
     def note(self, table: str, old: Any, new: Any) -> None:
@@ -30,7 +30,7 @@ class Streams:
             self._sequence += 1
             change = {"Keys": {"id": new["id"]}, "SequenceNumber": str(self._sequence)}
             self._take(
-                {"eventSource": "aws:dynamodb", "eventName": "INSERT", "dynamodb": change}, self._letters, "letter"
+                {"eventSource": "aws:dynamodb", "eventName": "INSERT", "dynamodb": change}, self._dead_letters, "letter"
             )
 
     def _take(self, record: Any, waiting: list[Any], kind: str) -> None:
@@ -42,7 +42,7 @@ class Streams:
         if fault is Fault.RECORD_DROPPED:
             return
         if fault is Fault.RECORD_LATE:
-            delay = world.chance.choice((1.0, 10.0, 40.0))
+            delay = world.random_source.choice((1.0, 10.0, 40.0))
             world.kernel.later(delay, lambda: self._add(record, waiting, kind))
             return
         for _ in range(2 if fault is Fault.RECORD_TWICE else 1):
@@ -51,11 +51,11 @@ class Streams:
     def _add(self, record: Any, waiting: list[Any], kind: str) -> None:
         waiting.append(record)
         if len(waiting) == 1:
-            self._world.kernel.later(self._world.chance.uniform(0.05, 1.5), lambda: self._flush(waiting, kind))
+            self._world.kernel.later(self._world.random_source.uniform(0.05, 1.5), lambda: self._flush(waiting, kind))
 
     def _flush(self, waiting: list[Any], kind: str) -> None:
         records, waiting[:] = list(waiting), []
         if Fault.RECORD_LATE in self._world.plan.rates:
-            self._world.chance.shuffle(records)
+            self._world.random_source.shuffle(records)
         event = {"Records": records}
         self._world.start("poller" if kind == "wake" else "reporter", event, 0.0)

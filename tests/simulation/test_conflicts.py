@@ -10,7 +10,7 @@ from tests.simulation.simulation import simulate
 
 def test_one_claim_of_a_batch_meets_a_conflict_and_the_others_go_through() -> None:
     outcome = simulate(
-        3, rates={Fault.CONFLICT: 0.4}, types=("plain",), deeds=("many",), jobs=4, rush=2.0, page=2, chores=()
+        3, rates={Fault.CONFLICT: 0.4}, types=("plain",), actions=("many",), jobs=4, rush=2.0, page=2, chores=()
     )
     assert outcome.violation is None
     claims = [line for line in outcome.lines if " poller-" in line and "BatchExecuteStatement" in line]

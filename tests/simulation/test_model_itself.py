@@ -147,7 +147,7 @@ def test_a_client_retries_as_botocore_does_and_a_next_process_has_all_of_its_ret
             return database.call(operation, request)
         raise ConnectionClosedError(endpoint_url="http://simulated")
 
-    client = connect_to(deliver, sleep=pauses.append, chance=lambda: 0.5)
+    client = connect_to(deliver, sleep=pauses.append, random_source=lambda: 0.5)
     failures = 1
     tries = []
     for _ in range(40):

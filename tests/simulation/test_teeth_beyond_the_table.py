@@ -42,7 +42,7 @@ def test_an_insert_that_brings_a_job_back_is_noticed(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Put, "guards", property(lambda put: put.conditions or ()))
     # By a put, which overwrites: a statement that inserts could not.
     monkeypatch.setattr(Jobs, "insert", lambda jobs, job: jobs._table.write(insertion(job)))
-    broken = broken_by(40, rates=_LOST, deeds=("plain",), types=("plain",), chores=(), jobs=3, concurrency=None)
+    broken = broken_by(40, rates=_LOST, actions=("plain",), types=("plain",), chores=(), jobs=3, concurrency=None)
     assert broken in {
         "legal transitions",
         "no write from a lost lease",
@@ -53,7 +53,7 @@ def test_an_insert_that_brings_a_job_back_is_noticed(monkeypatch: pytest.MonkeyP
 
 def test_a_second_job_for_a_dedup_key_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Put, "guards", property(lambda put: put.conditions or ()))
-    broken = broken_by(40, rates={}, deeds=("deduplicated",), types=("plain",), chores=(), jobs=4)
+    broken = broken_by(40, rates={}, actions=("deduplicated",), types=("plain",), chores=(), jobs=4)
     assert broken in {"one live job per dedup key", "dedup record and job agree"}
 
 
@@ -64,7 +64,7 @@ def test_a_seat_that_two_jobs_take_is_noticed(monkeypatch: pytest.MonkeyPatch) -
         return () if put.key.values[0].startswith("seat#") else whole.fget(put)
 
     monkeypatch.setattr(Put, "guards", property(guards))
-    scene = {"deeds": ("plain",), "types": ("limited",), "chores": (), "latency": 0.2, "pollers": 3}
+    scene = {"actions": ("plain",), "types": ("limited",), "chores": (), "latency": 0.2, "pollers": 3}
     broken = broken_by(60, rates={}, jobs=4, rush=2.0, concurrency=None, **scene)
     assert broken in {"a seat is taken once", "who runs keeps its seat"}
 
@@ -72,7 +72,7 @@ def test_a_seat_that_two_jobs_take_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 # Several jobs at once, which take a while.
 _BUSY: dict[str, Any] = {
     "rates": {},
-    "deeds": ("many",),
+    "actions": ("many",),
     "chores": (),
     "modes": ("busy",),
     "jobs": 4,
@@ -138,7 +138,7 @@ def test_writes_that_are_asked_for_in_vain_are_noticed(rates: Any, monkeypatch: 
                     whole(self, replace(change, conditions=(Equals("status", "nowhere"),)))
         return whole(self, change)
 
-    scene = {**_BUSY, "types": ("plain",), "deeds": ("plain",), "modes": ("result",), "rates": rates}
+    scene = {**_BUSY, "types": ("plain",), "actions": ("plain",), "modes": ("result",), "rates": rates}
     assert broken_by(3, **scene) is None
     monkeypatch.setattr(DynamoTable, "write", write)
     assert broken_by(3, **scene) in {"who was refused does not insist", "write units within budget"}
@@ -154,7 +154,7 @@ def test_one_write_in_vain_is_noticed_where_all_is_well(monkeypatch: pytest.Monk
         return whole(self, change)
 
     monkeypatch.setattr(DynamoTable, "write", write)
-    scene = {**_BUSY, "types": ("plain",), "deeds": ("plain",), "modes": ("result",)}
+    scene = {**_BUSY, "types": ("plain",), "actions": ("plain",), "modes": ("result",)}
     assert broken_by(3, **scene) == "write units within budget"
 
 
@@ -179,7 +179,7 @@ def test_a_slot_that_is_run_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("leasehold.schedules.trigger.derive_job_id", anew)
     monkeypatch.setattr("leasehold.schedules.records.Equals", lambda name, _value: _Anything(name))
-    scene = {"deeds": ("scheduled",), "types": ("plain",), "chores": (), "latency": 0.2, "pollers": 3, "rush": None}
+    scene = {"actions": ("scheduled",), "types": ("plain",), "chores": (), "latency": 0.2, "pollers": 3, "rush": None}
     assert broken_by(60, rates={}, jobs=4, calm_at=150.0, **scene) == "one job per schedule slot"
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.invariants.budget import Spending, check_cost
+from tests.simulation.invariants.dead_letters import check_dead_letter
 from tests.simulation.invariants.dedup import DedupKeys
 from tests.simulation.invariants.insistence import Insistence
-from tests.simulation.invariants.letters import check_letter
 from tests.simulation.invariants.origins import check_insertion
 from tests.simulation.invariants.patience import check_patience
 from tests.simulation.invariants.rates import Rates
@@ -108,8 +108,8 @@ class Watch:
     def check_whole(self) -> None:
         """What no single change shows."""
         check_groups(self.mirror)
-        for letter in self.mirror.letters:
-            check_letter(letter, self.mirror)
+        for dead_letter in self.mirror.dead_letters:
+            check_dead_letter(dead_letter, self.mirror)
 
     def _look(self, changes: list[Change], writer: Invocation, seen: list[str]) -> list[Key | None]:
         """Each change by itself; then, as a transaction makes several at once, what they are about."""
@@ -132,7 +132,7 @@ class Watch:
         for seat in touched.seats:
             self.seats.check(seat)
         for job_id in touched.dead:
-            check_letter(job_id, self.mirror)
+            check_dead_letter(job_id, self.mirror)
         for group_id in touched.groups:
             check_group(group_id, self.mirror)
         return [key for key, _, _ in noted]

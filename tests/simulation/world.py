@@ -55,7 +55,7 @@ class World:
         self.seed = seed
         self.plan = plan
         self.names = NAMES
-        self.chance = Random(f"world {seed}")
+        self.random_source = Random(f"world {seed}")
         self.kernel = Kernel(Random(f"kernel {seed}"))
         self.trace = Trace(self.kernel)
         self.coverage = Coverage()
@@ -86,7 +86,7 @@ class World:
 
     def connect(self) -> DynamoDBClient:
         """A client of one process: its retries wait in virtual time, and have a quota of their own."""
-        client = connect_to(self._deliver, sleep=self.kernel.sleep, chance=self.chance.random)
+        client = connect_to(self._deliver, sleep=self.kernel.sleep, random_source=self.random_source.random)
         self._clients.append(client)
         return client
 
@@ -128,8 +128,8 @@ class World:
         jobs = self.watch.mirror.jobs.values()
         return next((str(job["payload"]) for job in jobs if job["job_id"] == job_id), "")
 
-    def is_resolved_by(self, letter: str, reason: str) -> bool:
-        return self.watch.mirror.letters[letter].get("resolved_reason") == reason
+    def is_resolved_by(self, dead_letter: str, reason: str) -> bool:
+        return self.watch.mirror.dead_letters[dead_letter].get("resolved_reason") == reason
 
     def counted(self, effect: str) -> dict[str, Any]:
         """An effect outside the queue that shows how often it happened."""
@@ -147,7 +147,7 @@ class World:
             return 0
         self.coverage.cells[Fault.STALE_INDEX, "Query", "-"] += 1
         self.trace.note(current_process().invocation.worker_id, f"an index is {self.plan.stale_by} changes behind")  # type: ignore[union-attr]
-        return self.chance.randint(1, self.plan.stale_by)
+        return self.random_source.randint(1, self.plan.stale_by)
 
 
 class _Reporter:
@@ -160,4 +160,4 @@ class _Reporter:
 
     def report(self, report: FailureReport) -> bool:
         is_calm = self._world.kernel.seconds >= self._world.plan.calm_at
-        return is_calm or self._world.chance.random() < 0.8
+        return is_calm or self._world.random_source.random() < 0.8

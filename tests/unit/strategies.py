@@ -1,4 +1,4 @@
-"""What property tests draw from: times, ids and values as callers bring them, jobs and letters as tables hold them."""
+"""What property tests draw from: times, ids and values as callers bring them, jobs and dead letters as stored."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ LETTER_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "redriven_as": st.none() | job_ids,
     "reported_at": st.none() | instants,
 }
-letters = st.fixed_dictionaries(LETTER_FIELDS).map(lambda values: DeadLetter(**values))  # type: ignore[arg-type]
+dead_letters = st.fixed_dictionaries(LETTER_FIELDS).map(lambda values: DeadLetter(**values))  # type: ignore[arg-type]
 
 
 def same(left: object, right: object) -> bool:

@@ -12,10 +12,10 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_record
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
-from leasehold.testing import FakeClock, SeededChance
+from leasehold.testing import FakeClock, SeededRandomSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +55,9 @@ class SpyTable(MemoryTable):
 def spied_queue(registry: Registry | None = DEPLOYED, *, clock: FakeClock | None = None) -> tuple[Queue, SpyTable]:
     """A queue on a spied table that has seen nothing but its deployment, and has forgotten that."""
     table = SpyTable()
-    queue = Queue(Parts(store=Store(table), clock=clock or FakeClock(), chance=SeededChance()))
+    queue = Queue(Services(store=Store(table), clock=clock or FakeClock(), random_source=SeededRandomSource()))
     if registry is not None:
-        Operator(queue.parts).publish(registry)
+        Operator(queue.services).publish(registry)
     table.reads.clear()
     table.writes.clear()
     return queue, table
@@ -92,4 +92,4 @@ def read_only_dynamo_queue(*, halted_by: str | None = None, reason: str = "") ->
     }
     client = ReadOnlyClient([halt] if halted_by else [])
     table = DynamoTable(cast("DynamoDBClient", client), names)
-    return Queue(Parts(store=Store(table), clock=FakeClock(), chance=SeededChance()))
+    return Queue(Services(store=Store(table), clock=FakeClock(), random_source=SeededRandomSource()))

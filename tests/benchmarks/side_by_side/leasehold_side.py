@@ -73,7 +73,7 @@ def prepare(endpoint: str) -> None:
     create_tables(client, NAMES)
     queue = Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
     types = {_TYPE: JobType(name=_TYPE), _BATCHED: JobType(name=_BATCHED, batch=Batch(size=_SIZE))}
-    Operator(queue.parts).publish(Registry(types=types, ended_index=True))
+    Operator(queue.services).publish(Registry(types=types, ended_index=True))
 
 
 def send() -> None:
@@ -87,10 +87,12 @@ def send() -> None:
 
 
 def work(threads: int) -> None:
-    parts = open_queue().parts
-    worker = Worker(parts, {_TYPE: SendOrderReceipt, _BATCHED: SendOrderReceipts}, worker_id="bench", limit_time=False)
+    services = open_queue().services
+    worker = Worker(
+        services, {_TYPE: SendOrderReceipt, _BATCHED: SendOrderReceipts}, worker_id="bench", limit_time=False
+    )
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        poller = Poller(parts, _ToThreads(pool, worker), worker_id="poller")
+        poller = Poller(services, _ToThreads(pool, worker), worker_id="poller")
         while True:
             if not poller.poll().claimed:
                 time.sleep(_PAUSE_SECONDS)

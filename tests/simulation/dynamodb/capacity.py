@@ -65,7 +65,7 @@ class Bill:
         level = request.get("ReturnConsumedCapacity", "NONE")
         if level == "NONE":
             return {}
-        return {"ConsumedCapacity": [_consumed(table, parts, level) for table, parts in self._tables.items()]}
+        return {"ConsumedCapacity": [_consumed(table, services, level) for table, services in self._tables.items()]}
 
     def of_transaction(self, request: Mapping[str, Any], kind: str) -> dict[str, Any]:
         """A transaction also says whether its units were of reads or of writes."""
@@ -80,11 +80,11 @@ class Bill:
         return {"ConsumedCapacity": listed[0]} if listed else {}
 
 
-def _consumed(table: str, parts: Mapping[str, float], level: str) -> dict[str, Any]:
-    consumed: dict[str, Any] = {"TableName": table, "CapacityUnits": float(sum(parts.values()))}
+def _consumed(table: str, services: Mapping[str, float], level: str) -> dict[str, Any]:
+    consumed: dict[str, Any] = {"TableName": table, "CapacityUnits": float(sum(services.values()))}
     if level == "INDEXES":
-        consumed["Table"] = {"CapacityUnits": float(parts.get(TABLE, 0))}
-        indexes = {name: {"CapacityUnits": float(units)} for name, units in parts.items() if name != TABLE}
+        consumed["Table"] = {"CapacityUnits": float(services.get(TABLE, 0))}
+        indexes = {name: {"CapacityUnits": float(units)} for name, units in services.items() if name != TABLE}
         if indexes:
             consumed["GlobalSecondaryIndexes"] = indexes
     return consumed

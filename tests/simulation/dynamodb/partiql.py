@@ -46,27 +46,27 @@ class _StatementParser:
 
     def statement(self) -> StatementTree:
         tokens = self._tokens
-        parts: dict[str, Any] = {}
+        services: dict[str, Any] = {}
         match kind := tokens.take_word("INSERT", "UPDATE", "DELETE"):
             case "INSERT":
                 tokens.expect_word("INTO")
                 table = self._table()
                 tokens.expect_word("VALUE")
-                parts["fields"] = self._fields()
+                services["fields"] = self._fields()
             case "UPDATE":
                 table = self._table()
-                parts["update"] = self._update()
-                parts["where"] = self._where()
+                services["update"] = self._update()
+                services["where"] = self._where()
             case "DELETE":
                 tokens.expect_word("FROM")
                 table = self._table()
-                parts["where"] = self._where()
+                services["where"] = self._where()
             case _:
                 raise tokens.unexpected()
-        parts["returning"] = self._returning()
+        services["returning"] = self._returning()
         if not tokens.has_ended():
             raise tokens.unexpected()
-        return StatementTree(kind, table, self._parameters, self._literals, **parts)
+        return StatementTree(kind, table, self._parameters, self._literals, **services)
 
     def _table(self) -> str:
         if self._tokens.kind == "quoted":

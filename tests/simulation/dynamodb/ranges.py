@@ -55,7 +55,7 @@ def key_range(text: str | None, bound: Bound, key: KeySchema) -> Range:
         raise invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
     partition: Any = None
     sort: tuple[str, Any, Any] | None = None
-    for condition in _parts(parse_condition(text, "KeyConditionExpression")):
+    for condition in _services(parse_condition(text, "KeyConditionExpression")):
         name, sign, values = _part(condition, bound)
         if name not in key.names:
             raise invalid(f"Query condition missed key schema element: {key.partition}")
@@ -84,9 +84,9 @@ def _one_condition_only() -> Exception:
     return invalid("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key")
 
 
-def _parts(condition: Condition) -> list[Condition]:
+def _services(condition: Condition) -> list[Condition]:
     if isinstance(condition, Both):
-        return [*_parts(condition.left), *_parts(condition.right)]
+        return [*_services(condition.left), *_services(condition.right)]
     return [condition]
 
 

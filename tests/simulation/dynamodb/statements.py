@@ -121,7 +121,7 @@ def _values(tree: StatementTree, parameters: list[Any]) -> dict[str, Any]:
 def _key(table: Table, where: Condition, bound: Bound) -> Item:
     """The key that the conditions name: one item, or the statement is refused."""
     found: Item = {}
-    for part in _parts(where):
+    for part in _services(where):
         match part:
             case Compare(Attribute(path), "=", Given(name)) if path.steps[0] in table.schema.key.names:
                 found[str(path.steps[0])] = bound.values[name]
@@ -130,7 +130,7 @@ def _key(table: Table, where: Condition, bound: Bound) -> Item:
     return found
 
 
-def _parts(condition: Condition) -> Iterable[Condition]:
+def _services(condition: Condition) -> Iterable[Condition]:
     if isinstance(condition, Both):
-        return [*_parts(condition.left), *_parts(condition.right)]
+        return [*_services(condition.left), *_services(condition.right)]
     return [condition]

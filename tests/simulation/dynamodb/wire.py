@@ -39,7 +39,7 @@ def connect_to(
     deliver: Deliver,
     *,
     sleep: Callable[[float], None] = lambda _seconds: None,
-    chance: Callable[[], float] = random.random,
+    random_source: Callable[[], float] = random.random,
     validates: bool = False,
 ) -> DynamoDBClient:
     """A client whose calls go to `deliver(operation, request)`, which answers, or raises.
@@ -50,7 +50,7 @@ def connect_to(
     its model of the service, as it does by default; a simulation of millions of calls has no time for it.
     """
     client = _free.pop() if _free and not validates else _new_client(validates=validates)
-    cast("Any", client)._endpoint.http_session.aim(deliver, sleep, chance)
+    cast("Any", client)._endpoint.http_session.aim(deliver, sleep, random_source)
     return client
 
 
@@ -76,11 +76,11 @@ class _InProcess:
         self._retries = cast("Any", retries)
         self._deliver: Deliver = _nowhere
         self._sleep: Callable[[float], None] | None = None
-        self._chance: Callable[[], float] = random.random
+        self._random_source: Callable[[], float] = random.random
 
-    def aim(self, deliver: Deliver, sleep: Callable[[float], None] | None, chance: Callable[[], float]) -> None:
-        self._deliver, self._sleep, self._chance = deliver, sleep, chance
-        self._retries._retry_policy._retry_backoff._random = chance
+    def aim(self, deliver: Deliver, sleep: Callable[[float], None] | None, random_source: Callable[[], float]) -> None:
+        self._deliver, self._sleep, self._random_source = deliver, sleep, random_source
+        self._retries._retry_policy._retry_backoff._random = random_source
         self.refill()
 
     def refill(self) -> None:
@@ -108,7 +108,7 @@ class _InProcess:
     def name_transaction(self, params: dict[str, Any], **_event: Any) -> None:
         """botocore gives a transaction without a token a random one, which no run could repeat."""
         if "ClientRequestToken" not in params:
-            params["ClientRequestToken"] = f"simulated-{int(self._chance() * 2**53):014x}"
+            params["ClientRequestToken"] = f"simulated-{int(self._random_source() * 2**53):014x}"
 
     def close(self) -> None:
         """There is no connection to close."""

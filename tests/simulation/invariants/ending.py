@@ -75,12 +75,12 @@ def _check_trails(world: World) -> None:
             heads[head.target] = head.digest
         elif partition.startswith("audit#"):
             audit = audit_record_of(record)
-            hold(audit.is_sound, "audit chains are whole", f"a record of {audit.deed.target} was changed")
-            links = by_target.setdefault(audit.deed.target, {})
-            hold(audit.previous not in links, "audit chains are whole", f"{audit.deed.target} forks")
+            hold(audit.is_sound, "audit chains are whole", f"a record of {audit.audit_entry.target} was changed")
+            links = by_target.setdefault(audit.audit_entry.target, {})
+            hold(audit.previous not in links, "audit chains are whole", f"{audit.audit_entry.target} forks")
             links[audit.previous] = audit.head
-            dates[audit.deed.target, audit.previous] = to_text(audit.deed.at)
-            reasons[audit.deed.reason] += 1
+            dates[audit.audit_entry.target, audit.previous] = to_text(audit.audit_entry.at)
+            reasons[audit.audit_entry.reason] += 1
     for target, links in by_target.items():
         at, length = "", 0
         when = ""

@@ -91,7 +91,7 @@ class Waiting:
             f"{jobs} jobs with {self._starts} starts took {self._writes} writes, {self._line_writes} of them of lines"
         )
         # To a clock that is far ahead a direct run's reservation is over: what it claims is given back again and again.
-        if world.plan.skew > TOLERATED_SKEW and "direct" in world.plan.deeds:
+        if world.plan.skew > TOLERATED_SKEW and "direct" in world.plan.actions:
             return
         most = _LINE_WRITES * jobs + _LINE_WRITES_OF_START * self._starts + _LINE_WRITES_OF_NOBODY
         hold(self._line_writes <= most, "line writes within budget", told)

@@ -69,7 +69,7 @@ def test_a_cursor_that_points_nowhere_is_refused(cursor: str) -> None:
     queue, _ = deployed()
 
     with pytest.raises(InvalidCursorError):
-        Reader(queue.parts).jobs(WANTED, cursor=cursor)
+        Reader(queue.services).jobs(WANTED, cursor=cursor)
 
 
 def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None:
@@ -77,7 +77,7 @@ def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None
     cursor = encode_cursor(Position("1-ended:0000", f"{to_text(NOW)}#x"), WANTED.fingerprint)
 
     with pytest.raises(InvalidCursorError, match="another listing"):
-        Reader(queue.parts).jobs(JobFilter(job_type="report"), cursor=cursor)
+        Reader(queue.services).jobs(JobFilter(job_type="report"), cursor=cursor)
     assert table.reads == []
 
 
@@ -89,7 +89,7 @@ def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None
 def test_a_forged_cursor_reads_nothing_but_the_lanes_of_its_filter(leg: str, below: str | None) -> None:
     queue, table = deployed()
 
-    page = Reader(queue.parts).jobs(WANTED, cursor=forged(1, WANTED.fingerprint, leg, below))
+    page = Reader(queue.services).jobs(WANTED, cursor=forged(1, WANTED.fingerprint, leg, below))
 
     assert page.items == ()
     assert set(table.reads) <= {"control/registry", "completed#report"}
@@ -99,7 +99,7 @@ def test_a_cursor_names_no_partition() -> None:
     queue, _ = deployed()
     for n in range(3):
         queue.enqueue("report", {"n": n}, concurrency_key="tenant-1")
-    cursor = Reader(queue.parts).jobs(limit=1).cursor
+    cursor = Reader(queue.services).jobs(limit=1).cursor
     assert cursor is not None
 
     text = base64.urlsafe_b64decode(cursor + "==").decode()
@@ -114,5 +114,5 @@ def test_a_limit_that_is_none_is_refused(limit: Any) -> None:
     queue, table = deployed()
 
     with pytest.raises(InvalidOptionError):
-        Reader(queue.parts).jobs(limit=limit)
+        Reader(queue.services).jobs(limit=limit)
     assert table.reads == []

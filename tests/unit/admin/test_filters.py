@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leasehold import JobStatus
-from leasehold.admin.others import LetterFilter
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.admin.pages import JobFilter
 from leasehold.kernel.errors import (
     InvalidInputError,
@@ -66,8 +66,8 @@ def test_a_fingerprint_is_the_same_for_the_same_filter_and_no_other() -> None:
     assert len({one.fingerprint, *(each.fingerprint for each in others)}) == 5
 
 
-def test_letters_are_asked_for_by_type_and_date() -> None:
+def test_dead_letters_are_asked_for_by_type_and_date() -> None:
     with pytest.raises(InvalidJobTypeError):
-        LetterFilter(job_type="No Type")
+        DeadLetterFilter(job_type="No Type")
     with pytest.raises(InvalidOptionError):
-        LetterFilter(failed_from=NOW, failed_to=NOW)
+        DeadLetterFilter(failed_from=NOW, failed_to=NOW)

@@ -50,13 +50,13 @@ def queue(clock: FakeClock) -> Queue:
 
 
 def problems(queue: Queue, archive: RootBucket) -> list[str]:
-    return [flaw.problem for flaw in check_roots(archive.read(), queue.parts)]
+    return [flaw.problem for flaw in check_roots(archive.read(), queue.services)]
 
 
 def rewrite(queue: Queue) -> None:
     """Remove what was done as if it had never been: the chains alone look well afterwards."""
-    table = queue.parts.store.table
-    (head,) = list(queue.parts.store.audits.heads())
+    table = queue.services.store.table
+    (head,) = list(queue.services.store.audits.heads())
     for record in table.query(JOBS, keys.audit_partition(head.target), limit=9).records:
         table.write(Delete(key=keys.audit_record(str(record["PK"]), str(record["SK"])), conditions=()))
     table.write(Delete(key=keys.audit_head(head.target), conditions=()))
@@ -65,7 +65,7 @@ def rewrite(queue: Queue) -> None:
 def test_roots_are_kept_once_a_moment_and_hold(s3: S3Client, queue: Queue, clock: FakeClock) -> None:
     archive = RootBucket(s3, "roots")
     for _ in range(3):
-        keep_root(queue.parts, archive)
+        keep_root(queue.services, archive)
         clock.advance(DAY)
 
     kept = archive.read()
@@ -77,7 +77,7 @@ def test_roots_are_kept_once_a_moment_and_hold(s3: S3Client, queue: Queue, clock
 
 def test_a_new_version_of_a_root_does_not_hide_a_rewritten_trail(s3: S3Client, queue: Queue) -> None:
     archive = RootBucket(s3, "roots")
-    keep_root(queue.parts, archive)
+    keep_root(queue.services, archive)
     (key,) = (each["Key"] for each in s3.list_objects_v2(Bucket="roots")["Contents"])
     rewrite(queue)
     forged = RootBucket(s3, "roots")
@@ -91,7 +91,7 @@ def test_a_new_version_of_a_root_does_not_hide_a_rewritten_trail(s3: S3Client, q
 
 def test_a_delete_marker_does_not_hide_a_rewritten_trail(s3: S3Client, queue: Queue) -> None:
     archive = RootBucket(s3, "roots")
-    keep_root(queue.parts, archive)
+    keep_root(queue.services, archive)
     (key,) = (each["Key"] for each in s3.list_objects_v2(Bucket="roots")["Contents"])
     rewrite(queue)
     s3.delete_object(Bucket="roots", Key=key)
@@ -107,7 +107,7 @@ def test_a_root_whose_every_version_was_removed_leaves_a_day_without_one(
 ) -> None:
     archive = RootBucket(s3, "roots")
     for _ in range(3):
-        keep_root(queue.parts, archive)
+        keep_root(queue.services, archive)
         clock.advance(DAY)
     second = s3.list_object_versions(Bucket="roots")["Versions"][1]
     s3.delete_object(Bucket="roots", Key=second["Key"], VersionId=second["VersionId"])
@@ -128,5 +128,5 @@ def _root_now(queue: Queue) -> bytes:
             self.body = _text_of(root).encode()  # type: ignore[arg-type]
 
     shelf = Shelf()
-    keep_root(queue.parts, shelf)
+    keep_root(queue.services, shelf)
     return shelf.body

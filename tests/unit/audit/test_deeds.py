@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from leasehold.audit.records import check_deed, retried
+from leasehold.audit.records import check_audit_entry, retried
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.table import JOBS
 from leasehold.testing import FakeClock
@@ -45,7 +45,7 @@ def test_who_always_comes_too_late_is_told_so_after_ten_seconds():
     began_at, tries = clock.now(), []
 
     with pytest.raises(StoreUnavailableError, match="template 'x' was changed by others all the time, for 10 s"):
-        retried("template 'x'", lambda: tries.append(1), queue.parts)
+        retried("template 'x'", lambda: tries.append(1), queue.services)
 
     assert timedelta(seconds=10) <= clock.now() - began_at < timedelta(seconds=11)
     assert 5 < len(tries) < 100
@@ -56,4 +56,4 @@ def test_who_always_comes_too_late_is_told_so_after_ten_seconds():
 )
 def test_a_change_by_nobody_or_for_no_reason_is_refused(by, reason):
     with pytest.raises(InvalidOptionError, match=r"a change of a template needs a name .* and a reason"):
-        check_deed("template", by, reason)
+        check_audit_entry("template", by, reason)

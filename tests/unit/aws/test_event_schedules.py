@@ -101,8 +101,8 @@ def test_a_refusal_is_an_error_of_ours_that_says_what_was_refused():
 
 def test_a_long_name_is_shortened_to_one_of_its_own():
     client = FakeScheduler()
-    for letter in "ab":
-        mirror(client).put(replace(SCHEDULE, name="n" * 63 + letter))
+    for dead_letter in "ab":
+        mirror(client).put(replace(SCHEDULE, name="n" * 63 + dead_letter))
 
     assert len(client.known) == 2
     assert all(len(name) <= 64 for name in client.known)

@@ -96,7 +96,7 @@ def test_a_host_that_leads_inside_is_not_called(host: str) -> None:
         "https://example.com\\@127.0.0.1/",
         "https://localhost./",
         "https://127.0.0.1./",
-        # Names that become digits, dots or letters of another host when they are normalised.
+        # Names that become digits, dots or dead letters of another host when they are normalised.
         "https://\u2460\u2461\u2466.\u24ea.\u24ea.\u2460/",
         "https://\uff11\uff12\uff17.\uff10.\uff10.\uff11/",
         "https://127\u30020\u30020\u30021/",

@@ -287,14 +287,14 @@ def test_a_plain_job_leaves_at_most_900_bytes_in_the_logs_of_poller_and_handler(
     handovers: list[Handover] = []
     test.queue.enqueue("daily_summary", {"region": "eu"})
     lanes = [lane for level in lanes_by_priority(1) for lane in level]
-    due = [each for lane in lanes for each in test.parts.store.jobs.due(lane, test.clock.now(), limit=2).entries]
+    due = [each for lane in lanes for each in test.services.store.jobs.due(lane, test.clock.now(), limit=2).entries]
     hints = [each for each in due if isinstance(each, DueJob)]
 
-    test.parts.telemetry = poller = PowertoolsTelemetry("poller", namespace="Leasehold/production", stream=stream)
-    Poller(test.parts, Taking(handovers), worker_id="0d1e2f3a").poll(hints=hints)
+    test.services.telemetry = poller = PowertoolsTelemetry("poller", namespace="Leasehold/production", stream=stream)
+    Poller(test.services, Taking(handovers), worker_id="0d1e2f3a").poll(hints=hints)
     poller.flush()
-    test.parts.telemetry = handler = PowertoolsTelemetry("handler", namespace="Leasehold/production", stream=stream)
-    Worker(test.parts, {"daily_summary": Summary}, worker_id="4b5c6d7e", limit_time=False).run(handovers[0])
+    test.services.telemetry = handler = PowertoolsTelemetry("handler", namespace="Leasehold/production", stream=stream)
+    Worker(test.services, {"daily_summary": Summary}, worker_id="4b5c6d7e", limit_time=False).run(handovers[0])
     handler.flush()
 
     claimed, ended = [json.loads(line) for line in stream.getvalue().splitlines()]

@@ -24,7 +24,7 @@ class Opened:
     """A container that notes what is asked of it."""
 
     def __init__(self, registry: Callable[[], object]) -> None:
-        self.parts = self.deployment = self
+        self.services = self.deployment = self
         self.registry = registry
 
 

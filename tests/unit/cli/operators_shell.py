@@ -67,14 +67,14 @@ class Shell:
     failure: BaseException | None = None
 
     def __post_init__(self) -> None:
-        self.admin = Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
+        self.admin = Admin(self.test.services.acting_as(KnownIdentity(ACTOR)))
 
     def open(self, connection: Connection) -> Admin:
         self.connections.append(connection)
         if self.failure is not None:
             raise self.failure
         # A fresh one each time, as each process has: no figures are kept from the last command.
-        return Admin(self.test.parts.acting_as(KnownIdentity(ACTOR)))
+        return Admin(self.test.services.acting_as(KnownIdentity(ACTOR)))
 
     def run(self, *arguments: str, stdin: str | None = None) -> Result:
         # No two commands happen at the same moment, so that records are in order.
@@ -101,8 +101,8 @@ class Shell:
     def records(self, target: str | None = None) -> list[str]:
         """What the audit trail says was done, the oldest first, each checked to be by this operator."""
         page = self.admin.audit.records(target, limit=100)
-        assert {record.deed.by for record in page.items} <= {ACTOR}
-        return [record.deed.action for record in reversed(page.items)]
+        assert {record.audit_entry.by for record in page.items} <= {ACTOR}
+        return [record.audit_entry.action for record in reversed(page.items)]
 
     def enqueue(self, job_type: str = "daily_summary", **options: Any) -> str:
         """A job that a program put there: it leaves no record."""

@@ -40,7 +40,7 @@ def nothing(_: Shell) -> str:
     return ""
 
 
-# What is there before, the action on it, and whether the same once more is another deed (and leaves another record).
+# What is there before, the action on it, and whether the same once more leaves another audit entry.
 ACTIONS: list[tuple[Callable[[Shell], str], list[str], bool]] = [
     (nothing, ["enqueue", "daily_summary"], True),
     (nothing, ["enqueue", "daily_summary", "--dedup-key", "k"], False),
@@ -69,10 +69,10 @@ ACTIONS: list[tuple[Callable[[Shell], str], list[str], bool]] = [
 
 @pytest.mark.parametrize(("prepare", "action", "is_another_deed"), ACTIONS, ids=[" ".join(each[1]) for each in ACTIONS])
 def test_an_action_leaves_exactly_one_record_and_a_repeated_one_none(
-    prepare: Callable[[Shell], str], action: list[str], is_another_deed: bool
+    prepare: Callable[[Shell], str], action: list[str], is_another_audit_entry: bool
 ):
     shell = Shell()
-    # What was there before is not this operator's deed.
+    # What was there before is not this operator's audit entry.
     subject = prepare(shell)
     shell.test.clock.advance(timedelta(seconds=1))
     arguments = [each.replace("{}", subject) for each in action]
@@ -82,13 +82,13 @@ def test_an_action_leaves_exactly_one_record_and_a_repeated_one_none(
     assert len(records()) == 1
     shell.run(*arguments, *REASON)
 
-    assert len(records()) == (2 if is_another_deed else 1)
+    assert len(records()) == (2 if is_another_audit_entry else 1)
 
 
 def recorder(shell: Shell) -> Callable[[], list[str]]:
     def records() -> list[str]:
         page = shell.admin.audit.records(limit=100)
-        return [each.deed.action for each in page.items if each.deed.by == ACTOR]
+        return [each.audit_entry.action for each in page.items if each.audit_entry.by == ACTOR]
 
     return records
 
@@ -127,8 +127,8 @@ def test_a_record_that_somebody_edited_is_found(shell: Shell):
     job_id = shell.enqueue(run_in=HOUR)
     shell.ok("cancel", job_id, *REASON)
     trail = shell.admin.audit.records(f"job#{job_id}").items
-    key = keys.audit(f"job#{job_id}", to_text(trail[0].deed.at), trail[0].deed.deed_id)
-    shell.test.parts.store.table.write(Update(key=key, conditions=(), sets={"by": "somebody-else"}))
+    key = keys.audit(f"job#{job_id}", to_text(trail[0].audit_entry.at), trail[0].audit_entry.audit_entry_id)
+    shell.test.services.store.table.write(Update(key=key, conditions=(), sets={"by": "somebody-else"}))
 
     result, document = shell.run("audit", "verify"), shell.run("audit", "verify", "--json")
 
@@ -141,14 +141,14 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
     job_id = shell.enqueue(run_in=HOUR)
     shell.ok("cancel", job_id, *REASON)
     shell.test.clock.advance(HOUR)
-    keep_root(shell.test.parts, RootFolder(tmp_path))
+    keep_root(shell.test.services, RootFolder(tmp_path))
     assert shell.ok("audit", "verify", "--roots", str(tmp_path)) == (
         f"1 trail and 1 daily root from {tmp_path} checked, 0 flawed.\n"
     )
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
-    table = shell.test.parts.store.table
+    table = shell.test.services.store.table
     for key in (
-        keys.audit(f"job#{job_id}", to_text(record.deed.at), record.deed.deed_id),
+        keys.audit(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
         keys.audit_head(f"job#{job_id}"),
     ):
         table.write(Delete(key=key, conditions=()))
@@ -175,20 +175,20 @@ def test_a_root_that_was_overwritten_in_a_copy_is_a_finding(shell: Shell, tmp_pa
 
 
 def test_the_deployments_own_roots_are_checked_without_being_asked_for(shell: Shell, tmp_path: Path):
-    registry = shell.test.parts.deployment.registry()
+    registry = shell.test.services.deployment.registry()
     shell.test.operator.publish(replace(registry, audit_roots="the-bucket"))
     shell.archives["the-bucket"] = RootFolder(tmp_path)
     job_id = shell.enqueue(run_in=HOUR)
     shell.ok("cancel", job_id, *REASON)
     shell.test.clock.advance(HOUR)
-    keep_root(shell.test.parts, RootFolder(tmp_path))
+    keep_root(shell.test.services, RootFolder(tmp_path))
     assert "1 daily root" in shell.ok("audit", "verify")
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
     for key in (
-        keys.audit(f"job#{job_id}", to_text(record.deed.at), record.deed.deed_id),
+        keys.audit(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
         keys.audit_head(f"job#{job_id}"),
     ):
-        shell.test.parts.store.table.write(Delete(key=key, conditions=()))
+        shell.test.services.store.table.write(Delete(key=key, conditions=()))
 
     assert shell.run("audit", "verify").exit_code == 6
     assert shell.run("audit", "verify", "--without-roots").exit_code == 0

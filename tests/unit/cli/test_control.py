@@ -161,7 +161,7 @@ def test_an_interval_is_at_least_a_second(shell: Shell):
 
 def test_counts_of_types_that_are_deployed_no_more_are_shown_all_the_same(shell: Shell):
     shell.enqueue("user_sync", run_in=timedelta(hours=1))
-    registry = shell.test.parts.deployment.registry()
+    registry = shell.test.services.deployment.registry()
     shell.test.operator.publish(replace(registry, types={"daily_summary": registry.types["daily_summary"]}))
 
     assert "user_sync" in shell.ok("status")

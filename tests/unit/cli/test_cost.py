@@ -14,7 +14,7 @@ from leasehold.cli.commands import app
 from leasehold.cli.session import World
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 from tests.docs.markdown import text_of
 
@@ -50,17 +50,17 @@ def table() -> CountingTable:
 
 @pytest.fixture
 def queue(table: CountingTable) -> Queue:
-    queue = Queue(Parts(store=Store(table), clock=FakeClock()))
+    queue = Queue(Services(store=Store(table), clock=FakeClock()))
     names = ("daily_summary", "send_mail", "user_sync")
-    Operator(queue.parts).publish(Registry(types={name: JobType(name=name) for name in names}))
+    Operator(queue.services).publish(Registry(types={name: JobType(name=name) for name in names}))
     return queue
 
 
 def reads_of(queue: Queue, table: CountingTable, *arguments: str) -> int:
     before = table.reads
     # Each command is a process of its own, with nothing in its caches.
-    parts = Parts(store=queue.parts.store, clock=queue.parts.clock)
-    result = CliRunner().invoke(app, arguments, obj=World(open_admin=lambda _: Admin(parts), clock=parts.clock))
+    services = Services(store=queue.services.store, clock=queue.services.clock)
+    result = CliRunner().invoke(app, arguments, obj=World(open_admin=lambda _: Admin(services), clock=services.clock))
     assert result.exit_code == 0, result.output
     return table.reads - before
 

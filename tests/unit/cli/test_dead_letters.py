@@ -25,24 +25,24 @@ def dead(shell: Shell) -> list[str]:
     return ids
 
 
-def letters(shell: Shell, *filters: str) -> list[str]:
+def dead_letters(shell: Shell, *filters: str) -> list[str]:
     return [item["original_job_id"] for item in shell.json("dead-letters", "list", *filters)["items"]]
 
 
-def test_open_letters_are_listed_those_that_failed_last_first(shell: Shell, dead: list[str]):
-    assert letters(shell) == dead[::-1]
-    assert letters(shell, "--since", "90m") == dead[:1:-1]
-    assert letters(shell, "--until", "90m") == dead[1::-1]
-    assert letters(shell, "--type", "daily_summary") == []
+def test_open_dead_letters_are_listed_those_that_failed_last_first(shell: Shell, dead: list[str]):
+    assert dead_letters(shell) == dead[::-1]
+    assert dead_letters(shell, "--since", "90m") == dead[:1:-1]
+    assert dead_letters(shell, "--until", "90m") == dead[1::-1]
+    assert dead_letters(shell, "--type", "daily_summary") == []
     assert dead[0] in shell.ok("dead-letters", "list")
 
 
-def test_a_letter_is_shown_with_its_error(shell: Shell, dead: list[str]):
+def test_a_dead_letter_is_shown_with_its_error(shell: Shell, dead: list[str]):
     assert "such user" in shell.ok("dead-letters", "show", dead[0])
     assert shell.json("dead-letters", "show", dead[0])["is_open"] is True
 
 
-def test_one_letter_is_redriven_without_a_question(shell: Shell, dead: list[str]):
+def test_one_dead_letter_is_redriven_without_a_question(shell: Shell, dead: list[str]):
     answer = shell.json("dead-letters", "redrive", dead[0], *REASON)
 
     assert shell.test.queue.get(answer["job_id"]).retry_of == dead[0]
@@ -58,7 +58,9 @@ def test_the_redrive_of_a_dead_letter_is_listed_among_what_was_done_to_its_job(s
     assert (listed["action"], listed["target"]) == ("redrive", f"dead-letter#{dead[0]}")
 
 
-def test_a_second_redrive_of_the_same_letter_tells_the_same_job_and_leaves_no_record(shell: Shell, dead: list[str]):
+def test_a_second_redrive_of_the_same_dead_letter_tells_the_same_job_and_leaves_no_record(
+    shell: Shell, dead: list[str]
+):
     first = shell.ok("dead-letters", "redrive", dead[0], *REASON)
 
     assert shell.ok("dead-letters", "redrive", dead[0], *REASON) == first
@@ -71,11 +73,11 @@ def test_a_dry_run_shows_what_would_be_done_needs_no_reason_and_does_nothing(she
 
     assert text.splitlines()[-1] == "Would redrive 2 dead letters."
     assert answer == {"dry_run": True, "matching": 2, "dead_letter_ids": dead[1:]}
-    assert letters(shell) == dead[::-1]
+    assert dead_letters(shell) == dead[::-1]
     assert (shell.asked, shell.records()) == ([], [])
 
 
-def test_many_letters_are_redriven_after_a_look_and_a_confirmation(shell: Shell, dead: list[str]):
+def test_many_dead_letters_are_redriven_after_a_look_and_a_confirmation(shell: Shell, dead: list[str]):
     shell.answers = [True]
 
     result = shell.run("dead-letters", "redrive", "--type", "user_sync", *REASON)
@@ -84,7 +86,7 @@ def test_many_letters_are_redriven_after_a_look_and_a_confirmation(shell: Shell,
     assert shell.asked == ["Redrive 3 dead letters?"]
     assert result.stdout.splitlines()[0].split()[:2] == ["job", "type"]
     assert result.stdout.endswith("Redriven: 3. Refused: 0.\n")
-    assert letters(shell) == []
+    assert dead_letters(shell) == []
     assert shell.records() == ["redrive"] * 3
 
 
@@ -95,7 +97,7 @@ def test_who_declines_changes_nothing(shell: Shell, dead: list[str]):
 
     assert result.exit_code == 4
     assert result.stderr.endswith("Nothing was done.\n")
-    assert letters(shell) == dead[::-1]
+    assert dead_letters(shell) == dead[::-1]
 
 
 def test_a_script_says_yes_and_reads_what_became_of_each(shell: Shell, dead: list[str]):
@@ -103,7 +105,7 @@ def test_a_script_says_yes_and_reads_what_became_of_each(shell: Shell, dead: lis
 
     assert (answer["redriven"], answer["refused"]) == (2, 0)
     assert [result["dead_letter_id"] for result in answer["results"]] == dead[:2]
-    assert letters(shell) == dead[2:]
+    assert dead_letters(shell) == dead[2:]
     assert shell.asked == []
 
 
@@ -117,7 +119,7 @@ def test_what_cannot_be_redriven_does_not_stop_the_others_and_is_told(shell: She
     assert result.stderr.startswith(f"{dead[1]}: wrong_state: ")
 
 
-def test_several_letters_are_redriven_by_name(shell: Shell, dead: list[str]):
+def test_several_dead_letters_are_redriven_by_name(shell: Shell, dead: list[str]):
     shell.ok("dead-letters", "discard", dead[0], "--reason", "unwanted")
 
     result = shell.run("dead-letters", "redrive", dead[0], dead[1], *REASON)
@@ -126,7 +128,7 @@ def test_several_letters_are_redriven_by_name(shell: Shell, dead: list[str]):
     assert result.stdout == "Redriven: 1. Refused: 1.\n"
 
 
-def test_a_discarded_letter_is_resolved_and_cannot_be_discarded_again(shell: Shell, dead: list[str]):
+def test_a_discarded_dead_letter_is_resolved_and_cannot_be_discarded_again(shell: Shell, dead: list[str]):
     assert shell.json("dead-letters", "discard", dead[0], *REASON)["resolution"] == "discarded"
 
     again = shell.run("dead-letters", "discard", dead[0], *REASON)
@@ -151,13 +153,13 @@ def test_a_discarded_letter_is_resolved_and_cannot_be_discarded_again(shell: She
 def test_what_is_not_said_clearly_is_not_done(
     shell: Shell, dead: list[str], arguments: list[str], exit_code: int, words: str
 ):
-    dead_before = letters(shell)
+    dead_before = dead_letters(shell)
 
     result = shell.run("dead-letters", "redrive", *arguments)
 
     assert result.exit_code == exit_code
     assert words in result.stderr
-    assert letters(shell) == dead_before
+    assert dead_letters(shell) == dead_before
 
 
 def test_what_is_redriven_runs(shell: Shell, dead: list[str]):

@@ -139,7 +139,7 @@ def test_a_type_that_never_was_is_told_and_not_an_empty_list(shell: Shell, listi
 
 def test_jobs_of_a_type_that_is_not_deployed_any_more_are_listed(shell: Shell):
     job_id = shell.enqueue("user_sync")
-    registry = shell.test.parts.deployment.registry()
+    registry = shell.test.services.deployment.registry()
     left = {name: each for name, each in registry.types.items() if name != "user_sync"}
     shell.test.operator.publish(replace(registry, types=left))
 

@@ -62,7 +62,7 @@ def _function(name: str, **variables: str) -> dict[str, Any]:
 @pytest.fixture
 def shell() -> Shell:
     made = Shell()
-    registry = made.test.parts.deployment.registry()
+    registry = made.test.services.deployment.registry()
     functions = {"daily_summary": "stack-Job-2", "user_sync": "stack-Other-3"}
     types = {name: replace(each, function=functions.get(name)) for name, each in registry.types.items()}
     made.test.operator.publish(replace(registry, types=types))

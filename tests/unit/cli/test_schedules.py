@@ -26,7 +26,7 @@ def test_a_schedule_is_made_shown_and_listed(shell: Shell):
     assert (made["cron"], made["timezone"], made["missed_window"]) == ("0 3 * * *", "Europe/Berlin", 172800.0)
     assert made["next_runs"][0] == "2026-01-01T02:00:00.000Z"
     assert len(shell.json("schedules", "show", "nightly", "--next", "10")["next_runs"]) == 10
-    assert "missed_window  2d" in shell.ok("schedules", "show", "nightly")
+    assert "missed_window   2d" in shell.ok("schedules", "show", "nightly")
     (listed,) = shell.json("schedules", "list")["items"]
     assert listed["name"] == "nightly"
     assert "0 3 * * * Europe/Berlin" in shell.ok("schedules", "list")

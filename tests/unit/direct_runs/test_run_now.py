@@ -61,8 +61,8 @@ def test_a_bad_call_is_refused_without_a_write(job, payload, timeout, error, tol
 )
 def test_what_an_operator_stopped_is_refused_without_a_write_however_fresh_the_stop_is(stop, error):
     queue, table = spied_queue(DEPLOYED)
-    queue.parts.deployment.switches()
-    stop(Operator(Queue(queue.parts).parts))
+    queue.services.deployment.switches()
+    stop(Operator(Queue(queue.services).services))
     table.writes.clear()
 
     with pytest.raises(error):
@@ -77,7 +77,7 @@ def test_a_queue_that_cannot_call_handlers_says_so_and_leaves_nothing_reserved()
     with pytest.raises(DispatchError, match=r"no way to call the handler of 'story'.* Queue.connect"):
         queue.run_now("story")
 
-    assert queue.parts.store.switchboard.switches().reservations == {}
+    assert queue.services.store.control.switches().reservations == {}
 
 
 def test_a_typed_payload_names_its_type():

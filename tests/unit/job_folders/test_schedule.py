@@ -26,8 +26,8 @@ def test_every_policy_can_be_written_down():
         [schedule]
         cron = "30 2 * * *"
         timezone = "Europe/Berlin"
-        in_the_gap = "skip"
-        when_repeated = "both"
+        on_dst_gap = "skip"
+        on_dst_overlap = "both"
         missed = "all"
         missed_window = "2d"
         enabled = false

@@ -14,7 +14,7 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.testing import FakeClock
 from tests.unit.worlds import read_only_dynamo_queue, spied_queue
@@ -28,7 +28,7 @@ each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 
 
 def another_process(table, clock) -> Operator:
-    return Operator(Parts(store=Store(table), clock=clock, identity=KnownIdentity("ada")))
+    return Operator(Services(store=Store(table), clock=clock, identity=KnownIdentity("ada")))
 
 
 def test_a_thousand_jobs_in_five_seconds_read_control_once():
@@ -136,7 +136,7 @@ def test_transact_items_are_refused_while_the_system_is_halted():
 def test_who_halts_sees_it_at_once():
     queue, _ = spied_queue()
     queue.enqueue("user_sync")
-    Operator(queue.parts).halt(reason="bad deploy")
+    Operator(queue.services).halt(reason="bad deploy")
 
     with pytest.raises(SystemHaltedError):
         queue.enqueue("user_sync")

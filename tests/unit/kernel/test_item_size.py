@@ -149,7 +149,7 @@ def test_the_largest_job_with_twenty_runs_without_artifacts_fits_too():
 
 def test_its_dead_letter_fits_too():
     job = largest_job()
-    letter = DeadLetter(
+    dead_letter = DeadLetter(
         id=JOB_ID,
         original_job_id=JOB_ID,
         job_type=job.job_type,
@@ -168,11 +168,11 @@ def test_its_dead_letter_fits_too():
         redriven_as=JOB_ID,
         reported_at=NOW,
     )
-    unset = [field.name for field in fields(DeadLetter) if getattr(letter, field.name) in {None, ()}]
+    unset = [field.name for field in fields(DeadLetter) if getattr(dead_letter, field.name) in {None, ()}]
     assert unset == []
 
     # Its payload may be one that does not become smaller.
-    record = {**dead_letter_record(letter), "payload": letter.payload_text}
+    record = {**dead_letter_record(dead_letter), "payload": dead_letter.payload_text}
     assert size_of(to_item({**keys.dead_letter(JOB_ID).attributes, **record})) < LIMIT
 
 

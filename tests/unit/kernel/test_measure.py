@@ -13,11 +13,11 @@ from leasehold.features import Store
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import PollSettings
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
 from leasehold.kernel.waiting import WaitingSettings
 from leasehold.operate import measure
-from leasehold.testing import FakeClock, Recorder, SeededChance
+from leasehold.testing import FakeClock, Recorder, SeededRandomSource
 
 if TYPE_CHECKING:
     from leasehold.kernel.execute import Handover
@@ -45,10 +45,12 @@ class Backlog:
     def __init__(self, jobs: int) -> None:
         self.clock, self.recorder = FakeClock(), Recorder()
         self.table = SlowTable(self.clock)
-        self.parts = Parts(store=Store(self.table), clock=self.clock, chance=SeededChance(), telemetry=self.recorder)
-        Operator(self.parts).publish(Registry(types={"report": JobType(name="report")}))
+        self.services = Services(
+            store=Store(self.table), clock=self.clock, random_source=SeededRandomSource(), telemetry=self.recorder
+        )
+        Operator(self.services).publish(Registry(types={"report": JobType(name="report")}))
         for _ in range(jobs):
-            Queue(self.parts).enqueue("report")
+            Queue(self.services).enqueue("report")
         self.clock.advance(timedelta(seconds=1))
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
@@ -61,7 +63,7 @@ def test_figures_of_more_than_a_moment_can_count_are_a_sample_and_say_so(monkeyp
     backlog = Backlog(100)
     backlog.table.each = timedelta(milliseconds=100)
 
-    measured = measure.measure(backlog.parts)
+    measured = measure.measure(backlog.services)
 
     assert measured.is_sampled
     assert 5 <= measured.depth["report"] < 100
@@ -75,7 +77,7 @@ def test_a_lane_of_very_many_jobs_is_counted_up_to_a_limit_and_the_figures_say_s
     monkeypatch.setattr(measure, "COUNT_LIMIT", 10)
     backlog = Backlog(30)
 
-    measured = measure.measure(backlog.parts)
+    measured = measure.measure(backlog.services)
 
     assert (measured.depth["report"], measured.is_sampled) == (10, True)
 
@@ -83,7 +85,7 @@ def test_a_lane_of_very_many_jobs_is_counted_up_to_a_limit_and_the_figures_say_s
 def test_what_was_counted_as_a_whole_is_no_sample() -> None:
     backlog = Backlog(7)
 
-    assert not measure.measure(backlog.parts).is_sampled
+    assert not measure.measure(backlog.services).is_sampled
     assert backlog.recorder.total(QUEUE_DEPTH, job_type="report") == 7
     assert backlog.recorder.total(OLDEST_DUE_AGE, job_type="report") == 1
     assert backlog.recorder.of(Event.BACKLOG_SAMPLED) == []
@@ -92,7 +94,7 @@ def test_what_was_counted_as_a_whole_is_no_sample() -> None:
 def test_a_tick_with_more_due_than_it_has_time_for_still_keeps_payloads_and_then_measures() -> None:
     backlog = Backlog(100)
     tick = Polling(
-        backlog.parts,
+        backlog.services,
         backlog,
         worker_id="poller",
         time_left=TIME_LEFT,
@@ -111,13 +113,13 @@ def test_a_tick_with_more_due_than_it_has_time_for_still_keeps_payloads_and_then
 
 
 def test_payloads_are_kept_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Parts) -> None:
+    def broken(_: Services) -> None:
         raise RuntimeError("figures are not to be had")
 
     monkeypatch.setattr(measure, "measure", broken)
     backlog = Backlog(1)
     tick = Polling(
-        backlog.parts,
+        backlog.services,
         backlog,
         worker_id="poller",
         time_left=TIME_LEFT,

@@ -110,7 +110,7 @@ def test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_late
 
 
 def test_what_was_last_read_stands_while_the_table_is_away_and_no_longer(world: World, table: ShakyTable) -> None:
-    deployment = world.parts.deployment
+    deployment = world.services.deployment
     deployment.registry(), deployment.switches(), deployment.circuit("report")
     world.clock.advance(timedelta(hours=1))
     table.is_away = lambda: True
@@ -127,13 +127,13 @@ def test_what_was_last_read_stands_while_the_table_is_away_and_no_longer(world: 
 
 
 def test_the_type_s_settings_are_asked_for_anew_after_the_outage(world: World, table: ShakyTable) -> None:
-    world.parts.deployment.registry()
+    world.services.deployment.registry()
     world.clock.advance(timedelta(minutes=1))
     table.is_away = lambda: True
-    assert "newcomer" not in world.parts.deployment.registry().types
+    assert "newcomer" not in world.services.deployment.registry().types
     table.is_away = lambda: False
 
     world.deploy(GUARDED, JobType(name="newcomer"))
 
-    assert "newcomer" in world.parts.deployment.registry().types
+    assert "newcomer" in world.services.deployment.registry().types
     assert world.status(world.queue.enqueue("newcomer").job_id) is JobStatus.PENDING

@@ -71,12 +71,12 @@ def test_a_position_sorts_before_those_that_it_is_the_beginning_of():
 
 def moved(count: int, course: str) -> int:
     """Move so many jobs between the same two, each next to the one before it, and return the greatest length."""
-    chance = random.Random(course)
+    random_source = random.Random(course)
     low, high, longest = LOW, HIGH, 0
     for number in range(count):
         put = between(low, high)
         assert put is not None, f"no room left after {number} moves"
-        put += f"{chance.getrandbits(32):08x}"
+        put += f"{random_source.getrandbits(32):08x}"
         assert low < put < high
         longest = max(longest, len(put))
         if course == "up" or (course == "to and fro" and number % 2):

@@ -19,7 +19,7 @@ from leasehold.kernel.job import Job
 from leasehold.kernel.keys import JobPartition, key_of, make_job_id
 from leasehold.kernel.records import encode, job_of, job_record
 from leasehold.kernel.transitions import JobStatus
-from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, instants, job_ids, jobs, letters
+from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
@@ -38,12 +38,12 @@ def test_every_field_of_a_job_survives_its_record_and_its_item(job):
     assert job_of(from_item(to_item(record))) == job
 
 
-@given(letters)
-def test_every_field_of_a_dead_letter_survives_its_record_and_its_item(letter):
-    record = {**keys.dead_letter(letter.id).attributes, **dead_letter_record(letter)}
+@given(dead_letters)
+def test_every_field_of_a_dead_letter_survives_its_record_and_its_item(dead_letter):
+    record = {**keys.dead_letter(dead_letter.id).attributes, **dead_letter_record(dead_letter)}
 
-    assert dead_letter_of(from_item(to_item(record))) == letter
-    assert ("open" in record) == letter.is_open
+    assert dead_letter_of(from_item(to_item(record))) == dead_letter
+    assert ("open" in record) == dead_letter.is_open
 
 
 @given(job_ids, instants)

@@ -53,9 +53,9 @@ def test_a_value_is_found_as_repr_and_json_show_it() -> None:
 
 
 def test_a_long_value_is_found_even_when_its_end_was_left_out() -> None:
-    letter = "Dear Ada, your test results of the third of March are as follows: " + "positive " * 30
+    dead_letter = "Dear Ada, your test results of the third of March are as follows: " + "positive " * 30
 
-    text = redacted(f"refused: {letter[:120]}… (300 characters)", {"letter": letter})
+    text = redacted(f"refused: {dead_letter[:120]}… (300 characters)", {"letter": dead_letter})
 
     assert text == "refused: [payload.letter]… (300 characters)"
 
@@ -68,7 +68,7 @@ def test_half_a_value_at_the_cut_of_a_long_text_goes_with_its_line() -> None:
     assert redacted("…mple.com was refused\nValueError: no", {"email": EMAIL}) == "…\nValueError: no"
 
 
-def test_a_short_value_is_left_since_it_occurs_by_chance() -> None:
+def test_a_short_value_is_left_since_it_occurs_by_random_source() -> None:
     assert redacted("ValueError: the eu is not at 42", {"region": "eu", "n": 42, "on": True, "x": None}) == (
         "ValueError: the eu is not at 42"
     )

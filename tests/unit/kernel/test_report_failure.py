@@ -54,7 +54,7 @@ def queue_that_raises(error: Exception, reports: Reports, **settings: object) ->
 
     job_type = JobType(name="order", **settings)  # type: ignore[arg-type]
     test = LeaseholdTest({"order": Handler}, types=[job_type])
-    test.parts.reporter = reports
+    test.services.reporter = reports
     test.queue.enqueue("order", PAYLOAD)
     return test
 
@@ -127,7 +127,7 @@ def test_a_lost_worker_is_a_warning_like_any_failure() -> None:
     reports = Reports()
     test = queue_that_raises(ValueError("never raised"), reports)
     inbox = Inbox()
-    Poller(test.parts, inbox, worker_id="poller").poll()
+    Poller(test.services, inbox, worker_id="poller").poll()
     lose_the_worker(test, inbox)
 
     test.drain()
@@ -141,10 +141,10 @@ def test_a_lost_worker_is_a_warning_like_any_failure() -> None:
 def test_a_reporter_that_fails_does_not_keep_a_lost_job_from_coming_back() -> None:
     test = queue_that_raises(ValueError("never raised"), Reports(error=OSError("no")))
     inbox = Inbox()
-    Poller(test.parts, inbox, worker_id="poller").poll()
+    Poller(test.services, inbox, worker_id="poller").poll()
     lose_the_worker(test, inbox)
 
-    assert Poller(test.parts, inbox, worker_id="poller").poll().reaped == 1
+    assert Poller(test.services, inbox, worker_id="poller").poll().reaped == 1
     assert test.jobs()[0].status == "failed"
 
 
@@ -152,5 +152,5 @@ def lose_the_worker(test: LeaseholdTest, inbox: Inbox) -> None:
     """Start the hand-over and never end it; its lease runs out."""
     from leasehold.kernel.execute import Executor
 
-    Executor(test.parts, worker_id="lost").begin(inbox.handovers.pop())
+    Executor(test.services, worker_id="lost").begin(inbox.handovers.pop())
     test.clock.advance(timedelta(hours=1))

@@ -42,16 +42,16 @@ def test_the_default_is_the_formula_of_seed_000():
 
 
 @given(st.integers(1, 10_000), shares)
-def test_an_exponential_delay_stays_between_its_formula_and_its_jitter(attempts, chance):
+def test_an_exponential_delay_stays_between_its_formula_and_its_jitter(attempts, random_source):
     policy = Exponential(base=timedelta(seconds=7), cap=timedelta(hours=3), jitter=0.25)
     exact = min(7 * 2 ** (attempts - 1), 3 * 3600)
 
-    delay = retry_delay(policy, attempts, chance).total_seconds()
+    delay = retry_delay(policy, attempts, random_source).total_seconds()
 
     assert exact <= delay <= exact * 1.25 + 1e-6
 
 
-def test_jitter_grows_with_chance_and_can_be_switched_off():
+def test_jitter_grows_with_random_source_and_can_be_switched_off():
     assert retry_delay(Exponential(jitter=0.5), 1, 0.5) == timedelta(seconds=75)
     assert retry_delay(Exponential(jitter=0), 1, 0.999) == timedelta(seconds=60)
 
@@ -77,8 +77,8 @@ def test_the_tables_of_the_seeds_can_be_said(policy, waits):
 
 
 @given(st.integers(1, 10_000), shares)
-def test_a_hand_over_that_reached_nobody_backs_off_from_a_second_to_minutes(dispatches, chance):
-    delay = hand_over_backoff(dispatches, chance)
+def test_a_hand_over_that_reached_nobody_backs_off_from_a_second_to_minutes(dispatches, random_source):
+    delay = hand_over_backoff(dispatches, random_source)
 
     assert timedelta(seconds=1) <= delay <= timedelta(minutes=5) * 1.5
     assert hand_over_backoff(0, 0.0) == hand_over_backoff(1, 0.0) == timedelta(seconds=1)

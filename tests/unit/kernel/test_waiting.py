@@ -42,8 +42,8 @@ def arrivals(world: LeaseholdTest) -> Arrivals:
 def resident(
     world: LeaseholdTest, arrivals: Arrivals, name: str = "tick", settings: WaitingSettings | None = None
 ) -> WaitingPoller:
-    poller = Poller(world.parts, arrivals, worker_id=name)
-    return WaitingPoller(world.parts, poller, worker_id=name, settings=settings)
+    poller = Poller(world.services, arrivals, worker_id=name)
+    return WaitingPoller(world.services, poller, worker_id=name, settings=settings)
 
 
 def test_a_job_due_in_half_a_minute_starts_within_a_second_of_its_time(world, arrivals):
@@ -124,12 +124,12 @@ def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
         if not took_over and world.clock.now().second >= 20:
             until = world.clock.now() + timedelta(seconds=75)
             took_over.append(
-                world.parts.store.switchboard.acquire_waiter_lease("new", world.clock.now(), until, from_anyone=True)
+                world.services.store.control.acquire_waiter_lease("new", world.clock.now(), until, from_anyone=True)
             )
 
     assert old.stay(should_stop=take_over) == 0
     assert world.clock.now().second < 30
-    assert world.parts.store.switchboard.has_waiter_lease("new")
+    assert world.services.store.control.has_waiter_lease("new")
     assert not arrivals.times
 
 
@@ -138,14 +138,14 @@ def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
     world.queue.enqueue("reminder", run_in=timedelta(seconds=5))
     settings = WaitingSettings(stay=timedelta(seconds=20))
     late: list[str] = []
-    leave = world.parts.store.switchboard.release_waiter_lease
+    leave = world.services.store.control.release_waiter_lease
 
     def enqueue_then_leave(holder: str) -> None:
         if not late:
             late.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=3)).job_id)
         leave(holder)
 
-    world.parts.store.switchboard.release_waiter_lease = enqueue_then_leave
+    world.services.store.control.release_waiter_lease = enqueue_then_leave
     resident(world, arrivals, settings=settings).stay()
     assert late[0] in arrivals.times
 
@@ -181,7 +181,7 @@ def polls_noted(world: LeaseholdTest, settings: WaitingSettings, notes: dict[int
     """At which seconds of a stay it polls, where wakes note at some seconds what falls due at others; which it took."""
     world.queue.enqueue("reminder", run_in=timedelta(seconds=70))
     began_at, polled, taken = world.clock.now(), [], []
-    poller = Poller(world.parts, Arrivals(world), worker_id="tick")
+    poller = Poller(world.services, Arrivals(world), worker_id="tick")
     whole = poller.poll
 
     def poll(**options):
@@ -191,10 +191,10 @@ def polls_noted(world: LeaseholdTest, settings: WaitingSettings, notes: dict[int
     def wake() -> None:
         for second in [each for each in notes if world.clock.now() - began_at >= timedelta(seconds=each)]:
             at = began_at + timedelta(seconds=notes.pop(second))
-            taken.append(world.parts.store.switchboard.note_due(at))
+            taken.append(world.services.store.control.note_due(at))
 
     poller.poll = poll  # type: ignore[method-assign]
-    WaitingPoller(world.parts, poller, worker_id="tick", settings=settings).stay(should_stop=wake)
+    WaitingPoller(world.services, poller, worker_id="tick", settings=settings).stay(should_stop=wake)
     return polled, taken
 
 

@@ -32,12 +32,12 @@ class Lambda:
 @pytest.fixture
 def world() -> LeaseholdTest:
     made = LeaseholdTest(types=[JobType(name="stuck"), JobType(name="other")])
-    made.parts.window = Window()
+    made.services.window = Window()
     return made
 
 
 def polled(world: LeaseholdTest, platform: Lambda) -> None:
-    Poller(world.parts, platform, worker_id="tick", settings=PollSettings(is_bounded=True)).poll()
+    Poller(world.services, platform, worker_id="tick", settings=PollSettings(is_bounded=True)).poll()
 
 
 def enqueue(world: LeaseholdTest, job_type: str, count: int) -> None:

@@ -54,9 +54,9 @@ class Waiting:
         self.world.deploy(JobType(name="single", concurrency=1, timeout=timedelta(minutes=10)))
         self.world.poll()  # a new type is looked at once
         self.wakes = Wakes()
-        self.world.parts.waker = self.wakes
+        self.world.services.waker = self.wakes
         handlers = {"single": scripted(self.world.script)}
-        self.worker = Worker(self.world.parts, handlers, worker_id="worker", limit_time=False)
+        self.worker = Worker(self.world.services, handlers, worker_id="worker", limit_time=False)
         self.first = self.world.queue.enqueue("single").job_id
         self.running = self.world.claim_one()
         if with_second:
@@ -220,7 +220,7 @@ class Outage:
         monkeypatch.setattr(Lines, "line", line)
         monkeypatch.setattr(Lines, "seen", seen)
         self.polling = Polling(
-            waiting.world.parts,
+            waiting.world.services,
             waiting.world.dispatches,
             worker_id="poller",
             time_left=timedelta(minutes=2),

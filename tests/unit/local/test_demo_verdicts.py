@@ -85,7 +85,7 @@ def test_a_second_enqueue_that_is_not_told_of_the_first_job_is_bad(test: Leaseho
         def enqueue(self, *args: object, **options: object) -> object:  # type: ignore[override]
             return super().enqueue(*args, **{**options, "dedup_key": None})  # type: ignore[arg-type]
 
-    asked = case_named("deduplicated").ask(Desk(Forgetful(test.parts), lambda _: None))
+    asked = case_named("deduplicated").ask(Desk(Forgetful(test.services), lambda _: None))
 
     assert "not the first job" in asked.problems[0]
 

@@ -26,7 +26,7 @@ def enqueued(test: LeaseholdTest, count: int) -> list[str]:
 
 def in_order(test: LeaseholdTest) -> list[str]:
     now = test.clock.now() + timedelta(hours=1)
-    page = test.parts.store.jobs.due(LANE, now, limit=10_000)
+    page = test.services.store.jobs.due(LANE, now, limit=10_000)
     return [entry.job_id for entry in page.entries if isinstance(entry, DueJob)]
 
 

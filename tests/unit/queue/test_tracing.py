@@ -88,7 +88,7 @@ def test_it_does_not_leak_from_one_job_to_the_next(world):
 
 
 def test_it_reaches_a_handler_that_runs_in_a_thread_under_a_time_limit(world):
-    worker = Worker(world.parts, {"child": handler_that(lambda _context: current_trace())}, worker_id="threaded")
+    worker = Worker(world.services, {"child": handler_that(lambda _context: current_trace())}, worker_id="threaded")
 
     class Threaded:
         def dispatch(self, handover, function):
@@ -97,6 +97,6 @@ def test_it_reaches_a_handler_that_runs_in_a_thread_under_a_time_limit(world):
             thread.join()
 
     world.queue.enqueue("child", trace=TRACE)
-    Poller(world.parts, Threaded(), worker_id="poller").poll()
+    Poller(world.services, Threaded(), worker_id="poller").poll()
 
     assert [job.result for job in world.jobs("child")] == [TRACE]

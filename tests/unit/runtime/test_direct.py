@@ -119,7 +119,7 @@ def test_a_handler_that_completed_with_its_own_writes_has_said_it_all(monkeypatc
         raise RuntimeError("too late")
 
     world = world_where(work)
-    table = world.parts.store.table
+    table = world.services.store.table
     real = table.transact
 
     def transact(changes, *, token, foreign=()):
@@ -134,7 +134,10 @@ def test_a_handler_that_completed_with_its_own_writes_has_said_it_all(monkeypatc
 
 def test_a_handler_that_takes_too_long_is_stopped():
     worker = Worker(
-        world_where(lambda _: None).parts, {"work": handler_that(lambda _: _endless())}, worker_id="w", limit_time=True
+        world_where(lambda _: None).services,
+        {"work": handler_that(lambda _: _endless())},
+        worker_id="w",
+        limit_time=True,
     )
 
     answer = worker.run_directly(RUN, remaining=timedelta(milliseconds=50))
@@ -148,7 +151,7 @@ def _endless() -> None:
 
 
 def test_a_type_that_the_worker_has_no_handler_for_is_an_error():
-    answer = Worker(world_where(lambda _: None).parts, {}, worker_id="w").run_directly(RUN)
+    answer = Worker(world_where(lambda _: None).services, {}, worker_id="w").run_directly(RUN)
 
     assert answer.error_code == "non_retryable"
 

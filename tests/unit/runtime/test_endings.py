@@ -56,7 +56,7 @@ def test_a_result_that_cannot_be_stored_is_a_dead_letter(result, code, told):
     job = the_job(world)
     assert (job.last_error_code, job.result) == (code, None)
     assert told in job.last_error
-    assert [letter.error_code for letter in world.operator.dead_letters()] == [code]
+    assert [dead_letter.error_code for dead_letter in world.operator.dead_letters()] == [code]
 
 
 def test_an_error_is_kept_from_the_handler_s_own_frame_on():

@@ -70,7 +70,7 @@ def another_poll(world: LeaseholdTest) -> int:
         def dispatch(self, handover, function):
             raise AssertionError("nothing is due")
 
-    return Poller(world.parts, Nobody(), worker_id="other").poll().reaped
+    return Poller(world.services, Nobody(), worker_id="other").poll().reaped
 
 
 def test_a_handler_that_takes_ten_leases_keeps_its_job(metronome):

@@ -82,7 +82,7 @@ def test_in_another_thread_results_and_errors_come_back():
 
 def test_a_job_that_ran_too_long_has_failed_with_that_code_and_is_tried_again():
     world = LeaseholdTest(types=[JobType(name="slow", timeout=AT_ONCE)])
-    worker = Worker(world.parts, {"slow": handler_that(lambda _context: wait_for_ever())}, worker_id="w")
+    worker = Worker(world.services, {"slow": handler_that(lambda _context: wait_for_ever())}, worker_id="w")
     executions = []
 
     class HandOver:
@@ -90,7 +90,7 @@ def test_a_job_that_ran_too_long_has_failed_with_that_code_and_is_tried_again():
             executions.append(worker.run(handover))
 
     job_id = world.queue.enqueue("slow").job_id
-    Poller(world.parts, HandOver(), worker_id="poller").poll()
+    Poller(world.services, HandOver(), worker_id="poller").poll()
 
     assert executions == ["failed"]
     job = world.queue.get(job_id)
@@ -105,13 +105,13 @@ def test_the_limit_leaves_time_to_write_the_failure_before_the_platform_ends(tim
     limits = []
     monkeypatch.setattr(worker_module, "run_within", lambda allowed, _work: limits.append(allowed.total_seconds()))
     world = LeaseholdTest(types=[JobType(name="slow", timeout=timedelta(seconds=timeout))])
-    worker = Worker(world.parts, {"slow": handler_that(lambda _context: None)}, worker_id="w")
+    worker = Worker(world.services, {"slow": handler_that(lambda _context: None)}, worker_id="w")
 
     class HandOver:
         def dispatch(self, handover, function):
             worker.run(handover, remaining=None if remaining is None else timedelta(seconds=remaining))
 
     world.queue.enqueue("slow")
-    Poller(world.parts, HandOver(), worker_id="poller").poll()
+    Poller(world.services, HandOver(), worker_id="poller").poll()
 
     assert limits == [limit]

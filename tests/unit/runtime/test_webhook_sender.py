@@ -208,7 +208,7 @@ def test_what_is_not_told_as_the_system_tells_it_is_neither_signed_nor_sent(rece
     delivery = test.queue.get(owed.delivery_id)
     message: Any = delivery.payload
     forged = {**message, "body": json.dumps(forgeries(json.loads(message["body"]))[number])}
-    store = test.queue.parts.store
+    store = test.queue.services.store
     key = keys.job(delivery.job_id)
     store.table.write(Update(key=key, sets={"payload": json.dumps(forged)}, conditions=()))
     test.operator.unpause(DELIVERY)

@@ -52,12 +52,12 @@ def test_a_slot_belongs_to_the_stretch_that_ends_with_it():
 
 
 # Berlin: 29 March 2026, 02:00 becomes 03:00 at 01:00 UTC.
-def test_a_time_in_the_gap_runs_once_at_its_end_by_default():
+def test_a_time_on_dst_gap_runs_once_at_its_end_by_default():
     assert texts(Cron("30 2 * * *", "Europe/Berlin"), "2026-03-28", 3) == ["28 01:30", "29 01:00", "30 00:30"]
 
 
-def test_a_time_in_the_gap_is_left_out_on_request():
-    cron = Cron("30 2 * * *", "Europe/Berlin", in_the_gap=InTheGap.SKIP)
+def test_a_time_on_dst_gap_is_left_out_on_request():
+    cron = Cron("30 2 * * *", "Europe/Berlin", on_dst_gap=InTheGap.SKIP)
 
     assert texts(cron, "2026-03-28", 3) == ["28 01:30", "30 00:30", "31 00:30"]
 
@@ -76,26 +76,26 @@ def test_all_times_in_one_gap_are_one_run():
     ],
 )
 def test_a_time_that_comes_twice_runs_as_its_policy_says(policy, slots):
-    cron = Cron("30 1 * * *", "America/New_York", when_repeated=policy)
+    cron = Cron("30 1 * * *", "America/New_York", on_dst_overlap=policy)
 
     assert texts(cron, "2026-10-31", 3) == slots
 
 
 def test_both_passes_of_a_repeated_hour_are_in_order():
-    cron = Cron("*/30 1 * * *", "America/New_York", when_repeated=WhenRepeated.BOTH)
+    cron = Cron("*/30 1 * * *", "America/New_York", on_dst_overlap=WhenRepeated.BOTH)
 
     assert texts(cron, "2026-11-01", 4) == ["01 05:00", "01 05:30", "01 06:00", "01 06:30"]
 
 
 def test_the_second_pass_is_found_from_the_middle_of_the_first():
-    cron = Cron("*/30 1 * * *", "America/New_York", when_repeated=WhenRepeated.BOTH)
+    cron = Cron("*/30 1 * * *", "America/New_York", on_dst_overlap=WhenRepeated.BOTH)
 
     assert texts(cron, "2026-11-01 05:45", 2) == ["01 06:00", "01 06:30"]
 
 
 # Lord Howe: half an hour; 5 April 2026 02:00 becomes 01:30, 4 October 02:00 becomes 02:30.
 def test_a_change_by_half_an_hour_is_like_any_other():
-    both = Cron("45 1 * * *", "Australia/Lord_Howe", when_repeated=WhenRepeated.BOTH)
+    both = Cron("45 1 * * *", "Australia/Lord_Howe", on_dst_overlap=WhenRepeated.BOTH)
 
     assert texts(both, "2026-04-04 12:00", 2) == ["04 14:45", "04 15:15"]
     assert texts(Cron("15 2 * * *", "Australia/Lord_Howe"), "2026-10-03 12:00", 1) == ["03 15:30"]
@@ -112,7 +112,7 @@ def test_a_rate_does_not_know_of_clock_changes():
     st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001  made aware below
 )
 def test_slots_are_the_same_from_wherever_one_looks(line, zone, repeated, start):
-    cron = Cron(line, zone, when_repeated=repeated)
+    cron = Cron(line, zone, on_dst_overlap=repeated)
     slots = list(islice(slots_after(cron, start.replace(tzinfo=UTC)), 5))
 
     assert slots == sorted(set(slots))

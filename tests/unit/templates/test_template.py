@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.audit.records import audited, deed_of
+from leasehold.audit.records import audit_entry_of, audited
 from leasehold.kernel import keys
 from leasehold.kernel.due import Priority, from_millis
 from leasehold.kernel.dynamodb.expressions import to_item
@@ -105,16 +105,20 @@ def test_the_audit_record_of_the_largest_payload_fits_too(filling):
     count = (MAX_PAYLOAD_BYTES - 8) // (len(json.dumps(filling, ensure_ascii=False).encode()) - 2)
     says = {**preset_record(largest()), "payload": encode_payload({"x": filling * count})}
 
-    deed = deed_of("template#" + "n" * 64, "create", says, queue.parts, by="b" * 256, reason="r" * MAX_REASON_BYTES)
-    put, _ = audited(deed, "h" * 64)
+    audit_entry = audit_entry_of(
+        "template#" + "n" * 64, "create", says, queue.services, by="b" * 256, reason="r" * MAX_REASON_BYTES
+    )
+    put, _ = audited(audit_entry, "h" * 64)
 
     assert size_of(to_item(put.item)) < LIMIT
-    assert "sha256" in deed.details
+    assert "sha256" in audit_entry.details
 
 
 def test_a_payload_of_usual_size_stands_in_its_audit_record():
     queue, _ = spied_queue()
 
-    deed = deed_of("template#t", "create", {"payload": '{"to":"ädä"}'}, queue.parts, by="ada", reason="r")
+    audit_entry = audit_entry_of(
+        "template#t", "create", {"payload": '{"to":"ädä"}'}, queue.services, by="ada", reason="r"
+    )
 
-    assert json.loads(deed.details) == {"payload": '{"to":"ädä"}'}
+    assert json.loads(audit_entry.details) == {"payload": '{"to":"ädä"}'}

@@ -10,7 +10,7 @@ import pytest
 from leasehold.features import Store
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.errors import StoreUnavailableError, UnknownTemplateError
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.queue import Queue
 from leasehold.testing import FakeClock
 from tests.unit.worlds import SpyTable, spied_queue
@@ -53,7 +53,7 @@ def test_a_job_without_a_template_reads_none():
 
 def test_a_change_takes_effect_at_once_here_and_elsewhere_within_five_seconds():
     queue, table, clock = queue_with_template()
-    other = Queue(Parts(store=Store(table), clock=clock))
+    other = Queue(Services(store=Store(table), clock=clock))
     assert payload(other) == {"n": 1}
 
     queue.templates.update("nightly", payload={"n": 2})
@@ -67,7 +67,7 @@ def test_a_change_takes_effect_at_once_here_and_elsewhere_within_five_seconds():
 
 def test_a_deleted_template_makes_no_more_jobs_within_five_seconds():
     queue, table, clock = queue_with_template()
-    other = Queue(Parts(store=Store(table), clock=clock))
+    other = Queue(Services(store=Store(table), clock=clock))
     other.enqueue(template="nightly")
 
     queue.templates.delete("nightly")
@@ -91,16 +91,16 @@ def test_a_clock_that_was_set_back_keeps_no_old_answer_alive():
 
 def test_a_template_that_is_changed_all_the_time_is_not_changed_by_us():
     queue, table, clock = queue_with_template()
-    other = Queue(Parts(store=Store(table), clock=clock))
+    other = Queue(Services(store=Store(table), clock=clock))
     table.writes.clear()
-    get, priorities = queue.parts.store.templates.get, itertools.count()
+    get, priorities = queue.services.store.templates.get, itertools.count()
 
     def get_late(name):
         found = get(name)
         other.templates.update(name, priority=next(priorities) % 2)
         return found
 
-    queue.parts.store.templates.get = get_late  # type: ignore[method-assign]
+    queue.services.store.templates.get = get_late  # type: ignore[method-assign]
     with pytest.raises(StoreUnavailableError, match="template 'nightly' was changed by others all the time"):
         queue.templates.update("nightly", max_attempts=2)
 

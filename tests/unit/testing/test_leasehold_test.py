@@ -13,7 +13,7 @@ from leasehold.kernel.execute import Snooze
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.retry import Fixed
 from leasehold.kernel.transitions import JobStatus
-from leasehold.testing import FakeClock, LeaseholdTest, SeededChance
+from leasehold.testing import FakeClock, LeaseholdTest, SeededRandomSource
 from tests.unit.handlers import handler_that, raising
 
 if TYPE_CHECKING:
@@ -163,6 +163,9 @@ def test_the_clock_never_goes_back_by_itself_and_sleeping_takes_no_time():
     assert clock.now() == start + timedelta(days=1)
 
 
-def test_chance_repeats_by_its_seed():
-    assert [SeededChance(7).bits(64), SeededChance(7).share()] == [SeededChance(7).bits(64), SeededChance(7).share()]
-    assert SeededChance(7).bits(64) != SeededChance(8).bits(64)
+def test_random_source_repeats_by_its_seed():
+    assert [SeededRandomSource(7).bits(64), SeededRandomSource(7).share()] == [
+        SeededRandomSource(7).bits(64),
+        SeededRandomSource(7).share(),
+    ]
+    assert SeededRandomSource(7).bits(64) != SeededRandomSource(8).bits(64)

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.records import DirectRequests, Reservations
     from leasehold.groups.records import Groups
     from leasehold.kernel.admission import Gate
-    from leasehold.kernel.dead_letters import Letters
+    from leasehold.kernel.dead_letters import DeadLetters
     from leasehold.kernel.dedups import Dedups
-    from leasehold.kernel.deployment import Switchboard
+    from leasehold.kernel.deployment import Control
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import Jobs
     from leasehold.kernel.leases import Leases
     from leasehold.kernel.payload_items import Payloads
     from leasehold.kernel.payload_rounds import PayloadRounds
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
@@ -35,13 +35,13 @@ def features() -> Features:
     return Features(_FEATURES)
 
 
-def open_gate(services: Parts, policy: ConcurrencyPolicy | None) -> Gate:
+def open_gate(services: Services, policy: ConcurrencyPolicy | None) -> Gate:
     """Who decides about jobs that are not plain, for one poll; see kernel/admission.py."""
     opened = import_module("leasehold.limits.admission").Admission(services, policy)
     return cast("Gate", opened)
 
 
-def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None:
+def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
     """InvalidPayloadError for a new payload that its type's handler could not take; see schemas/check.py."""
     if job_type.schema is not None:
         import_module("leasehold.schemas.check").check_payload(job_type, payload_text, services)
@@ -86,13 +86,13 @@ _NOUNS = {
     "groups": ("groups.records", "Groups"),
     "lines": ("limits.lines", "Lines"),
     "leases": ("kernel.leases", "Leases"),
-    "letters": ("kernel.dead_letters", "Letters"),
+    "dead_letters": ("kernel.dead_letters", "DeadLetters"),
     "payload_rounds": ("kernel.payload_rounds", "PayloadRounds"),
     "payloads": ("kernel.payload_items", "Payloads"),
     "requests": ("api.idempotency", "Requests"),
     "reservations": ("direct_runs.records", "Reservations"),
     "schedules": ("schedules.records", "Schedules"),
-    "switchboard": ("kernel.deployment", "Switchboard"),
+    "control": ("kernel.deployment", "Control"),
     "templates": ("templates.records", "Templates"),
 }
 
@@ -107,13 +107,13 @@ class Store:
         groups: Groups
         lines: Lines
         leases: Leases
-        letters: Letters
+        dead_letters: DeadLetters
         payload_rounds: PayloadRounds
         payloads: Payloads
         requests: Requests
         reservations: Reservations
         schedules: Schedules
-        switchboard: Switchboard
+        control: Control
         templates: Templates
 
     def __init__(self, table: Table) -> None:

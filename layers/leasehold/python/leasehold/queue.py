@@ -14,7 +14,7 @@ from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_value, resolve
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.spans import current_trace
 from leasehold.operate import jobs as operate
 from leasehold.operate.order import move_in_queue, place_of
@@ -59,8 +59,8 @@ class Queue:
     '01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d'
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     @classmethod
     def connect(
@@ -93,20 +93,22 @@ class Queue:
             names = _tables_of(queue, endpoint_url=endpoint_url, region_name=region_name)
         opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
         region = region_name or opened.meta.region_name
-        parts = Parts(
+        services = Services(
             store=Store(DynamoTable(opened, names)),
             identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
             pool=Threads(),
         )
-        parts.caller = caller or LambdaCaller(partial(connect_patiently, endpoint_url=endpoint_url, region_name=region))
+        services.caller = caller or LambdaCaller(
+            partial(connect_patiently, endpoint_url=endpoint_url, region_name=region)
+        )
         if telemetry is not None:
-            parts.telemetry = telemetry
-        return cls(parts)
+            services.telemetry = telemetry
+        return cls(services)
 
     @property
-    def parts(self) -> Parts:
+    def services(self) -> Services:
         """What the queue is made of, for those who build on it."""
-        return self._parts
+        return self._services
 
     @property
     def schedules(self) -> Schedules:
@@ -116,7 +118,7 @@ class Queue:
         """
         from leasehold.schedules.sdk import Schedules
 
-        return Schedules(self._parts)
+        return Schedules(self._services)
 
     @property
     def templates(self) -> Templates:
@@ -126,7 +128,7 @@ class Queue:
         """
         from leasehold.templates.sdk import Templates
 
-        return Templates(self._parts)
+        return Templates(self._services)
 
     @property
     def groups(self) -> Groups:
@@ -136,7 +138,7 @@ class Queue:
         """
         from leasehold.groups.sdk import Groups
 
-        return Groups(self._parts)
+        return Groups(self._services)
 
     @property
     def webhooks(self) -> Webhooks:
@@ -146,7 +148,7 @@ class Queue:
         """
         from leasehold.webhooks.deliveries import Webhooks
 
-        return Webhooks(self._parts)
+        return Webhooks(self._services)
 
     def enqueue(
         self,
@@ -210,7 +212,7 @@ class Queue:
             retry=retry,
             webhook=webhook,
         )
-        return enqueue(request_of(wanted), self._parts, on_duplicate=_parse_on_duplicate(on_duplicate))
+        return enqueue(request_of(wanted), self._services, on_duplicate=_parse_on_duplicate(on_duplicate))
 
     def enqueue_many(
         self,
@@ -228,7 +230,7 @@ class Queue:
         """
         return enqueue_many(
             [_request_or_error(job) for job in jobs],
-            self._parts,
+            self._services,
             on_duplicate=_parse_on_duplicate(on_duplicate),
             progress=progress,
         )
@@ -249,25 +251,25 @@ class Queue:
         """
         from leasehold.kernel.dynamodb.table import DynamoTable
 
-        table = self._parts.store.table
+        table = self._services.store.table
         if not isinstance(table, DynamoTable):
             raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
-        job_id, changes = enqueue_changes(request_of(NewJob(job=job, payload=payload, **options)), self._parts)
+        job_id, changes = enqueue_changes(request_of(NewJob(job=job, payload=payload, **options)), self._services)
         return TransactEnqueue(job_id=job_id, items=table.transact_items(changes))
 
     def get(self, job_id: str) -> Job:
         """The job as it is now; JobNotFoundError if there is none."""
-        return operate.look_at(job_id, self._parts)
+        return operate.look_at(job_id, self._services)
 
     def cancel(self, job_id: str, *, reason: str) -> Cancelled:
         """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""
-        return operate.cancel(job_id, reason, self._parts)
+        return operate.cancel(job_id, reason, self._services)
 
     def retry(
         self, job_id: str, *, priority: Priority | PriorityName | int | None = None, reason: str = "retried"
     ) -> Enqueued:
         """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
-        return retry(job_id, self._parts, priority=priority, reason=reason)
+        return retry(job_id, self._services, priority=priority, reason=reason)
 
     def reschedule(
         self,
@@ -281,7 +283,7 @@ class Queue:
 
         >>> queue.reschedule(job_id)                                           # doctest: +SKIP
         """
-        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
+        return operate.reschedule(job_id, self._services, run_at=run_at, run_in=run_in, reason=reason)
 
     def reprioritise(
         self, job_id: str, priority: Priority | PriorityName | int, *, reason: str = "reprioritised"
@@ -290,7 +292,7 @@ class Queue:
 
         >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
         """
-        return operate.edit(job_id, self._parts, priority=priority, reason=reason)
+        return operate.edit(job_id, self._services, priority=priority, reason=reason)
 
     def move(
         self,
@@ -309,7 +311,7 @@ class Queue:
         >>> queue.move(job_id, before=other_id)                                # doctest: +SKIP
         >>> queue.move(job_id, position=1)                                     # doctest: +SKIP
         """
-        return move_in_queue(job_id, self._parts, before=before, after=after, position=position, reason=reason)
+        return move_in_queue(job_id, self._services, before=before, after=after, position=position, reason=reason)
 
     def position(self, job_id: str) -> int | None:
         """The how-manieth a job is of those that are due and wait as it does; None if it is not due, or beyond 1,000.
@@ -317,7 +319,7 @@ class Queue:
         >>> queue.position(job_id)                                             # doctest: +SKIP
         3
         """
-        return place_of(operate.find(job_id, self._parts), self._parts)
+        return place_of(operate.find(job_id, self._services), self._services)
 
     def edit(
         self,
@@ -331,12 +333,12 @@ class Queue:
         """Change what a waiting job will do; a job that was claimed is left alone (WrongStateError)."""
         text = None if payload is None else encode_value(payload)
         return operate.edit(
-            job_id, self._parts, payload_text=text, priority=priority, max_attempts=max_attempts, reason=reason
+            job_id, self._services, payload_text=text, priority=priority, max_attempts=max_attempts, reason=reason
         )
 
     def wait(self, job_id: str, *, timeout: timedelta = timedelta(seconds=30)) -> Job:
         """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""
-        return operate.wait(job_id, self._parts, timeout=timeout)
+        return operate.wait(job_id, self._services, timeout=timeout)
 
     def run_now(
         self,
@@ -354,7 +356,7 @@ class Queue:
         {'sent_to': 'u1'}
         """
         job_type, payload_text = resolve(job, payload)
-        return run_now(job_type, payload_text, self._parts, timeout=timeout, trace=current_trace())
+        return run_now(job_type, payload_text, self._services, timeout=timeout, trace=current_trace())
 
 
 def _request_or_error(wanted: NewJob) -> JobRequest | LeaseholdError:

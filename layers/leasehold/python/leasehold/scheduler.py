@@ -68,14 +68,14 @@ class JobScheduler:
             raise InvalidOptionError(limit, "the limit is at least 1", "Pass how many jobs you can work on now.")
         taken = _Taken(limit)
         poller = Poller(
-            self._queue.parts,
+            self._queue.services,
             taken,
             worker_id=self._worker_id,
             settings=PollSettings(poll_limit=min(limit, 25)),
             policy=self._policy,
         )
         poller.poll(should_stop=taken.reason_to_stop)
-        executor = Executor(self._queue.parts, worker_id=self._worker_id)
+        executor = Executor(self._queue.services, worker_id=self._worker_id)
         jobs: list[Job] = []
         for handover in taken.handovers:
             try:
@@ -109,7 +109,7 @@ class JobScheduler:
     def _take(self, job_id: UUID | str) -> Attempt:
         attempt = self._attempts.pop(parse_job_id(str(job_id)), None)
         if attempt is None:
-            job = operate.find(str(job_id), self._queue.parts)
+            job = operate.find(str(job_id), self._queue.services)
             raise LeaseLostError(job.job_id, "marking it: it was not returned by get_pending_jobs here", job.status)
         return attempt
 

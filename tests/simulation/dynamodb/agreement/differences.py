@@ -41,7 +41,7 @@ def _is_transaction(operation: str, _request: Request, ours: Outcome) -> bool:
 
 def _table_part_only(outcome: Outcome) -> None:
     outcome["ConsumedCapacity"] = [
-        (table, kind, parts.get("", 0)) for table, kind, _, parts in outcome.get("ConsumedCapacity", [])
+        (table, kind, services.get("", 0)) for table, kind, _, services in outcome.get("ConsumedCapacity", [])
     ]
 
 

@@ -113,14 +113,14 @@ KEY_CONDITIONS = (
 
 
 class Hostile:
-    def __init__(self, chance: Random, names: TableNames) -> None:
-        self._chance = chance
-        self._jobs = Jobs(chance, names.jobs)
+    def __init__(self, random_source: Random, names: TableNames) -> None:
+        self._random_source = random_source
+        self._jobs = Jobs(random_source, names.jobs)
 
     def call(self) -> Call:
         makers = [self._put] * 2 + [self._condition] * 4 + [self._update] * 5 + [self._query] * 3
         makers += [self._key, self._value, self._transact, self._read]
-        return self._chance.choice(makers)()
+        return self._random_source.choice(makers)()
 
     def remember(self, call: Call, answer: dict[str, Any]) -> None:
         """No request here builds on an answer."""
@@ -133,23 +133,23 @@ class Hostile:
         }
 
     def _condition(self) -> Call:
-        text = self._chance.choice(CONDITIONS)
-        returns = {"ReturnValuesOnConditionCheckFailure": self._chance.choice(["NONE", "ALL_OLD"])}
+        text = self._random_source.choice(CONDITIONS)
+        returns = {"ReturnValuesOnConditionCheckFailure": self._random_source.choice(["NONE", "ALL_OLD"])}
         request = {**self._jobs.addressed(), "ConditionExpression": text, **_given(text, _VALUES), **returns}
-        return "DeleteItem", {**request, "ReturnValues": self._chance.choice(["NONE", "ALL_OLD"])}
+        return "DeleteItem", {**request, "ReturnValues": self._random_source.choice(["NONE", "ALL_OLD"])}
 
     def _update(self) -> Call:
-        text = self._chance.choice(UPDATES)
-        returns = self._chance.choice(["NONE", "ALL_OLD", "ALL_NEW"])
+        text = self._random_source.choice(UPDATES)
+        returns = self._random_source.choice(["NONE", "ALL_OLD", "ALL_NEW"])
         request = {**self._jobs.addressed(), "UpdateExpression": text, **_given(text, _VALUES), "ReturnValues": returns}
         return "UpdateItem", {**request, "ReturnConsumedCapacity": "INDEXES"}
 
     def _query(self) -> Call:
-        text = self._chance.choice(KEY_CONDITIONS)
+        text = self._random_source.choice(KEY_CONDITIONS)
         key = self._jobs.key()
         values = {":p": key["PK"], ":s": key["SK"], ":t": {"S": "~"}, ":n": {"N": "1"}, ":empty": {"S": ""}}
         given = _given(text, values)
-        extra: dict[str, Any] = self._chance.choice(
+        extra: dict[str, Any] = self._random_source.choice(
             [
                 *({"ProjectionExpression": "n, s"}, {"Select": "COUNT"}, {"ScanIndexForward": False}, {"Limit": 1}),
                 *({"Limit": 0}, {"IndexName": "nowhere"}, {"ExclusiveStartKey": {"PK": {"S": "p"}}}, {}, {}),
@@ -158,7 +158,7 @@ class Hostile:
         return "Query", {"TableName": self._jobs.table, "KeyConditionExpression": text, **given, **extra}
 
     def _read(self) -> Call:
-        bad: dict[str, Any] = self._chance.choice(
+        bad: dict[str, Any] = self._random_source.choice(
             [
                 {"IndexName": "due", "ConsistentRead": True},
                 {"IndexName": "due", "ExclusiveStartKey": self._jobs.key()},
@@ -171,15 +171,15 @@ class Hostile:
         return "Query", {"TableName": self._jobs.table, **request, **bad}
 
     def _key(self) -> Call:
-        operation, name = self._chance.choice([("GetItem", "Key"), ("DeleteItem", "Key"), ("PutItem", "Item")])
-        return operation, {"TableName": self._jobs.table, name: self._chance.choice(BAD_KEYS)}
+        operation, name = self._random_source.choice([("GetItem", "Key"), ("DeleteItem", "Key"), ("PutItem", "Item")])
+        return operation, {"TableName": self._jobs.table, name: self._random_source.choice(BAD_KEYS)}
 
     def _value(self) -> Call:
-        item = {**self._jobs.key(), "x": self._chance.choice(BAD_VALUES)}
+        item = {**self._jobs.key(), "x": self._random_source.choice(BAD_VALUES)}
         return "PutItem", {"TableName": self._jobs.table, "Item": item}
 
     def _transact(self) -> Call:
-        return "TransactWriteItems", {"TransactItems": self._chance.choice(BAD_TRANSACTIONS)(self._jobs)}
+        return "TransactWriteItems", {"TransactItems": self._random_source.choice(BAD_TRANSACTIONS)(self._jobs)}
 
 
 def _given(text: str, values: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -12,23 +12,26 @@ if TYPE_CHECKING:
 class Jobs:
     """One table, few keys, and items with an attribute of each type."""
 
-    def __init__(self, chance: Random, table: str) -> None:
-        self._chance = chance
+    def __init__(self, random_source: Random, table: str) -> None:
+        self._random_source = random_source
         self.table = table
 
     def key(self) -> dict[str, Any]:
-        return {"PK": {"S": f"p{self._chance.randrange(2)}"}, "SK": {"S": f"s{self._chance.randrange(2)}"}}
+        return {
+            "PK": {"S": f"p{self._random_source.randrange(2)}"},
+            "SK": {"S": f"s{self._random_source.randrange(2)}"},
+        }
 
     def addressed(self) -> dict[str, Any]:
         return {"TableName": self.table, "Key": self.key()}
 
     def item(self) -> dict[str, Any]:
-        chance = self._chance
+        random_source = self._random_source
         attributes = {
-            "n": {"N": chance.choice(["2", "2.00", "-3.5", "1e2", "0"])},
+            "n": {"N": random_source.choice(["2", "2.00", "-3.5", "1e2", "0"])},
             "m": {"N": "2"},
-            "s": {"S": chance.choice(["b", "bc", "", "ü"])},
-            "flag": {"BOOL": chance.random() < 0.5},
+            "s": {"S": random_source.choice(["b", "bc", "", "ü"])},
+            "flag": {"BOOL": random_source.random() < 0.5},
             "l": {"L": [{"S": "b"}, {"N": "2"}, {"NULL": True}]},
             "map1": {"M": {"a": {"N": "2"}, "nested": {"M": {"deep": {"N": "2"}}}}},
             "words": {"SS": ["c", "b"]},
@@ -36,7 +39,9 @@ class Jobs:
             "due_lane": {"S": "p0"},
             "due_key": {"S": "k"},
         }
-        return self.key() | dict(chance.sample(sorted(attributes.items()), chance.randrange(len(attributes) + 1)))
+        return self.key() | dict(
+            random_source.sample(sorted(attributes.items()), random_source.randrange(len(attributes) + 1))
+        )
 
 
 BAD_KEYS: tuple[dict[str, Any], ...] = (

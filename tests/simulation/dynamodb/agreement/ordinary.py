@@ -29,17 +29,17 @@ _CAPACITY = {"ReturnConsumedCapacity": "INDEXES"}
 
 
 class Ordinary:
-    def __init__(self, chance: Random, names: TableNames) -> None:
-        self._chance = chance
+    def __init__(self, random_source: Random, names: TableNames) -> None:
+        self._random_source = random_source
         self._names = names
-        self.population = Population(chance)
+        self.population = Population(random_source)
         self._cursors: list[dict[str, Any]] = []
         self._sent: list[dict[str, Any]] = []
 
     def call(self) -> Call:
         makers = [self._write] * 6 + [self._query] * 4 + [self._transact] * 3 + [self._batch] * 2
         makers += [self._statements] * 3 + [self._get, self._repeat, self._scan]
-        operation, request = self._chance.choice(makers)()
+        operation, request = self._random_source.choice(makers)()
         return operation, on_the_wire(request)
 
     def remember(self, call: Call, answer: dict[str, Any]) -> None:
@@ -52,42 +52,42 @@ class Ordinary:
         change = self.population.change(self.population.key(self.population.definition()))
         request = {"TableName": self._names.of(change.key.table), **write_request(change), **_CAPACITY}
         choices = _RETURNS[type(change)] + (_UPDATED if isinstance(change, Update) else ())
-        return _SINGLE[type(change)], {**request, "ReturnValues": self._chance.choice(choices)}
+        return _SINGLE[type(change)], {**request, "ReturnValues": self._random_source.choice(choices)}
 
     def _get(self) -> Call:
         key = self.population.key(self.population.definition())
         request = {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), **_CAPACITY}
-        return "GetItem", {**request, "ConsistentRead": self._chance.random() < 0.5}
+        return "GetItem", {**request, "ConsistentRead": self._random_source.random() < 0.5}
 
     def _batch(self) -> Call:
         wanted: dict[str, Any] = {}
-        for table in self._chance.choice([(JOBS,), (DEAD_LETTERS,), (JOBS, DEAD_LETTERS)]):
-            keys = dict.fromkeys(self.population.key(table) for _ in range(self._chance.randrange(1, 9)))
+        for table in self._random_source.choice([(JOBS,), (DEAD_LETTERS,), (JOBS, DEAD_LETTERS)]):
+            keys = dict.fromkeys(self.population.key(table) for _ in range(self._random_source.randrange(1, 9)))
             listed = [to_item(key.attributes) for key in keys]
-            wanted[self._names.of(table)] = {"Keys": listed, "ConsistentRead": self._chance.random() < 0.5}
+            wanted[self._names.of(table)] = {"Keys": listed, "ConsistentRead": self._random_source.random() < 0.5}
         return "BatchGetItem", {"RequestItems": wanted, **_CAPACITY}
 
     def _query(self) -> Call:
-        if self._cursors and self._chance.random() < 0.4:
-            return "Query", self._chance.choice(self._cursors)
+        if self._cursors and self._random_source.random() < 0.4:
+            return "Query", self._random_source.choice(self._cursors)
         table = self.population.definition()
         key = self.population.key(table)
-        index = None if table is JOBS and self._chance.random() < 0.3 else self.population.index(table)
+        index = None if table is JOBS and self._random_source.random() < 0.3 else self.population.index(table)
         bounds = sorted((self.population.place(key)[:20], self.population.place(key)))
         names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
         partition = self.population.lane(index) if index else key.values[0]
-        first, last = (each if self._chance.random() < 0.4 else None for each in bounds)
-        where = (self.population.condition(),) if self._chance.random() < 0.2 else ()
+        first, last = (each if self._random_source.random() < 0.4 else None for each in bounds)
+        where = (self.population.condition(),) if self._random_source.random() < 0.2 else ()
         forbidden = {*names}
         where = () if any(forbidden & _named(each) for each in where) else where
         request = {
             "TableName": self._names.of(table),
             **key_condition((names[0], partition), names[1], first, last, where),
-            "Limit": self._chance.choice([1, 2, 3, 25]),
-            "ScanIndexForward": self._chance.random() < 0.7,
+            "Limit": self._random_source.choice([1, 2, 3, 25]),
+            "ScanIndexForward": self._random_source.random() < 0.7,
             **_CAPACITY,
         }
-        if self._chance.random() < 0.2:
+        if self._random_source.random() < 0.2:
             request["Select"] = "COUNT"
         return "Query", {**request, "IndexName": index.name} if index else {**request, "ConsistentRead": True}
 
@@ -102,7 +102,7 @@ class Ordinary:
             {kinds[type(each)]: {"TableName": self._names.of(each.key.table), **write_request(each)}}
             for each in changes
         ]
-        if self._chance.random() < 0.2:
+        if self._random_source.random() < 0.2:
             items[0] = {"ConditionCheck": self._check()}
         request = {"TransactItems": items, "ClientRequestToken": self._token(), **_CAPACITY}
         self._sent.append(request)
@@ -110,14 +110,14 @@ class Ordinary:
 
     def _token(self) -> str:
         """The engine remembers tokens of earlier runs of the same seed: their tables had other names."""
-        return f"{crc32(self._names.jobs.encode()):08x}-{self._chance.getrandbits(60):015x}"
+        return f"{crc32(self._names.jobs.encode()):08x}-{self._random_source.getrandbits(60):015x}"
 
     def _check(self) -> dict[str, Any]:
         # A key that no change of ours has.
         return {
             "TableName": self._names.jobs,
             "Key": {"PK": {"S": "nobody"}, "SK": {"S": "nothing"}},
-            "ConditionExpression": self._chance.choice(["attribute_exists(PK)", "attribute_not_exists(PK)"]),
+            "ConditionExpression": self._random_source.choice(["attribute_exists(PK)", "attribute_not_exists(PK)"]),
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
 
@@ -126,7 +126,7 @@ class Ordinary:
         if not self._sent:
             return self._get()
         sent = self._sent[-1]
-        if self._chance.random() < 0.3:
+        if self._random_source.random() < 0.3:
             _, other = self._transact()
             return "TransactWriteItems", {**other, "ClientRequestToken": sent["ClientRequestToken"]}
         return "TransactWriteItems", sent
@@ -137,7 +137,7 @@ class Ordinary:
         statements = []
         for key in keys:
             table = self._names.of(key.table)
-            if self._chance.random() < 0.4:
+            if self._random_source.random() < 0.4:
                 item = {**key.attributes, **self.population.attributes(key)}
                 statements.append(insert_statement(table, item))
             else:

@@ -1,4 +1,4 @@
-"""The admin service: acting. What people do, on whatever surface; each deed has a reason and leaves one record.
+"""The admin service: acting. What people do, on whatever surface; each audit entry has a reason and leaves one record.
 
 Who acts is never an argument: it is the identity of the parts, which a surface sets from what AWS or a token says.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import deed_on_job
+from leasehold.audit.records import audit_entry_on_job
 from leasehold.kernel.draft import draft, request_of
 from leasehold.kernel.enqueue import OnDuplicate, write
 from leasehold.kernel.job import Outcome
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.redrive import Redriven
     from leasehold.schedules.sdk import Schedules
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LettersWanted:
+class DeadLettersWanted:
     """Which open dead letters a bulk action is about."""
 
     job_type: str | None = None
@@ -55,10 +55,10 @@ class LettersWanted:
 class Actions:
     """Schedules, templates and groups have actions of their own: `schedules`, `templates`, `groups`."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._queue = Queue(parts)
-        self._operator = Operator(parts)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._queue = Queue(services)
+        self._operator = Operator(services)
 
     @property
     def schedules(self) -> Schedules:
@@ -84,14 +84,16 @@ class Actions:
 
         job_id: of a job that is to be made once, however often it is asked for; it says when the job runs.
         """
-        self._parts.deployment.refuse_if_halted()
-        request = replace(request_of(job), created_by=self._parts.identity.actor())
-        drafted = draft(request, self._parts, job_id=job_id)
-        deed = deed_on_job(drafted.job.job_id, "create", self._parts, reason=reason, job_type=drafted.job.job_type)
-        return write(drafted, self._parts, on_duplicate=on_duplicate, deed=deed)
+        self._services.deployment.refuse_if_halted()
+        request = replace(request_of(job), created_by=self._services.identity.actor())
+        drafted = draft(request, self._services, job_id=job_id)
+        audit_entry = audit_entry_on_job(
+            drafted.job.job_id, "create", self._services, reason=reason, job_type=drafted.job.job_type
+        )
+        return write(drafted, self._services, on_duplicate=on_duplicate, audit_entry=audit_entry)
 
     def cancel(self, job_id: str, *, reason: str) -> Cancelled:
-        return operate.cancel(job_id, reason, self._parts)
+        return operate.cancel(job_id, reason, self._services)
 
     def retry(
         self,
@@ -101,7 +103,7 @@ class Actions:
         priority: Priority | PriorityName | int | None = None,
         new_job_id: JobId | None = None,
     ) -> Enqueued:
-        return retry(job_id, self._parts, reason=reason, priority=priority, new_job_id=new_job_id)
+        return retry(job_id, self._services, reason=reason, priority=priority, new_job_id=new_job_id)
 
     def retry_run(
         self,
@@ -113,7 +115,7 @@ class Actions:
     ) -> Enqueued:
         """Run the job of a failed run again; a run that did not fail is refused."""
         job_id, _, number = run_id.rpartition(".")
-        job = operate.find(parse_job_id(job_id), self._parts)
+        job = operate.find(parse_job_id(job_id), self._services)
         run = next((each for each in job.runs if str(each.number) == number), None)
         running = running_document(job)
         if running is not None and running["run_id"] == run_id:
@@ -126,15 +128,15 @@ class Actions:
 
     def run_now(self, job_id: str, *, reason: str) -> Job:
         """Have a waiting job due at once."""
-        return operate.reschedule(job_id, self._parts, reason=reason)
+        return operate.reschedule(job_id, self._services, reason=reason)
 
     def reschedule(
         self, job_id: str, *, reason: str, run_at: datetime | None = None, run_in: timedelta | None = None
     ) -> Job:
-        return operate.reschedule(job_id, self._parts, run_at=run_at, run_in=run_in, reason=reason)
+        return operate.reschedule(job_id, self._services, run_at=run_at, run_in=run_in, reason=reason)
 
     def reprioritise(self, job_id: str, priority: Priority | PriorityName | int, *, reason: str) -> Job:
-        return operate.edit(job_id, self._parts, priority=priority, reason=reason)
+        return operate.edit(job_id, self._services, priority=priority, reason=reason)
 
     def move(
         self,
@@ -145,32 +147,32 @@ class Actions:
         after: str | None = None,
         position: int | None = None,
     ) -> Job:
-        return move_in_queue(job_id, self._parts, before=before, after=after, position=position, reason=reason)
+        return move_in_queue(job_id, self._services, before=before, after=after, position=position, reason=reason)
 
     def purge(self, job_id: str, *, reason: str) -> Job:
         """Forget the personal data of an ended job: payload, result, errors."""
-        return purge.purge(job_id, self._parts, reason=reason)
+        return purge.purge(job_id, self._services, reason=reason)
 
     def redrive(self, job_id: str, *, reason: str) -> Redriven:
-        return redrive.redrive(job_id, self._parts, reason=reason)
+        return redrive.redrive(job_id, self._services, reason=reason)
 
-    def matching_letters(self, wanted: LettersWanted) -> list[JobId]:
-        """The dry run of a bulk action: which letters it would be about, the oldest first."""
+    def matching_dead_letters(self, wanted: DeadLettersWanted) -> list[JobId]:
+        """The dry run of a bulk action: which dead letters it would be about, the oldest first."""
         found: list[JobId] = []
-        for letter in redrive.open_letters(
-            self._parts, job_type=wanted.job_type, start=wanted.failed_from, end=wanted.failed_to
+        for dead_letter in redrive.open_dead_letters(
+            self._services, job_type=wanted.job_type, start=wanted.failed_from, end=wanted.failed_to
         ):
             if wanted.limit is not None and len(found) >= wanted.limit:
                 break
-            found.append(letter.id)
+            found.append(dead_letter.id)
         return found
 
     def redrive_many(
-        self, wanted: LettersWanted, *, reason: str, progress: Callable[[int], None] | None = None
+        self, wanted: DeadLettersWanted, *, reason: str, progress: Callable[[int], None] | None = None
     ) -> list[Redriven]:
-        """Redrive every open letter that matches, each with a record of its own; `progress` hears how many are done."""
+        """Redrive every open dead letter that matches, each with its audit entry; `progress` gets the count."""
         return redrive.redrive_many(
-            self._parts,
+            self._services,
             reason=reason,
             job_type=wanted.job_type,
             start=wanted.failed_from,
@@ -180,7 +182,7 @@ class Actions:
         )
 
     def discard(self, job_id: str, *, reason: str) -> DeadLetter:
-        return redrive.discard(job_id, self._parts, reason=reason)
+        return redrive.discard(job_id, self._services, reason=reason)
 
     def halt(self, *, reason: str) -> bool:
         return self._operator.halt(reason=reason)

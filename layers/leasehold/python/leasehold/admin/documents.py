@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from leasehold.admin.job_documents import (
+    dead_letter_document,
     job_document,
     job_summary,
-    letter_document,
     retry_document,
     schedule_document,
     set_only,
@@ -53,9 +53,9 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
 
 
 def job_view_document(view: JobView) -> Document:
-    """One job with its runs, its timeline and the letter that its death left."""
-    letter = letter_document(view.letter) if view.letter else None
-    return {**job_document(view.job), **set_only(position=view.place, dead_letter=letter)}
+    """One job with its runs, its timeline and the dead letter that its death left."""
+    dead_letter = dead_letter_document(view.dead_letter) if view.dead_letter else None
+    return {**job_document(view.job), **set_only(position=view.place, dead_letter=dead_letter)}
 
 
 def queue_document(view: QueueView) -> Document:
@@ -123,15 +123,15 @@ def backlog_document(backlog: Backlog) -> Document:
 
 
 def audit_document(record: AuditRecord) -> Document:
-    deed = record.deed
+    audit_entry = record.audit_entry
     return {
-        "id": deed.deed_id,
-        "target": deed.target,
-        "action": deed.action,
-        "by": deed.by,
-        "at": to_text(deed.at),
-        "reason": deed.reason,
-        "details": deed.details,
+        "id": audit_entry.audit_entry_id,
+        "target": audit_entry.target,
+        "action": audit_entry.action,
+        "by": audit_entry.by,
+        "at": to_text(audit_entry.at),
+        "reason": audit_entry.reason,
+        "details": audit_entry.details,
         "previous": record.previous,
         "head": record.head,
     }
@@ -226,13 +226,13 @@ def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with its runs, and the letter that its death left, resolved or not.
+    """A job with its runs, and the dead letter that its death left, resolved or not.
 
     place: of those that are due and wait, the how-manieth it is to be dispatched; None if that was not asked for.
     """
 
     job: Job
-    letter: DeadLetter | None = None
+    dead_letter: DeadLetter | None = None
     place: int | None = None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -67,35 +67,35 @@ class _Live:
     inexact: set[JobStatus]
 
 
-def count_jobs(parts: Parts) -> Counts:
-    scene = Scene(parts, Budget())
-    live = _live(parts, scene)
+def count_jobs(services: Services) -> Counts:
+    scene = Scene(services, Budget())
+    live = _live(services, scene)
     statuses: dict[JobStatus, dict[str, Counted]] = {status: {} for status in JobStatus}
     for (status, job_type), value in sorted(live.counted.items()):
         statuses[status][job_type] = Counted(value, status not in live.inexact)
     if scene.registry.ended_index:
         for job_type in JobFilter().types(scene.registry):
             for status in sorted(ENDED):
-                counted = _ended(status, job_type, parts)
+                counted = _ended(status, job_type, services)
                 if counted.value:
                     statuses[status][job_type] = counted
-    letters = parts.store.letters.depth(limit=COUNT_LIMIT)
-    return Counts(at=scene.now, statuses=statuses, dead_letters=Counted(letters, letters < COUNT_LIMIT))
+    dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
+    return Counts(at=scene.now, statuses=statuses, dead_letters=Counted(dead_letters, dead_letters < COUNT_LIMIT))
 
 
-def _ended(status: JobStatus, job_type: str, parts: Parts) -> Counted:
+def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
     lane = ended_lane(status, job_type)
-    value = parts.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=COUNT_LIMIT)
+    value = services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=COUNT_LIMIT)
     return Counted(value, value < COUNT_LIMIT)
 
 
-def _live(parts: Parts, scene: Scene) -> _Live:
+def _live(services: Services, scene: Scene) -> _Live:
     live = _Live(Counter(), set())
     for lane in (lane for level in lanes_by_priority(scene.registry.shards) for lane in level):
-        _count_lane(lane, live, parts, scene)
+        _count_lane(lane, live, services, scene)
     lanes = scene.waiting_lanes(None)
     for lane in lanes.names[:_MOST_LANES]:
-        _count_lane(lane, live, parts, scene)
+        _count_lane(lane, live, services, scene)
     if len(lanes.names) > _MOST_LANES or not lanes.is_whole:
         live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
     return live
@@ -105,12 +105,12 @@ def _is_counted(entry: DueJob) -> bool:
     return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
 
 
-def _count_lane(lane: str, live: _Live, parts: Parts, scene: Scene) -> None:
+def _count_lane(lane: str, live: _Live, services: Services, scene: Scene) -> None:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
     cursor: Record | None = None
     for _ in range(COUNT_LIMIT // _PAGE):
-        page = parts.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
-        entries = trusted_jobs(map(due_entry, page.records), parts)
+        page = services.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
+        entries = trusted_jobs(map(due_entry, page.records), services)
         live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
         cursor = page.cursor
         if cursor is None:
@@ -162,9 +162,9 @@ class _End:
     job_id: JobId
 
 
-def last_hour(parts: Parts) -> LastHour | None:
+def last_hour(services: Services) -> LastHour | None:
     """None where the deployment has no ended index."""
-    registry, now = parts.deployment.registry(), parts.clock.now()
+    registry, now = services.deployment.registry(), services.clock.now()
     if not registry.ended_index:
         return None
     start = now - HOUR
@@ -172,7 +172,7 @@ def last_hour(parts: Parts) -> LastHour | None:
     complete_since = start
     for job_type in JobFilter().types(registry):
         for status in sorted(ENDED):
-            read, is_all = _ends(status, job_type, start, parts)
+            read, is_all = _ends(status, job_type, start, services)
             ends += read
             if not is_all:
                 complete_since = max(complete_since, read[-1].at)
@@ -188,13 +188,13 @@ def last_hour(parts: Parts) -> LastHour | None:
         minutes=tuple(sorted(per_minute.items())),
         types=per_type,
         complete_since=complete_since,
-        lateness=_lateness(ends, parts),
+        lateness=_lateness(ends, services),
     )
 
 
-def _ends(status: JobStatus, job_type: str, start: datetime, parts: Parts) -> tuple[list[_End], bool]:
+def _ends(status: JobStatus, job_type: str, start: datetime, services: Services) -> tuple[list[_End], bool]:
     """The latest ends of one status and type, and whether those are all of the hour."""
-    page = parts.store.table.query(
+    page = services.store.table.query(
         JOBS,
         ended_lane(status, job_type),
         index=ENDED_INDEX,
@@ -205,7 +205,7 @@ def _ends(status: JobStatus, job_type: str, start: datetime, parts: Parts) -> tu
     ends = [
         _End(_ended_at(cast("str", record["ended_key"])), status, job_type, job_id)
         for record in page.records
-        if (job_id := job_id_in(record)) is not None and is_trusted(job_id, job_type, parts)
+        if (job_id := job_id_in(record)) is not None and is_trusted(job_id, job_type, services)
     ]
     return ends, page.cursor is None or not ends
 
@@ -214,9 +214,9 @@ def _ended_at(ended_key: str) -> datetime:
     return from_text(ended_key.partition("#")[0])
 
 
-def _lateness(ends: list[_End], parts: Parts) -> Lateness | None:
+def _lateness(ends: list[_End], services: Services) -> Lateness | None:
     ran = sorted((end for end in ends if end.status is not JobStatus.CANCELLED), key=lambda end: end.at)
-    jobs, _ = parts.store.jobs.look_up([end.job_id for end in ran[-_SAMPLE:]])
+    jobs, _ = services.store.jobs.look_up([end.job_id for end in ran[-_SAMPLE:]])
     delays = sorted(delay for job in jobs.values() if (delay := _late(job)) is not None)
     if not delays:
         return None

@@ -96,42 +96,42 @@ def running_runs(job: Job) -> list[Document]:
     return [] if running is None else [{**running, **set_only(worker=job.locked_by)}]
 
 
-def letter_document(letter: DeadLetter) -> Document:
+def dead_letter_document(dead_letter: DeadLetter) -> Document:
     """`failure_reason` is the exception and its message, `traceback` all that is known."""
     return {
-        "id": letter.id,
-        "original_job_id": letter.original_job_id,
-        "job_type": letter.job_type,
-        "payload": shown_json(letter.payload_text),
-        "failed_at": to_text(letter.failed_at),
-        "failure_reason": letter.failure_reason.rstrip().rpartition("\n")[2],
-        "error_code": letter.error_code,
-        "traceback": letter.failure_reason,
-        "attempts": letter.attempts,
-        "is_open": letter.is_open,
-        "runs": [_run_alone(letter, run) for run in letter.runs],
+        "id": dead_letter.id,
+        "original_job_id": dead_letter.original_job_id,
+        "job_type": dead_letter.job_type,
+        "payload": shown_json(dead_letter.payload_text),
+        "failed_at": to_text(dead_letter.failed_at),
+        "failure_reason": dead_letter.failure_reason.rstrip().rpartition("\n")[2],
+        "error_code": dead_letter.error_code,
+        "traceback": dead_letter.failure_reason,
+        "attempts": dead_letter.attempts,
+        "is_open": dead_letter.is_open,
+        "runs": [_run_alone(dead_letter, run) for run in dead_letter.runs],
         **set_only(
-            max_attempts=letter.max_attempts,
-            trace=letter.trace,
-            resolution=str(letter.resolution) if letter.resolution else None,
-            resolved_by=letter.resolved_by,
-            resolved_at=time_text(letter.resolved_at),
-            resolved_reason=letter.resolved_reason,
-            redriven_as=letter.redriven_as,
-            reported_at=time_text(letter.reported_at),
+            max_attempts=dead_letter.max_attempts,
+            trace=dead_letter.trace,
+            resolution=str(dead_letter.resolution) if dead_letter.resolution else None,
+            resolved_by=dead_letter.resolved_by,
+            resolved_at=time_text(dead_letter.resolved_at),
+            resolved_reason=dead_letter.resolved_reason,
+            redriven_as=dead_letter.redriven_as,
+            reported_at=time_text(dead_letter.reported_at),
         ),
     }
 
 
-def letter_summary(letter: DeadLetter) -> Document:
-    """A letter in a list: all but its payload and its history, which may be large."""
+def dead_letter_summary(dead_letter: DeadLetter) -> Document:
+    """A dead letter in a list: all but its payload and its history, which may be large."""
     left_out = {"payload", "runs", "traceback"}
-    return {name: value for name, value in letter_document(letter).items() if name not in left_out}
+    return {name: value for name, value in dead_letter_document(dead_letter).items() if name not in left_out}
 
 
-def _run_alone(letter: DeadLetter, run: Run) -> Document:
+def _run_alone(dead_letter: DeadLetter, run: Run) -> Document:
     return {
-        "run_id": run.run_id(letter.id),
+        "run_id": run.run_id(dead_letter.id),
         "attempt": run.number,
         "status": str(run.outcome),
         "worker": run.worker,
@@ -275,12 +275,12 @@ def _recurrence(recurrence: Recurrence) -> Document:
     match recurrence:
         case Every(interval):
             return {"every": interval.total_seconds()}
-        case Cron(line, timezone, in_the_gap, when_repeated):
+        case Cron(line, timezone, on_dst_gap, on_dst_overlap):
             return {
                 "cron": line,
                 "timezone": timezone,
-                "in_the_gap": str(in_the_gap),
-                "when_repeated": str(when_repeated),
+                "on_dst_gap": str(on_dst_gap),
+                "on_dst_overlap": str(on_dst_overlap),
             }
         case _:
             assert_never(recurrence)

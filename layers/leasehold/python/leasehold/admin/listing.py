@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.admin.walking import Leg
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload_items import Unreadable
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 _FETCH = 1
 
 
-def list_jobs(wanted: JobFilter, parts: Parts, *, limit: object, cursor: str | None) -> Page[Job]:
+def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: str | None) -> Page[Job]:
     most = check_limit(limit)
     start = None if cursor is None else decode_cursor(cursor, wanted.fingerprint)
     if not wanted.wanted_statuses:
         return Page(items=())
     budget = Budget()
-    scene = Scene(parts, budget)
+    scene = Scene(services, budget)
     plan = plan_of(wanted, scene.registry)
-    gathering = _Gathering(wanted, parts, scene, budget, most)
+    gathering = _Gathering(wanted, services, scene, budget, most)
     end = gathering.go_through(plan.stages, start)
     leg = gathering.leg
     jobs = gathering.jobs()
@@ -63,7 +63,7 @@ class _Gathering:
     """What one page has come to: whole jobs, or the ids of those that are still to be fetched."""
 
     wanted: JobFilter
-    parts: Parts
+    services: Services
     scene: Scene
     budget: Budget
     limit: int
@@ -95,14 +95,14 @@ class _Gathering:
         """The jobs of the page, as they are now, as far as they still match."""
         listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
         ids = [each for each in listed if not isinstance(each, Job)]
-        fetched, damaged = self.parts.store.jobs.look_up(ids) if ids else ({}, [])
+        fetched, damaged = self.services.store.jobs.look_up(ids) if ids else ({}, [])
         self.unreadable += damaged
         # An index that lags may show a job in the lane that it left, too.
         jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
         fitting = [job for job in jobs.values() if self.wanted.matches(job)]
-        matching = [job for job in fitting if is_trusted(job.job_id, job.job_type, self.parts)]
+        matching = [job for job in fitting if is_trusted(job.job_id, job.job_type, self.services)]
         is_second_look = self.stage is not None and self.stage.without_key_holders
-        return _without_key_holders(matching, self.parts) if is_second_look else matching
+        return _without_key_holders(matching, self.services) if is_second_look else matching
 
     def _legs(self, stage: Stage, start: Position | None) -> Iterator[tuple[Leg, str | None]]:
         """The legs from where the last page ended."""
@@ -127,14 +127,14 @@ class _Gathering:
                     leg,
                     below,
                     self.wanted,
-                    self.parts,
+                    self.services,
                     limit=room,
                     budget=self.budget,
                     unreadable=self.unreadable,
                 )
                 self.found += [(f"{job.member:07d}", job) for job in jobs]
             case Walk():
-                stretch = walk(self.parts.store.table, leg, below, room, self.budget, reserve=_FETCH)
+                stretch = walk(self.services.store.table, leg, below, room, self.budget, reserve=_FETCH)
                 whole = leg.source is TABLE_ORDER
                 for sort_key, record in stretch.entries:
                     if whole:
@@ -144,7 +144,9 @@ class _Gathering:
                     elif (job_id := job_id_of_entry(record)) is not None:
                         self.found.append((sort_key, job_id))
                     else:
-                        report(f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", self.parts)
+                        report(
+                            f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", self.services
+                        )
                 rest, looked = stretch.below, stretch.searched
             case _:
                 assert_never(leg)
@@ -156,10 +158,10 @@ def _job(each: Job | JobId, fetched: dict[JobId, Job]) -> Job | None:
     return each if isinstance(each, Job) else fetched.get(each)
 
 
-def _without_key_holders(jobs: list[Job], parts: Parts) -> list[Job]:
+def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
     """Without those that an earlier stage has shown, because their dedup record points to them."""
     refs = [keys.dedup(job.dedup) for job in jobs if job.dedup is not None]
-    records = parts.store.table.get_many(refs) if refs else []
+    records = services.store.table.get_many(refs) if refs else []
     holders = {record["job_sk"] for record in records}
     return [job for job in jobs if key_of(job.job_id).sk not in holders]
 
@@ -178,7 +180,7 @@ def members_below(
     leg: Members,
     below: str | None,
     wanted: JobFilter,
-    parts: Parts,
+    services: Services,
     *,
     limit: int,
     budget: Budget,
@@ -192,12 +194,12 @@ def members_below(
     while top > 0 and budget.left and len(found) < limit:
         numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
         budget.spend()
-        fetched, damaged = parts.store.jobs.look_up([group.member_id(number) for number in numbers])
+        fetched, damaged = services.store.jobs.look_up([group.member_id(number) for number in numbers])
         unreadable += damaged
         for number in numbers:
             looked, top = looked + 1, number
             job = fetched.get(group.member_id(number))
-            if job is not None and wanted.matches(job) and is_trusted(job.job_id, job.job_type, parts):
+            if job is not None and wanted.matches(job) and is_trusted(job.job_id, job.job_type, services):
                 found.append(job)
                 if len(found) == limit:
                     break
@@ -207,7 +209,7 @@ def members_below(
 def list_named[Item](
     partition: str,
     read: Callable[[Record], Item],
-    parts: Parts,
+    services: Services,
     *,
     limit: object,
     cursor: str | None,
@@ -219,7 +221,7 @@ def list_named[Item](
         if leg != partition or not name:
             raise InvalidCursorError(cursor, "this cursor points nowhere", "Start again without a cursor.")
         after = {"PK": partition, "SK": name}
-    page = parts.store.table.query(JOBS, partition, limit=most, after=after)
+    page = services.store.table.query(JOBS, partition, limit=most, after=after)
     end = None if page.cursor is None else encode_cursor(Position(partition, str(page.cursor["SK"])), own)
     listed = read_each(page.records, read)
     return Page(

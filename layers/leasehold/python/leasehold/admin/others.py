@@ -22,7 +22,7 @@ from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
 from leasehold.groups.records import LISTED, group_of
 from leasehold.kernel import keys
-from leasehold.kernel.admission import is_trusted_letter
+from leasehold.kernel.admission import is_trusted_dead_letter
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetterFilter:
+class DeadLetterFilter:
     """The range is of when they failed; it includes its start and excludes its end."""
 
     job_type: str | None = None
@@ -63,16 +63,18 @@ class LetterFilter:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint("letters", self.job_type, self.failed_from, self.failed_to)
+        return fingerprint("dead_letters", self.job_type, self.failed_from, self.failed_to)
 
-    def matches(self, letter: DeadLetter) -> bool:
-        is_of_type = self.job_type in {None, letter.job_type}
-        return letter.is_open and is_of_type and is_within(letter.failed_at, self.failed_from, self.failed_to)
+    def matches(self, dead_letter: DeadLetter) -> bool:
+        is_of_type = self.job_type in {None, dead_letter.job_type}
+        return dead_letter.is_open and is_of_type and is_within(dead_letter.failed_at, self.failed_from, self.failed_to)
 
 
-def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: str | None) -> Page[DeadLetter]:
+def list_dead_letters(
+    wanted: DeadLetterFilter, services: Services, *, limit: object, cursor: str | None
+) -> Page[DeadLetter]:
     leg = Walk(
-        name="letters",
+        name="dead_letters",
         source=OPEN_LETTERS if wanted.job_type is None else OPEN_LETTERS_OF_TYPE,
         order=Order.FAILED,
         partitions=(OPEN if wanted.job_type is None else wanted.job_type,),
@@ -80,11 +82,11 @@ def list_letters(wanted: LetterFilter, parts: Parts, *, limit: object, cursor: s
         last=to_text(wanted.failed_to) if wanted.failed_to else None,
     )
     most, start = check_limit(limit), decode_position(cursor, wanted.fingerprint, leg)
-    table = parts.store.table
+    table = services.store.table
     stretch = walk(table, leg, start, most, Budget())
     listed = [cast("JobId", record["id"]) for record in stretch.records]
     read = read_each(table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-    found = {letter.id: letter for letter in read.items if is_trusted_letter(letter, parts)}
+    found = {dead_letter.id: dead_letter for dead_letter in read.items if is_trusted_dead_letter(dead_letter, services)}
     end = stretch.below
     return Page(
         items=tuple(found[each] for each in listed if each in found and wanted.matches(found[each])),
@@ -101,19 +103,19 @@ _LEG = Walk(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(L
 _FINGERPRINT = fingerprint("groups")
 
 
-def list_groups(parts: Parts, *, limit: object, cursor: str | None) -> Page[Group]:
+def list_groups(services: Services, *, limit: object, cursor: str | None) -> Page[Group]:
     most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _LEG)
-    if not parts.deployment.registry().ended_index:
+    if not services.deployment.registry().ended_index:
         raise InvalidOptionError(
             "ended_index = false",
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id.",
         )
-    stretch = walk(parts.store.table, _LEG, start, most, Budget())
+    stretch = walk(services.store.table, _LEG, start, most, Budget())
     # Only a group's own key makes a group of what stands in this lane.
     own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == keys.GROUP]
     listed = [group_id for each in own if (group_id := keys.group_of_partition(each)) is not None]
-    read = read_each(parts.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
+    read = read_each(services.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
     found = {group.group_id: group for group in read.items}
     end = stretch.below
     return Page(
@@ -132,8 +134,8 @@ _TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\
 class Auditor:
     """Who did what, when and why. Nothing here changes anything."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def records(
         self, target: str | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
@@ -147,9 +149,9 @@ class Auditor:
         leg = _leg_of(target)
         mark = fingerprint("audit", target)
         most, start = check_limit(limit), decode_position(cursor, mark, leg)
-        stretch = walk(self._parts.store.table, leg, start, most, Budget())
+        stretch = walk(self._services.store.table, leg, start, most, Budget())
         listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
-        records = self._parts.store.table.get_many([keys.audit_record(*each) for each in listed])
+        records = self._services.store.table.get_many([keys.audit_record(*each) for each in listed])
         read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
         found = dict(read.items)
         end = stretch.below
@@ -165,17 +167,17 @@ class Auditor:
     def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:
         """Each target with what is wrong with its trail: one, or all that anything was ever done to."""
         if target is None:
-            yield from verify_all(self._parts)
+            yield from verify_all(self._services)
         else:
-            yield target, verify(target, self._parts.store.audits.head(target), self._parts)
+            yield target, verify(target, self._services.store.audits.head(target), self._services)
 
     def check_roots(self, kept: KeptRoots) -> list[Flaw]:
         """What is wrong with the daily roots: versions, missing days, and whether the table still leads to them."""
-        return check_roots(kept, self._parts)
+        return check_roots(kept, self._services)
 
     def root_bucket(self) -> str | None:
         """The bucket where a deployment keeps its daily roots; None where it keeps none."""
-        registry = self._parts.store.switchboard.registry()
+        registry = self._services.store.control.registry()
         return registry.audit_roots if registry else None
 
 

@@ -10,7 +10,7 @@ from leasehold.admin.acting import Actions
 from leasehold.admin.documents import Control, JobView, QueueView, RunView, ScheduleView
 from leasehold.admin.figures import count_jobs, last_hour
 from leasehold.admin.listing import list_jobs, list_named
-from leasehold.admin.others import Auditor, LetterFilter, list_groups, list_letters
+from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
 from leasehold.groups.stop import find_group
 from leasehold.kernel import keys
@@ -22,7 +22,7 @@ from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.control import everything_stopped
 from leasehold.operate.measure import backlog_of
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
-from leasehold.operate.redrive import find_letter
+from leasehold.operate.redrive import find_dead_letter
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
     from leasehold.kernel.ports import Identity
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.operate.measure import Backlog
     from leasehold.schedules.model import Schedule
     from leasehold.templates.model import Template
@@ -53,31 +53,31 @@ FIGURES_KEPT_FOR = timedelta(seconds=15)
 
 class Reader:
     """
-    >>> page = Reader(queue.parts).jobs(JobFilter(job_type="user_sync"))           # doctest: +SKIP
+    >>> page = Reader(queue.services).jobs(JobFilter(job_type="user_sync"))           # doctest: +SKIP
     >>> [job.status for job in page.items], page.cursor                            # doctest: +SKIP
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._figures: dict[str, tuple[datetime, object]] = {}
 
     def jobs(
         self, wanted: JobFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
     ) -> Page[Job]:
         """Jobs that match, the newest first; at most ten requests, so a page may be short and have a cursor."""
-        return list_jobs(wanted or JobFilter(), self._parts, limit=limit, cursor=cursor)
+        return list_jobs(wanted or JobFilter(), self._services, limit=limit, cursor=cursor)
 
     def job(self, job_id: str, *, with_place: bool = False) -> JobView:
         """`with_place` costs up to four reads of the index, and is for a job that waits."""
-        job = self._parts.store.jobs.get(parse_job_id(job_id))
+        job = self._services.store.jobs.get(parse_job_id(job_id))
         if job is None:
             raise JobNotFoundError("job", job_id)
         is_dead = job.status is JobStatus.DEAD_LETTER
-        letter = self._parts.store.letters.get(job.job_id) if is_dead else None
-        # A dead job's letter has its own copy of a payload that stands apart.
-        job = job if letter is None else with_payload_of(letter, job)
-        place = place_of(job, self._parts) if with_place else None
-        return JobView(self._parts.store.payloads.shown(job), letter, place)
+        dead_letter = self._services.store.dead_letters.get(job.job_id) if is_dead else None
+        # A dead job's dead letter has its own copy of a payload that stands apart.
+        job = job if dead_letter is None else with_payload_of(dead_letter, job)
+        place = place_of(job, self._services) if with_place else None
+        return JobView(self._services.store.payloads.shown(job), dead_letter, place)
 
     def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> QueueView:
         """The jobs that are due and wait, in the order of dispatch, from the `first` place on.
@@ -86,15 +86,15 @@ class Reader:
         """
         check_limit(limit)
         for name, value, least, most in (
-            ("shard", shard, 0, self._parts.deployment.registry().shards - 1),
+            ("shard", shard, 0, self._services.deployment.registry().shards - 1),
             ("first", first, 1, MAX_PLACES),
         ):
             if isinstance(value, bool) or value not in range(least, most + 1):
                 raise InvalidOptionError(value, f"{name} is {least} to {most}", "Correct it.")
         last = min(first + limit - 1, MAX_PLACES)
-        line = line_of(self._parts, shard=shard, held_by=held_by, length=last)
+        line = line_of(self._services, shard=shard, held_by=held_by, length=last)
         wanted = line.job_ids[first - 1 :]
-        jobs = self._parts.store.jobs.get_many(wanted) if wanted else {}
+        jobs = self._services.store.jobs.get_many(wanted) if wanted else {}
         # What was dispatched since the index was read waits no longer.
         places = [(first + number, jobs[each]) for number, each in enumerate(wanted) if each in jobs]
         return QueueView(tuple(each for each in places if each[1].status.is_waiting), line.is_complete)
@@ -114,26 +114,26 @@ class Reader:
         raise JobNotFoundError("run", run_id)
 
     def dead_letters(
-        self, wanted: LetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self, wanted: DeadLetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
     ) -> Page[DeadLetter]:
         """Open dead letters, those that failed last first."""
-        return list_letters(wanted or LetterFilter(), self._parts, limit=limit, cursor=cursor)
+        return list_dead_letters(wanted or DeadLetterFilter(), self._services, limit=limit, cursor=cursor)
 
     def dead_letter(self, job_id: str) -> DeadLetter:
-        return find_letter(job_id, self._parts)
+        return find_dead_letter(job_id, self._services)
 
     def groups(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Group]:
-        return list_groups(self._parts, limit=limit, cursor=cursor)
+        return list_groups(self._services, limit=limit, cursor=cursor)
 
     def group(self, group_id: str) -> Group:
-        return find_group(group_id, self._parts)
+        return find_group(group_id, self._services)
 
     def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
         """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
         return list_named(
             keys.SCHEDULE,
             lambda record: self.view_of_schedule(schedule_of(record), next_runs=1),
-            self._parts,
+            self._services,
             limit=limit,
             cursor=cursor,
         )
@@ -141,17 +141,17 @@ class Reader:
     def schedule(self, name: str, *, next_runs: int = 5) -> ScheduleView:
         if isinstance(next_runs, bool) or next_runs not in range(MAX_NEXT_RUNS + 1):
             raise InvalidOptionError(next_runs, f"next_runs is 0 to {MAX_NEXT_RUNS}", "Ask for fewer.")
-        return self.view_of_schedule(schedules_engine.find(name, self._parts), next_runs=next_runs)
+        return self.view_of_schedule(schedules_engine.find(name, self._services), next_runs=next_runs)
 
     def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
-        return list_named(keys.TEMPLATE, template_of, self._parts, limit=limit, cursor=cursor)
+        return list_named(keys.TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
 
     def template(self, name: str) -> Template:
-        return templates_engine.find(name, self._parts)
+        return templates_engine.find(name, self._services)
 
     def control(self) -> Control:
         """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""
-        return Control(everything_stopped(self._parts), self._parts.deployment.registry(fresh=True))
+        return Control(everything_stopped(self._services), self._services.deployment.registry(fresh=True))
 
     def counts(self) -> Counts:
         """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""
@@ -165,35 +165,35 @@ class Reader:
         """What is due and unclaimed, per type; kept for 15 seconds."""
         return self._kept("backlog", backlog_of)
 
-    def _kept[Figures](self, name: str, make: Callable[[Parts], Figures]) -> Figures:
-        now = self._parts.clock.now()
+    def _kept[Figures](self, name: str, make: Callable[[Services], Figures]) -> Figures:
+        now = self._services.clock.now()
         kept = self._figures.get(name)
         if kept is None or not timedelta(0) <= now - kept[0] < FIGURES_KEPT_FOR:
-            kept = self._figures[name] = (now, make(self._parts))
+            kept = self._figures[name] = (now, make(self._services))
         return cast("Figures", kept[1])
 
     def view_of_schedule(self, schedule: Schedule, *, next_runs: int = 5) -> ScheduleView:
         """One that was read, or made, just now: with its coming slots."""
         if not schedule.is_active:
             return ScheduleView(schedule)
-        start = max(schedule.cursor, self._parts.clock.now())
+        start = max(schedule.cursor, self._services.clock.now())
         return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), next_runs)))
 
 
 class Admin:
     """Reads, actions and the audit trail, in the name of one identity."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.read = Reader(parts)
-        self.act = Actions(parts)
-        self.audit = Auditor(parts)
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self.read = Reader(services)
+        self.act = Actions(services)
+        self.audit = Auditor(services)
+        self._services = services
 
     @property
-    def parts(self) -> Parts:
+    def services(self) -> Services:
         """What it is made of, for surfaces that build on it."""
-        return self._parts
+        return self._services
 
     def acting_as(self, identity: Identity) -> Admin:
         """The same service for somebody else, whom a surface has authenticated."""
-        return Admin(self._parts.acting_as(identity))
+        return Admin(self._services.acting_as(identity))

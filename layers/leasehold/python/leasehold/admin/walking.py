@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leasehold.admin.pages import Order
     from leasehold.groups.model import Group
     from leasehold.kernel.registry import Registry
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Condition, Index, Record, Table, TableDefinition
 
 
@@ -224,12 +224,12 @@ _LANES_READ = 100
 
 
 class Scene:
-    def __init__(self, parts: Parts, budget: Budget) -> None:
+    def __init__(self, services: Services, budget: Budget) -> None:
         budget.spend()
-        self._parts = parts
+        self._services = services
         self._budget = budget
-        self.registry: Registry = parts.deployment.registry()
-        self.now: datetime = parts.clock.now()
+        self.registry: Registry = services.deployment.registry()
+        self.now: datetime = services.clock.now()
 
     @property
     def leases_over(self) -> datetime:
@@ -239,7 +239,7 @@ class Scene:
 
     def group(self, group_id: str) -> Group:
         self._budget.spend()
-        return find_group(group_id, self._parts)
+        return find_group(group_id, self._services)
 
     def waiting_lanes(self, job_type: str | None) -> WaitingLanes:
         """Where jobs are held. Lanes of keys are named after them; those of other scopes are read, a few of these."""
@@ -247,12 +247,12 @@ class Scene:
         lanes: set[str] = set()
         unread = 0
         reads = 0
-        for scope in waiting_scopes(self._parts, limit=_SCOPES_READ):
+        for scope in waiting_scopes(self._services, limit=_SCOPES_READ):
             found = [*lanes_by_name(scope)]
             if not is_told_by_name(scope) and reads < _LINES_READ:
                 self._budget.spend()
                 reads += 1
-                read = lanes_waiting_for(scope, self._parts, limit=_LANES_READ)
+                read = lanes_waiting_for(scope, self._services, limit=_LANES_READ)
                 unread += len(read) == _LANES_READ
                 found += read
             elif not is_told_by_name(scope):

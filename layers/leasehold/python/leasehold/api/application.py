@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.api.answers import Answer
     from leasehold.api.callers import Caller, Operation
     from leasehold.direct_runs.run import Starter
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 # API Gateway gives up after 30 s.
@@ -57,7 +57,7 @@ class Application:
     patience: how long these are waited for.
     """
 
-    parts: Parts
+    services: Services
     authenticate: Callable[[Event], Caller]
     starter: Starter
     patience: timedelta = PATIENCE
@@ -65,7 +65,7 @@ class Application:
 
     def __post_init__(self) -> None:
         # Reads are the same for everybody, and figures are kept for all who look.
-        self._admin = Admin(self.parts)
+        self._admin = Admin(self.services)
         self.resolver = APIGatewayHttpResolver()
         for operation in OPERATIONS:
             self._register(operation)
@@ -87,13 +87,13 @@ class Application:
         needed = role_needed(operation.route)
         if caller.role is None or needed is None or caller.role < needed:
             raise NotAllowedError(caller.identity.actor(), caller.role, needed)
-        parts = self.parts.acting_as(caller.identity)
+        services = self.services.acting_as(caller.identity)
         query, body, key = query_of(event, operation), body_of(event, operation), key_of(event, operation)
         call = Call(
-            parts=parts,
+            services=services,
             read=self._admin.read,
             audit=self._admin.audit,
-            act=Actions(parts),
+            act=Actions(services),
             starter=self.starter,
             patience=self.patience,
             path=path,

@@ -123,8 +123,8 @@ class SchedulePlan(Body):
     every: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
     cron: Word | None = None
     timezone: Word | None = None
-    in_the_gap: Literal["once", "skip"] | None = None
-    when_repeated: Literal["once", "both", "skip"] | None = None
+    on_dst_gap: Literal["once", "skip"] | None = None
+    on_dst_overlap: Literal["once", "both", "skip"] | None = None
     missed: Literal["latest", "all", "skip"] | None = None
     missed_window: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
     overlap: Literal["allow", "skip", "queue"] | None = None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leasehold.aws.api_access import Access, Jwt
     from leasehold.direct_runs.run import Starter
     from leasehold.kernel.ports import Identity
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 # As long as a name in an audit record may be.
@@ -237,9 +237,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request, authenticated and checked. `parts` act in the name of its caller."""
+    """One request, authenticated and checked. `services` act in the name of its caller."""
 
-    parts: Parts
+    services: Services
     read: Reader
     act: Actions
     audit: Auditor

@@ -113,7 +113,7 @@ class DeadLetter(DeadLetterSummary):
 
 
 class Redriven(Document):
-    """`error` says why a letter of many was left as it is."""
+    """`error` says why a dead letter of many was left as it is."""
 
     dead_letter_id: str
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.api.callers import Call
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
 
 
@@ -29,7 +29,7 @@ def made_once(call: Call, propose: Callable[[], str], make: Callable[[str | None
     """`make` gets the id to make it under (None without a key: any), and whether somebody has tried before."""
     if call.asked is None:
         return make(None, False)
-    text = once(call.asked, propose, lambda made_id, again: make(made_id, again).to_text(), call.parts)
+    text = once(call.asked, propose, lambda made_id, again: make(made_id, again).to_text(), call.services)
     return Answer.from_text(text)
 
 
@@ -41,12 +41,12 @@ def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobI
             return _told(make(None))
         job_id = JobId(made_id)
         made = Enqueued(job_id=job_id, created=True)
-        if again and call.parts.store.jobs.get(job_id) is not None:
+        if again and call.services.store.jobs.get(job_id) is not None:
             return _told(made)
         try:
             return _told(make(job_id))
         except StoreUnavailableError:
-            if call.parts.store.jobs.get(job_id) is None:
+            if call.services.store.jobs.get(job_id) is None:
                 raise
             return _told(made)
 
@@ -81,26 +81,26 @@ def once(
     asked: Asked,
     propose: Callable[[], str],
     make: Callable[[str, bool], str],
-    parts: Parts,
+    services: Services,
 ) -> str:
     """The answer to a request with a key, which is kept for a day.
 
     propose: an id for what is to be made. Whatever can be refused is refused there: nothing has been written yet.
     make: make it under this id and say what is answered; its second argument tells whether somebody tried before.
     """
-    now = parts.clock.now()
-    found = parts.store.requests.get(asked.name, now)
+    now = services.clock.now()
+    found = services.store.requests.get(asked.name, now)
     is_repeat = found is not None
     if found is None:
         wanted = RequestRecord(name=asked.name, fingerprint=asked.fingerprint, made_id=propose(), until=now + KEPT_FOR)
-        found = parts.store.requests.take(wanted, now)
+        found = services.store.requests.take(wanted, now)
         is_repeat = found.made_id != wanted.made_id
     if found.fingerprint != asked.fingerprint:
         raise RequestKeyReusedError(asked.key)
     if found.answer is not None:
         return found.answer
     answer = make(found.made_id, is_repeat)
-    parts.store.requests.answer(found, answer)
+    services.store.requests.answer(found, answer)
     return answer
 
 

@@ -23,7 +23,7 @@ from leasehold.kernel.lean import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 HOST = "127.0.0.1"
 _LOGGER = logging.getLogger("leasehold.api")
@@ -40,16 +40,16 @@ class LocalAnswer:
 class LocalApi:
     """Answers in the name of `parts.identity`, as an admin.
 
-    >>> LocalApi(queue.parts).answer("GET", "/api/control").status             # doctest: +SKIP
+    >>> LocalApi(queue.services).answer("GET", "/api/control").status             # doctest: +SKIP
     200
     """
 
-    def __init__(self, parts: Parts) -> None:
-        caller = Caller(parts.identity, Role.ADMIN)
+    def __init__(self, services: Services) -> None:
+        caller = Caller(services.identity, Role.ADMIN)
         self._application = Application(
-            parts=parts,
+            services=services,
             authenticate=lambda _event: caller,
-            starter=ThreadStarter(parts),
+            starter=ThreadStarter(services),
             # One request at a time: a direct run is looked at again instead of waited for.
             patience=timedelta(0),
         )
@@ -69,14 +69,14 @@ class LocalApi:
 class ThreadStarter:
     """Does direct runs in this process, beside its requests."""
 
-    parts: Parts
+    services: Services
 
     def start(self, run_id: str) -> None:
         threading.Thread(target=self._perform, args=(run_id,), name=run_id, daemon=True).start()
 
     def _perform(self, run_id: str) -> None:
         try:
-            perform(run_id, self.parts, worker_id="local")
+            perform(run_id, self.services, worker_id="local")
         except Exception:
             # Whoever asks for it is told that it was lost.
             _LOGGER.exception("the direct run %s failed", run_id)
@@ -84,13 +84,13 @@ class ThreadStarter:
 
 class LocalServer:
     """
-    >>> with LocalServer(queue.parts) as server:                               # doctest: +SKIP
+    >>> with LocalServer(queue.services) as server:                               # doctest: +SKIP
     ...     urlopen(f"{server.address}/api/control")
     """
 
-    def __init__(self, parts: Parts, *, port: int = 0) -> None:
+    def __init__(self, services: Services, *, port: int = 0) -> None:
         self._server = _Server((HOST, port), _Handler)
-        self._server.api = LocalApi(parts)
+        self._server.api = LocalApi(services)
         self._thread = threading.Thread(target=self._server.serve_forever, name="leasehold-api", daemon=True)
 
     @property

@@ -198,7 +198,7 @@ class QueueQuery(Query):
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
 
 
-class LettersQuery(Paging):
+class DeadLettersQuery(Paging):
     job_type: Word | None = None
     failed_from: Moment | None = None
     failed_to: Moment | None = None

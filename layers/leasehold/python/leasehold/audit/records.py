@@ -1,4 +1,4 @@
-"""Audit records: who did what to what, chained per target, written in the same transaction as the deed.
+"""Audit records: who did what to what, chained per target, written in the same transaction as the audit entry.
 
 A record is put once and never changed. The head of each chain is an item of its own, in one partition for each kind of
 targets: it outlives its target, and whoever wants to know that no chain was cut reads these partitions.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.end import Ending
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Attribute, Change, Record, Table
 
 
@@ -42,7 +42,7 @@ _ONE_STEP = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class AuditEntry:
     """An action that leaves a record: by whom, when, why, and what it changed."""
 
     target: str
@@ -51,26 +51,26 @@ class Deed:
     at: datetime
     reason: str
     details: str
-    deed_id: str
+    audit_entry_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """A deed as it was recorded. `previous` is the head of its chain before it, `head` the one after it."""
+    """A audit entry as it was recorded. `previous` is the head of its chain before it, `head` the one after it."""
 
-    deed: Deed
+    audit_entry: AuditEntry
     previous: str
     head: str
 
     @property
     def is_sound(self) -> bool:
         """Whether the head is what the record says it is made of."""
-        return self.head == head_of(self.deed, self.previous)
+        return self.head == head_of(self.audit_entry, self.previous)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The record of a deed and the move of its chain's head, to be made together with the deed; and that head."""
+    """An audit entry's record and the move of its chain's head, to be made together with the action; and that head."""
 
     record: Put
     move: Update
@@ -109,23 +109,23 @@ class Audits:
         record = self._table.get(keys.audit_head(target))
         return cast("str", record["head"]) if record else ""
 
-    def audit(self, deed: Deed, *, is_first: bool = False) -> Audit:
-        """What to write with the deed. It holds only as long as nobody else does something to the target.
+    def audit(self, audit_entry: AuditEntry, *, is_first: bool = False) -> Audit:
+        """What to write with the audit entry. It holds only as long as nobody else does something to the target.
 
-        is_first: the deed makes its target, so that nothing was done to it yet.
+        is_first: the audit entry makes its target, so that nothing was done to it yet.
         Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
         dates grow along a chain.
         """
-        key = keys.audit_head(deed.target)
+        key = keys.audit_head(audit_entry.target)
         found = None if is_first else self._table.get(key)
         previous = cast("str", found["head"]) if found else ""
         if found is not None:
-            deed = replace(deed, at=max(deed.at, from_text(cast("str", found["at"])) + _ONE_STEP))
-        record, head = audited(deed, previous)
+            audit_entry = replace(audit_entry, at=max(audit_entry.at, from_text(cast("str", found["at"])) + _ONE_STEP))
+        record, head = audited(audit_entry, previous)
         move = Update(
             key=key,
             conditions=(Equals("head", previous),) if previous else (key.is_absent,),
-            sets={"head": head, "at": to_text(deed.at)},
+            sets={"head": head, "at": to_text(audit_entry.at)},
         )
         return Audit(record, move, head)
 
@@ -161,41 +161,52 @@ class Audits:
                 yield head_of_record(record)
 
 
-def audited(deed: Deed, previous: str) -> tuple[Put, str]:
-    """The record of a deed, and the head of its target's chain from then on."""
-    head = head_of(deed, previous)
+def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
+    """The record of a audit entry, and the head of its target's chain from then on."""
+    head = head_of(audit_entry, previous)
     record: Record = {
-        "action": deed.action,
-        "by": deed.by,
-        "at": to_text(deed.at),
-        "reason": deed.reason,
-        "details": deed.details,
+        "action": audit_entry.action,
+        "by": audit_entry.by,
+        "at": to_text(audit_entry.at),
+        "reason": audit_entry.reason,
+        "details": audit_entry.details,
         "previous": previous,
         "head": head,
         "ended_lane": ALL,
-        "ended_key": f"{to_text(deed.at)}#{deed.deed_id}",
+        "ended_key": f"{to_text(audit_entry.at)}#{audit_entry.audit_entry_id}",
     }
-    return Put(key=keys.audit(deed.target, to_text(deed.at), deed.deed_id), record=record), head
+    return Put(
+        key=keys.audit(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
+    ), head
 
 
-def head_of(deed: Deed, previous: str) -> str:
-    """A hash over the deed and the head before it: a record that is changed, removed or moved breaks the chain."""
-    said = [deed.target, deed.deed_id, deed.action, deed.by, to_text(deed.at), deed.reason, deed.details, previous]
+def head_of(audit_entry: AuditEntry, previous: str) -> str:
+    """A hash over the entry and the head before it: a record that is changed, removed or moved breaks the chain."""
+    said = [
+        audit_entry.target,
+        audit_entry.audit_entry_id,
+        audit_entry.action,
+        audit_entry.by,
+        to_text(audit_entry.at),
+        audit_entry.reason,
+        audit_entry.details,
+        previous,
+    ]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def audit_record_of(record: Record) -> AuditRecord:
-    at, _, deed_id = cast("str", record["SK"]).partition("#")
-    deed = Deed(
+    at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
+    audit_entry = AuditEntry(
         target=keys.target_of_audit(cast("str", record["PK"])),
         action=cast("str", record["action"]),
         by=cast("str", record["by"]),
         at=from_text(at),
         reason=cast("str", record["reason"]),
         details=cast("str", record["details"]),
-        deed_id=deed_id,
+        audit_entry_id=audit_entry_id,
     )
-    return AuditRecord(deed, cast("str", record["previous"]), cast("str", record["head"]))
+    return AuditRecord(audit_entry, cast("str", record["previous"]), cast("str", record["head"]))
 
 
 def head_of_record(record: Record) -> Head:
@@ -214,7 +225,7 @@ _MAX_NAME_BYTES = 256
 _MAX_PAYLOAD_BYTES = 32 * 1024
 
 
-def check_deed(what: str, by: str, reason: str) -> None:
+def check_audit_entry(what: str, by: str, reason: str) -> None:
     if not fits(by, _MAX_NAME_BYTES) or not fits(reason, MAX_REASON_BYTES):
         raise InvalidOptionError(
             (by, reason),
@@ -223,16 +234,18 @@ def check_deed(what: str, by: str, reason: str) -> None:
         )
 
 
-def deed_of(target: str, action: str, changed: Record, parts: Parts, *, by: str, reason: str) -> Deed:
+def audit_entry_of(
+    target: str, action: str, changed: Record, services: Services, *, by: str, reason: str
+) -> AuditEntry:
     """`changed` is what the target says from then on."""
-    return Deed(
+    return AuditEntry(
         target=target,
         action=action,
         by=by,
-        at=parts.clock.now(),
+        at=services.clock.now(),
         reason=reason,
         details=json.dumps(_bounded(changed), sort_keys=True, ensure_ascii=False),
-        deed_id=f"{parts.chance.bits(64):016x}",
+        audit_entry_id=f"{services.random_source.bits(64):016x}",
     )
 
 
@@ -244,42 +257,46 @@ def dead_letter_target(job_id: str) -> str:
     return f"dead-letter#{job_id}"
 
 
-def deed_on_job(job_id: JobId, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
+def audit_entry_on_job(
+    job_id: JobId, action: str, services: Services, *, reason: str, **details: Attribute
+) -> AuditEntry:
     """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
-    actor = parts.identity.actor()
-    check_deed("job", actor, reason)
-    return deed_of(job_target(job_id), action, details, parts, by=actor, reason=reason)
+    actor = services.identity.actor()
+    check_audit_entry("job", actor, reason)
+    return audit_entry_of(job_target(job_id), action, details, services, by=actor, reason=reason)
 
 
-def advance_with_record(asked: Write | Ending, deed: Deed, parts: Parts) -> None:
+def advance_with_record(asked: Write | Ending, audit_entry: AuditEntry, services: Services) -> None:
     """Make a transition or an end that somebody asked for, with its record, or neither; TransitionRefused as ever."""
     write, changes = (asked, [transition(asked)]) if isinstance(asked, Write) else (asked.write, asked.changes)
-    if not parts.store.audits.commit(changes, parts.store.audits.audit(deed), token=token_of(deed)):
+    if not services.store.audits.commit(changes, services.store.audits.audit(audit_entry), token=token_of(audit_entry)):
         # The job is not what was read, or somebody else did something to it meanwhile: look again.
         raise TransitionRefused(write, None)
 
 
-def token_of(deed: Deed) -> str:
-    return request_token(deed.target, deed.deed_id)
+def token_of(audit_entry: AuditEntry) -> str:
+    return request_token(audit_entry.target, audit_entry.audit_entry_id)
 
 
-def retried[Thing](what: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
+def retried[Thing](what: str, attempt: Callable[[], Thing | None], services: Services) -> Thing:
     """Read, decide and write, until the write meets what was read; an attempt that came too late answers None."""
-    for _ in tries(parts):
+    for _ in tries(services):
         done = attempt()
         if done is not None:
             return done
     raise contended(what)
 
 
-def tries(parts: Parts) -> Iterator[int]:
+def tries(services: Services) -> Iterator[int]:
     """Attempts at a change that others may be making too, with random pauses: without, three of them starve one."""
-    give_up_at = parts.clock.now() + PATIENCE
+    give_up_at = services.clock.now() + PATIENCE
     for number in itertools.count(1):
         yield number
-        if number >= _FEWEST_TRIES and parts.clock.now() >= give_up_at:
+        if number >= _FEWEST_TRIES and services.clock.now() >= give_up_at:
             return
-        parts.clock.sleep(min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE) * (0.1 + 0.9 * parts.chance.share()))
+        services.clock.sleep(
+            min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE) * (0.1 + 0.9 * services.random_source.share())
+        )
 
 
 def contended(what: str) -> StoreUnavailableError:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.audit.records import AuditRecord, Head
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -58,26 +58,26 @@ class Archive(Protocol):
         """Every root that was kept."""
 
 
-def root_at(at: datetime, parts: Parts) -> Root:
+def root_at(at: datetime, services: Services) -> Root:
     """The root as of a moment that has passed."""
-    (root,) = _roots_at([at], parts)
+    (root,) = _roots_at([at], services)
     return root
 
 
-def keep_root(parts: Parts, archive: Archive) -> Root:
-    root = root_at(parts.clock.now() - SETTLED_AFTER, parts)
+def keep_root(services: Services, archive: Archive) -> Root:
+    root = root_at(services.clock.now() - SETTLED_AFTER, services)
     archive.keep(root)
     return root
 
 
-def check_roots(kept: KeptRoots, parts: Parts) -> list[Flaw]:
+def check_roots(kept: KeptRoots, services: Services) -> list[Flaw]:
     """What is wrong with the roots, or with the table that they vouch for."""
-    return [*kept.flaws, *_missing_days(kept.roots, parts.clock.now()), *broken_roots(kept.roots, parts)]
+    return [*kept.flaws, *_missing_days(kept.roots, services.clock.now()), *broken_roots(kept.roots, services)]
 
 
-def broken_roots(roots: Sequence[Root], parts: Parts) -> Iterator[Flaw]:
+def broken_roots(roots: Sequence[Root], services: Services) -> Iterator[Flaw]:
     """The roots that the table no longer leads to: something that was on record then has been changed or removed."""
-    for root, found in zip(roots, _roots_at([each.at for each in roots], parts), strict=True):
+    for root, found in zip(roots, _roots_at([each.at for each in roots], services), strict=True):
         if found != root:
             yield Flaw(_name(root.at), "the trails of that day no longer lead to it")
 
@@ -93,11 +93,11 @@ def _missing_days(roots: Sequence[Root], now: datetime) -> Iterator[Flaw]:
             missing += _A_DAY
 
 
-def _roots_at(moments: Sequence[datetime], parts: Parts) -> list[Root]:
+def _roots_at(moments: Sequence[datetime], services: Services) -> list[Root]:
     """The roots of several moments, in one walk through all heads; of a chain that has grown since, its entries too."""
     digests, targets = [hashlib.sha256() for _ in moments], [0] * len(moments)
-    for head in all_heads(parts):
-        dates, heads = _history(head, parts) if any(head.at > at for at in moments) else ([head.at], [head.digest])
+    for head in all_heads(services):
+        dates, heads = _history(head, services) if any(head.at > at for at in moments) else ([head.at], [head.digest])
         for position, at in enumerate(moments):
             known = bisect_right(dates, at)
             if known:
@@ -109,15 +109,15 @@ def _roots_at(moments: Sequence[datetime], parts: Parts) -> list[Root]:
     ]
 
 
-def _history(head: Head, parts: Parts) -> tuple[list[datetime], list[str]]:
+def _history(head: Head, services: Services) -> tuple[list[datetime], list[str]]:
     """When a chain had which head, from its beginning on."""
-    following = {entry.previous: entry for entry in trail_of(head.target, parts)}
+    following = {entry.previous: entry for entry in trail_of(head.target, services)}
     dates: list[datetime] = []
     heads: list[str] = []
     reached = ""
     while (entry := following.pop(reached, None)) is not None:
         reached = entry.head
-        dates.append(max(entry.deed.at, dates[-1]) if dates else entry.deed.at)
+        dates.append(max(entry.audit_entry.at, dates[-1]) if dates else entry.audit_entry.at)
         heads.append(reached)
     return dates, heads
 
@@ -139,32 +139,32 @@ class Flaw:
     problem: str
 
 
-def verify_all(parts: Parts) -> Iterator[tuple[str, list[Flaw]]]:
+def verify_all(services: Services) -> Iterator[tuple[str, list[Flaw]]]:
     """Every target with its flaws, one after the other; most have none."""
-    for head in all_heads(parts):
-        yield head.target, verify(head.target, head.digest, parts)
+    for head in all_heads(services):
+        yield head.target, verify(head.target, head.digest, services)
 
 
-def verify(target: str, head: str, parts: Parts) -> list[Flaw]:
+def verify(target: str, head: str, services: Services) -> list[Flaw]:
     """What is wrong with a trail; somebody who acts on the target meanwhile is no flaw of it."""
     flaws: list[Flaw] = []
     for _ in range(_TRIES):
-        flaws = [Flaw(target, problem) for problem in _problems(trail_of(target, parts), head)]
-        seen, head = head, parts.store.audits.head(target) if flaws else head
+        flaws = [Flaw(target, problem) for problem in _problems(trail_of(target, services), head)]
+        seen, head = head, services.store.audits.head(target) if flaws else head
         if not flaws or head == seen:
             return flaws
     return flaws
 
 
-def all_heads(parts: Parts) -> Iterator[Head]:
-    return parts.store.audits.heads()
+def all_heads(services: Services) -> Iterator[Head]:
+    return services.store.audits.heads()
 
 
-def trail_of(target: str, parts: Parts) -> list[AuditRecord]:
+def trail_of(target: str, services: Services) -> list[AuditRecord]:
     records: list[AuditRecord] = []
     cursor: Record | None = None
     while True:
-        page = parts.store.audits.trail(target, limit=_PAGE, after=cursor)
+        page = services.store.audits.trail(target, limit=_PAGE, after=cursor)
         records += page.records
         cursor = page.cursor
         if cursor is None:
@@ -174,17 +174,17 @@ def trail_of(target: str, parts: Parts) -> list[AuditRecord]:
 def _problems(records: Sequence[AuditRecord], head: str) -> Iterator[str]:
     for record in records:
         if not record.is_sound:
-            yield f"the record of {record.deed.action} at {record.deed.at.isoformat()} was edited"
+            yield f"the record of {record.audit_entry.action} at {record.audit_entry.at.isoformat()} was edited"
     following = {record.previous: record for record in records}
     if len(following) < len(records):
         yield "two records follow the same one"
     reached, count = "", 0
     before: AuditRecord | None = None
     while (found := following.get(reached)) is not None and count <= len(records):
-        if before is not None and found.deed.at < before.deed.at:
-            yield f"the record of {found.deed.action} at {found.deed.at.isoformat()} is out of order"
+        if before is not None and found.audit_entry.at < before.audit_entry.at:
+            yield f"the record of {found.audit_entry.action} at {found.audit_entry.at.isoformat()} is out of order"
         reached, before, count = found.head, found, count + 1
     if count < len(records):
-        yield f"a record is missing after {before.deed.action if before else 'the start'}"
+        yield f"a record is missing after {before.audit_entry.action if before else 'the start'}"
     if reached != head:
         yield "the trail does not end where its head says: its last records are missing"

@@ -30,7 +30,7 @@ def warm(container: Callable[[], Container]) -> None:
     """
     if _IN_LAMBDA in os.environ:
         with suppress(Exception):  # the invocation will meet it again, and there it is told
-            container().parts.deployment.registry()
+            container().services.deployment.registry()
 
 
 def connect() -> DynamoDBClient:

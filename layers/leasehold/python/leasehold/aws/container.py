@@ -18,7 +18,7 @@ from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.ports import NoWaker
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 
 if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller
@@ -44,7 +44,7 @@ class LambdaContext(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    parts: Parts
+    services: Services
     telemetry: PowertoolsTelemetry
     settings: Settings
 
@@ -63,7 +63,7 @@ def open_container(service: str) -> Container:
     telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace, per_type=settings.metrics_per_type)
     _log_as_json(service)
     store = Store(DynamoTable(connect(), names))
-    parts = Parts(
+    services = Services(
         store=store,
         telemetry=telemetry,
         reporter=reporter_of(settings),
@@ -72,7 +72,7 @@ def open_container(service: str) -> Container:
         waker=_waker_of(settings),
         pool=threads_for(settings.memory_mb),
     )
-    return Container(parts, telemetry, settings)
+    return Container(services, telemetry, settings)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Dispatcher
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy
 
 
@@ -72,7 +72,7 @@ class Polling:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         dispatcher: Dispatcher,
         *,
         worker_id: str,
@@ -82,26 +82,26 @@ class Polling:
         poll_limit: int | None = None,
         policy: ConcurrencyPolicy | None = None,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._worker_id = worker_id
         self._start_another = start_another
         self._poller = Poller(
-            parts,
+            services,
             dispatcher,
             worker_id=worker_id,
             settings=PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
             policy=policy,
-            pool=parts.pool,
+            pool=services.pool,
             call_helper=self._call_helper,
         )
-        self._waiting = WaitingPoller(parts, self._poller, worker_id=worker_id, settings=waiting)
-        self._deadline = parts.clock.now() + time_left
-        self._should_stop = Stopping(parts.clock, deadline=self._deadline, reserve=_RESERVE)
+        self._waiting = WaitingPoller(services, self._poller, worker_id=worker_id, settings=waiting)
+        self._deadline = services.clock.now() + time_left
+        self._should_stop = Stopping(services.clock, deadline=self._deadline, reserve=_RESERVE)
 
     def answer(self, wake: Wake) -> PollReport:
         restore = self._should_stop.on_sigterm()
         try:
-            self._parts.telemetry.measure(WAKE_UPS, 1, channel=wake.channel)
+            self._services.telemetry.measure(WAKE_UPS, 1, channel=wake.channel)
             if wake.channel == STREAM:
                 return self._answer_stream(wake)
             report = self._poller.poll(part=wake.part, should_stop=self._poll_is_over(wake))
@@ -110,7 +110,7 @@ class Polling:
 
                 # First what must not be late: payloads that expire are lost, a figure comes again in a minute.
                 self._keep_payloads()
-                measure(self._parts)
+                measure(self._services)
             if wake.channel != HELPER:
                 self._waiting.stay(holder=wake.holder, should_stop=self._should_stop)
         finally:
@@ -122,13 +122,13 @@ class Polling:
         shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
         named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
         try:
-            lanes = {*named, *service_lanes(self._parts.deployment.registry().shards)} if wake.hints else None
+            lanes = {*named, *service_lanes(self._services.deployment.registry().shards)} if wake.hints else None
             report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
         except StoreUnavailableError:
             self._make_due([hint.scope for hint in wake.hints if isinstance(hint, FreedScope)])
             raise
         if report.stopped_by == _A_WAKE_IS_SHORT:
-            report.note_due(self._parts.clock.now())
+            report.note_due(self._services.clock.now())
         if not shown and wake.hints and report.soonest_at is None:
             return report  # a seat was freed, which brings nothing near
         # It holds up its shard while it runs: another invocation waits in its place.
@@ -145,10 +145,10 @@ class Polling:
 
         pause = _FIRST_PAUSE
         while self._should_stop() is None:
-            self._parts.clock.sleep(pause)
+            self._services.clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
             with suppress(StoreUnavailableError):
-                make_due(scopes, self._parts)
+                make_due(scopes, self._services)
                 return
 
     def _call_helper(self, part: Part) -> None:
@@ -157,7 +157,7 @@ class Polling:
             self._start_another(json.dumps(event).encode())
 
     def _wake_is_over(self) -> Callable[[], str | None]:
-        return self._over_at(self._parts.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
+        return self._over_at(self._services.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
 
     def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
         """A tick's poll, however much is due, leaves time for what only ticks do."""
@@ -166,7 +166,7 @@ class Polling:
 
     def _over_at(self, until: datetime, reason: str) -> Callable[[], str | None]:
         def is_over() -> str | None:
-            return self._should_stop() or (reason if self._parts.clock.now() >= until else None)
+            return self._should_stop() or (reason if self._services.clock.now() >= until else None)
 
         return is_over
 
@@ -174,7 +174,7 @@ class Polling:
         # Not needed by wakes, which are most of what this function does.
         from leasehold.kernel.payload_rounds import keep_payloads
 
-        keep_payloads(self._parts, worker_id=self._worker_id, should_stop=self._should_stop)
+        keep_payloads(self._services, worker_id=self._worker_id, should_stop=self._should_stop)
 
 
 # The rest of an image, the payload above all, is not even decoded.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.transitions import Write
 
     # What each attempt came to: a JSON value, or what was raised in its place.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class BatchExecutor:
     """`work` gets attempts that have started and returns, for each in order, its result or the exception of its own."""
 
-    def __init__(self, executor: Executor, services: Parts, *, reserve: timedelta) -> None:
+    def __init__(self, executor: Executor, services: Services, *, reserve: timedelta) -> None:
         self._executor = executor
         self._services = services
         self._reserve = reserve
@@ -115,7 +115,7 @@ class BatchExecutor:
         writes = [self._executor.start_of(each, job_type, time_left) for each, _ in handed_over]
         answers: Sequence[object]
         try:
-            answers = self._services.store.jobs.advance_many(writes)
+            answers = self._services.store.jobs.apply_many(writes)
         except StoreError as error:
             answers = [error] * len(writes)
         attempts: list[Attempt] = []
@@ -133,7 +133,7 @@ class BatchExecutor:
 
     def _decided(self, handover: Handover, write: Write, done: dict[JobId, Execution]) -> Job | None:
         try:
-            return self._services.store.jobs.advance(write)
+            return self._services.store.jobs.apply_and_read(write)
         except TransitionRefused as refused:
             done[handover.job_id] = self._executor.not_started(handover, refused.current)
             return None
@@ -158,7 +158,7 @@ class BatchExecutor:
     def _complete(self, completing: Sequence[tuple[Attempt, Ending]], done: dict[JobId, Execution]) -> None:
         plain = [(attempt, ending) for attempt, ending in completing if ending.is_plain]
         try:
-            answers = self._services.store.jobs.advance_many([ending.write for _, ending in plain])
+            answers = self._services.store.jobs.apply_many([ending.write for _, ending in plain])
         except StoreError:
             answers = []  # each is written by itself, for as long as there is time
         written = {attempt.job.job_id for (attempt, _), answer in zip(plain, answers, strict=False) if answer is None}

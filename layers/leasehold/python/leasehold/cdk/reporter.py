@@ -47,7 +47,7 @@ class DeadLetterReporter(Construct):
             table=queue.dead_letters,
             follower=self.lambda_,
             pattern={"eventName": ["INSERT"]},
-            # From the beginning: a letter written while the first deployment was under way is reported too.
+            # From the beginning: a dead letter written while the first deployment was under way is reported too.
             starting_position="TRIM_HORIZON",
             batch_size=10,
             # Sentry may be down for hours: a record goes back for most of the stream's day, then the sweep has it.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Update
     from leasehold.kernel.type_options import Tally
 
@@ -36,13 +36,13 @@ _LEFT_TO_THE_REAPER = timedelta(minutes=1)
 class Probes:
     """Which circuits one poll may send a probe into: each once, as the poll saw it."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._sent: set[tuple[str, datetime]] = set()
 
     def due(self, job_type: str, circuit: Circuit | None) -> Circuit | None:
         """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
-        if circuit is None or circuit.probe_at > self._parts.clock.now():
+        if circuit is None or circuit.probe_at > self._services.clock.now():
             return None
         return None if (job_type, circuit.probe_at) in self._sent else circuit
 
@@ -51,77 +51,77 @@ class Probes:
         self._sent.add((job_type, circuit.probe_at))
 
 
-def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, parts: Parts) -> Update:
+def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, services: Services) -> Update:
     """The part of the claim that makes this job the probe."""
-    replaced_at = parts.clock.now() + job_type.longest_hold + _LEFT_TO_THE_REAPER
+    replaced_at = services.clock.now() + job_type.longest_hold + _LEFT_TO_THE_REAPER
     return probe_noted(job_type.name, circuit, job_id, replaced_at)
 
 
-def probed_by(job_id: JobId, job_type: str, parts: Parts) -> Circuit | None:
+def probed_by(job_id: JobId, job_type: str, services: Services) -> Circuit | None:
     """The open circuit that this job is the probe of."""
-    circuit = parts.deployment.circuit(job_type)
+    circuit = services.deployment.circuit(job_type)
     if circuit is not None and circuit.probe != job_id:
         # It may have been sent since the circuit was read: that is cached.
-        circuit = parts.deployment.circuit(job_type, fresh=True)
+        circuit = services.deployment.circuit(job_type, fresh=True)
     return circuit if circuit is not None and circuit.probe == job_id else None
 
 
-def answer(job_id: JobId, job_type: str, circuit: Circuit, parts: Parts, *, failed: bool | None) -> bool:
+def answer(job_id: JobId, job_type: str, circuit: Circuit, services: Services, *, failed: bool | None) -> bool:
     """The probe is over: close the circuit, or wait again; False if this job is not the probe any more.
 
     An end that says nothing about the type (`failed` is None) is followed by the next probe after the same wait.
     """
     if failed is False:
-        was_probe = _close(job_id, job_type, parts)
+        was_probe = _close(job_id, job_type, services)
     else:
-        breaker = parts.deployment.settings_of(job_type).breaker or CircuitBreaker()
+        breaker = services.deployment.settings_of(job_type).breaker or CircuitBreaker()
         wait = breaker.longer(circuit.wait) if failed else circuit.wait
-        was_probe = _put_off(job_id, job_type, wait, parts)
-    parts.deployment.forget()
+        was_probe = _put_off(job_id, job_type, wait, services)
+    services.deployment.forget()
     if was_probe:
         outcome = {False: "completed", True: "failed", None: "no answer"}[failed]
-        parts.telemetry.event(Event.CIRCUIT_PROBED, job_id=job_id, job_type=job_type, outcome=outcome)
+        services.telemetry.event(Event.CIRCUIT_PROBED, job_id=job_id, job_type=job_type, outcome=outcome)
     return was_probe
 
 
-def give_up(handover: Handover, circuit: Circuit, parts: Parts) -> None:
+def give_up(handover: Handover, circuit: Circuit, services: Services) -> None:
     """The probe was not reached, or not allowed to start."""
     try:
-        answer(handover.job_id, handover.job_type, circuit, parts, failed=None)
+        answer(handover.job_id, handover.job_type, circuit, services, failed=None)
     except StoreError as error:
-        parts.telemetry.event(Event.TIDY_FAILED, job_id=handover.job_id, what="probe", error=str(error))
+        services.telemetry.event(Event.TIDY_FAILED, job_id=handover.job_id, what="probe", error=str(error))
 
 
-def tell_closed(job_type: str, by: str, parts: Parts) -> None:
-    parts.telemetry.event(Event.CIRCUIT_CLOSED, job_type=job_type, by=by)
-    parts.telemetry.measure(CIRCUIT_OPEN, 0, job_type=job_type)
+def tell_closed(job_type: str, by: str, services: Services) -> None:
+    services.telemetry.event(Event.CIRCUIT_CLOSED, job_type=job_type, by=by)
+    services.telemetry.measure(CIRCUIT_OPEN, 0, job_type=job_type)
 
 
-def _close(job_id: JobId, job_type: str, parts: Parts) -> bool:
-    token = request_token("close", job_type, f"{parts.chance.bits(64):x}")
-    shards = parts.deployment.registry().shards
-    closed = parts.store.circuits.close(job_type, parts.clock.now(), token=token, shards=shards, probe=job_id)
+def _close(job_id: JobId, job_type: str, services: Services) -> bool:
+    token = request_token("close", job_type, f"{services.random_source.bits(64):x}")
+    shards = services.deployment.registry().shards
+    closed = services.store.circuits.close(job_type, services.clock.now(), token=token, shards=shards, probe=job_id)
     if closed:
-        tell_closed(job_type, f"probe {job_id}", parts)
+        tell_closed(job_type, f"probe {job_id}", services)
     return closed
 
 
-def _put_off(job_id: JobId, job_type: str, wait: timedelta, parts: Parts) -> bool:
-    return parts.store.circuits.put_off(job_type, job_id, parts.clock.now() + wait, wait)
+def _put_off(job_id: JobId, job_type: str, wait: timedelta, services: Services) -> bool:
+    return services.store.circuits.put_off(job_type, job_id, services.clock.now() + wait, wait)
 
 
 class CircuitHooks(Hooks):
-    def stops_start(self, handover: Handover, services: Parts) -> str | None:
+    def stops_start(self, handover: Handover, services: Services) -> str | None:
         if probed_by(handover.job_id, handover.job_type, services) is not None:
             return None
         return None if services.deployment.circuit(handover.job_type) is None else "circuit open"
 
-    def never_started(self, handover: Handover, services: Parts) -> None:
+    def never_started(self, handover: Handover, services: Services) -> None:
         circuit = probed_by(handover.job_id, handover.job_type, services)
         if circuit is not None:
             give_up(handover, circuit, services)
 
-    def after(self, end: End, services: Parts) -> None:
+    def after(self, end: End, services: Services) -> None:
         breaker = end.job_type.breaker
         if breaker is None or not end.is_of_a_run:
             return
@@ -137,7 +137,7 @@ class CircuitHooks(Hooks):
             _open(name, breaker, counted, services)
 
 
-def _answered(end: End, services: Parts) -> bool:
+def _answered(end: End, services: Services) -> bool:
     """Whether this run was the probe of its type, as far as is known without asking, and was taken as the answer.
 
     A run that is not counted has nothing else to find out by whether it was the probe, so that asks.
@@ -149,7 +149,7 @@ def _answered(end: End, services: Parts) -> bool:
     return answer(job_id, name, circuit, services, failed=end.failed)
 
 
-def _open(job_type: str, breaker: CircuitBreaker, tally: Tally, services: Parts) -> None:
+def _open(job_type: str, breaker: CircuitBreaker, tally: Tally, services: Services) -> None:
     now = services.clock.now()
     circuit = Circuit(
         opened_at=now,

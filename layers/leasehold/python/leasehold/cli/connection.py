@@ -53,12 +53,12 @@ def open_admin(connection: Connection) -> Admin:
     from leasehold.queue import Queue
 
     if connection.is_local:
-        return Admin(_local_queue(connection).parts)
+        return Admin(_local_queue(connection).services)
     _set_session(connection)
     tables = connection.tables()
     # boto3 finds AWS_ENDPOINT_URL and its like by itself.
     queue = Queue.connect(*tables, endpoint_url=connection.endpoint_url, region_name=connection.region)
-    return Admin(queue.parts)
+    return Admin(queue.services)
 
 
 def open_roots(connection: Connection, bucket: str) -> Archive:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from leasehold.audit.roots import Archive
     from leasehold.console.exchange import Request
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 # Not of the API, which is answered within seconds: what is verified here is read from end to end.
 VERIFY = "/audit-check.json"
@@ -26,9 +26,9 @@ VERIFY = "/audit-check.json"
 class ApiBackend:
     """Acts in the name of `parts.identity`."""
 
-    def __init__(self, parts: Parts, open_roots: Callable[[str], Archive] | None = None) -> None:
-        self._api = LocalApi(parts)
-        self._auditor = Auditor(parts)
+    def __init__(self, services: Services, open_roots: Callable[[str], Archive] | None = None) -> None:
+        self._api = LocalApi(services)
+        self._auditor = Auditor(services)
         self._open_roots = open_roots
 
     def handle(self, request: Request) -> Answer:

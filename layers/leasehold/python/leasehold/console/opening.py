@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.audit.roots import Archive
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 def console_of(
-    parts: Parts,
+    services: Services,
     *,
     name: str | None = None,
     port: int = DEFAULT_PORT,
@@ -26,5 +26,5 @@ def console_of(
     name: as operators call the queue; without one, the name of its table stands there.
     open_roots: the archive of audit roots in a bucket, which a verification reads too.
     """
-    shown = name or parts.store.table.name
-    return ConsoleServer(ApiBackend(parts, open_roots), parts.identity, name=shown, port=port)
+    shown = name or services.store.table.name
+    return ConsoleServer(ApiBackend(services, open_roots), services.identity, name=shown, port=port)

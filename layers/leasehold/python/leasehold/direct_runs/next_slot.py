@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 # When every poller and every handler knows of a reservation, and the index of every claim made before it.
 NOTICED_AFTER = CACHE_FOR + timedelta(seconds=1)
@@ -38,12 +38,12 @@ _LONGEST_PAUSE = timedelta(seconds=2)
 
 
 class NextSlot:
-    def __init__(self, job_type: JobType, run_id: str, parts: Parts, *, timeout: timedelta) -> None:
+    def __init__(self, job_type: JobType, run_id: str, services: Services, *, timeout: timedelta) -> None:
         self._job_type = job_type
         self._run_id = run_id
-        self._parts = parts
+        self._services = services
         self._timeout = timeout
-        self._give_up_at = parts.clock.now() + timeout
+        self._give_up_at = services.clock.now() + timeout
         self._seats: set[int] = set()
         # When everything that is taken here is over by itself.
         self.until = over_by(self._give_up_at, job_type)
@@ -51,8 +51,8 @@ class NextSlot:
     def reserve(self) -> None:
         """Become the next; who is it already is waited for."""
         self._wait_for(self._what_is_reserved)
-        now = self._parts.clock.now()
-        self._parts.telemetry.event(
+        now = self._services.clock.now()
+        self._services.telemetry.event(
             Event.DIRECT_RUN_RESERVED, run_id=self._run_id, job_type=self._job_type.name, until=self.until.isoformat()
         )
         if self._job_type.concurrency is None:
@@ -63,48 +63,48 @@ class NextSlot:
         if self._job_type.concurrency is not None:
             self._wait_for(self._what_is_seated)
         # Those too that have no seat: they were claimed when there was no limit.
-        for level in lanes_by_priority(self._parts.deployment.registry().shards):
+        for level in lanes_by_priority(self._services.deployment.registry().shards):
             for lane in level:
                 self._wait_for(partial(self._what_is_leased, lane))
 
     def give_back(self) -> None:
         """Let jobs run again: those that were held are looked at now. What this cannot give back, time does."""
-        scope, store = self._job_type.scope, self._parts.store
+        scope, store = self._job_type.scope, self._services.store
         try:
             for number in sorted(self._seats):
                 store.lines.free(scope, number, self._run_id)
             # After the seats: whoever is woken by the end of the reservation finds them free.
             is_waited_for = store.lines.scope(scope).exists
-            now = self._parts.clock.now()
+            now = self._services.clock.now()
             store.reservations.lift(
                 self._job_type.name,
                 self._run_id,
                 now,
                 is_waited_for=is_waited_for,
-                shards=self._parts.deployment.registry().shards,
+                shards=self._services.deployment.registry().shards,
             )
         except StoreError as error:
-            self._parts.telemetry.event(
+            self._services.telemetry.event(
                 Event.TIDY_FAILED,
                 run_id=self._run_id,
                 what="reservation",
                 error=str(error),
                 until=self.until.isoformat(),
             )
-        self._parts.deployment.forget()
+        self._services.deployment.forget()
 
     def _what_is_reserved(self) -> str | None:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         wanted = Reservation(run_id=self._run_id, since=now, until=self.until)
-        other = self._parts.store.reservations.make(self._job_type.name, wanted, now)
+        other = self._services.store.reservations.make(self._job_type.name, wanted, now)
         return None if other is None else f"another direct run, {other.run_id}"
 
     def _what_is_seated(self) -> str | None:
         """Take every seat that is free, beyond the limit too where it was higher once."""
         scope = self._job_type.scope
-        state = self._parts.store.lines.scope(scope)
+        state = self._services.store.lines.scope(scope)
         limit = max(self._job_type.concurrency or 0, *(number + 1 for number in state.seats), 1)
-        plan = plan_seats(Limit(scope=scope, seats=limit), state, self._parts)
+        plan = plan_seats(Limit(scope=scope, seats=limit), state, self._services)
         gone = {seat.number: seat for seat in plan.abandoned}
         refused = [number for number in (*plan.free, *gone) if not self._take(number, gone.get(number))]
         others = [seat for number, seat in state.seats.items() if number not in gone and seat.taken_by != self._run_id]
@@ -114,22 +114,22 @@ class NextSlot:
         return f"jobs in progress: {jobs}"
 
     def _take(self, number: int, gone: Seat | None) -> bool:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         seat = Seat(
             scope=self._job_type.scope, number=number, taken_by=self._run_id, taken_at=now, held_until=self.until
         )
         # Noted first: if the store does not answer, the seat may be ours nevertheless.
         self._seats.add(number)
-        if self._parts.store.lines.take(Taking(seat, gone)):
+        if self._services.store.lines.take(Taking(seat, gone)):
             return True
         self._seats.discard(number)
         return False
 
     def _what_is_leased(self, lane: str) -> str | None:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         latest = now + self._job_type.longest_hold + CLOCK_TOLERANCE
-        found = self._parts.store.leases.of_type(self._job_type.name, lane, now - CLOCK_TOLERANCE, latest)
-        entry = next((each for each in found if is_trusted(each.job_id, each.job_type, self._parts)), None)
+        found = self._services.store.leases.of_type(self._job_type.name, lane, now - CLOCK_TOLERANCE, latest)
+        entry = next((each for each in found if is_trusted(each.job_id, each.job_type, self._services)), None)
         return None if entry is None else f"job {entry.job_id}, which is in progress"
 
     def _wait_for(self, find: Callable[[], str | None]) -> None:
@@ -140,11 +140,11 @@ class NextSlot:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _wait_until(self, moment: datetime) -> None:
-        while (left := moment - self._parts.clock.now()) > timedelta(0):
+        while (left := moment - self._services.clock.now()) > timedelta(0):
             self._sleep(left, "every poller and handler to know of it")
 
     def _sleep(self, pause: timedelta, waited_for: str) -> None:
-        left = self._give_up_at - self._parts.clock.now()
+        left = self._give_up_at - self._services.clock.now()
         if left <= timedelta(0):
             raise DirectRunTimeoutError(self._job_type.name, self._timeout, waited_for)
-        self._parts.clock.sleep(min(pause, left))
+        self._services.clock.sleep(min(pause, left))

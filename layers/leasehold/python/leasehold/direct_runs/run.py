@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.direct_runs.model import COLD_START, DirectRequest, DirectRun, DirectState, over_by
 from leasehold.direct_runs.next_slot import NOTICED_AFTER, NextSlot
 from leasehold.direct_runs.records import acceptance
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.model import DirectAnswer
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 # The type's jobs wait as long as this waits, and after a crash for the rest of it.
@@ -35,7 +35,7 @@ LONGEST_WAIT = timedelta(hours=1)
 def run_now(
     job_type: object,
     payload_text: str,
-    parts: Parts,
+    services: Services,
     *,
     timeout: timedelta,
     trace: str | None = None,
@@ -46,39 +46,39 @@ def run_now(
 
     on_turn: called when the waiting is over, right before the handler is called.
     """
-    deployed = checked_type(job_type, parts, timeout=timeout)
-    run_id = run_id or make_run_id(parts)
-    slot = NextSlot(deployed, run_id, parts, timeout=timeout)
+    deployed = checked_type(job_type, services, timeout=timeout)
+    run_id = run_id or make_run_id(services)
+    slot = NextSlot(deployed, run_id, services, timeout=timeout)
     try:
         slot.reserve()
         slot.clear()
-        _refuse_if_stopped(deployed.name, parts)
+        _refuse_if_stopped(deployed.name, services)
         on_turn()
     except BaseException:
         slot.give_back()
         raise
     run = DirectRun(run_id=run_id, job_type=deployed.name, payload_text=payload_text, until=slot.until, trace=trace)
-    answer = _call(run, deployed, slot, parts)
+    answer = _call(run, deployed, slot, services)
     if answer.error is not None:
         raise DirectRunError(deployed.name, run_id, answer.error, answer.error_code or "unknown")
     return None if answer.result_text is None else decode(answer.result_text)
 
 
-def make_run_id(parts: Parts) -> str:
-    return f"direct-{parts.chance.bits(64):016x}"
+def make_run_id(services: Services) -> str:
+    return f"direct-{services.random_source.bits(64):016x}"
 
 
-def checked_type(job_type: object, parts: Parts, *, timeout: timedelta) -> JobType:
+def checked_type(job_type: object, services: Services, *, timeout: timedelta) -> JobType:
     """The type, if a direct run of it could begin now."""
-    deployed = parts.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
+    deployed = services.deployment.registry(fresh=True).job_type(parse_users_job_type(job_type))
     _check_timeout(timeout, deployed)
-    _refuse_if_stopped(deployed.name, parts)
+    _refuse_if_stopped(deployed.name, services)
     return deployed
 
 
-def _call(run: DirectRun, job_type: JobType, slot: NextSlot, parts: Parts) -> DirectAnswer:
+def _call(run: DirectRun, job_type: JobType, slot: NextSlot, services: Services) -> DirectAnswer:
     try:
-        answer = parts.caller.call(run, job_type)
+        answer = services.caller.call(run, job_type)
     except DispatchError:
         slot.give_back()
         raise
@@ -103,9 +103,9 @@ def _check_timeout(timeout: object, job_type: JobType) -> None:
         )
 
 
-def _refuse_if_stopped(job_type: str, parts: Parts) -> None:
-    pause = parts.deployment.switches(fresh=True).pauses.get(job_type)
-    parts.deployment.refuse_if_halted()
+def _refuse_if_stopped(job_type: str, services: Services) -> None:
+    pause = services.deployment.switches(fresh=True).pauses.get(job_type)
+    services.deployment.refuse_if_halted()
     if pause is not None:
         raise JobTypePausedError(job_type, pause.by, to_text(pause.at), pause.reason)
 
@@ -135,18 +135,18 @@ class DirectOrder:
     fingerprint: str = ""
 
 
-def accept(order: DirectOrder, parts: Parts) -> DirectRequest:
+def accept(order: DirectOrder, services: Services) -> DirectRequest:
     """Keep a direct run to be done, with the record of who wanted it; one that was accepted before is found again."""
 
     def attempt() -> DirectRequest | None:
-        found = parts.store.direct_requests.get(order.run_id)
-        now = parts.clock.now()
+        found = services.store.direct_requests.get(order.run_id)
+        now = services.clock.now()
         if found is not None and found.expires_at > now:
             return _the_same(found, order)
-        job_type = checked_type(order.job_type, parts, timeout=order.timeout)
+        job_type = checked_type(order.job_type, services, timeout=order.timeout)
         _refuse_too_long(order.timeout, job_type)
-        actor = parts.identity.actor()
-        check_deed("direct run", actor, order.reason)
+        actor = services.identity.actor()
+        check_audit_entry("direct run", actor, order.reason)
         request = DirectRequest(
             run_id=order.run_id,
             job_type=job_type.name,
@@ -157,80 +157,82 @@ def accept(order: DirectOrder, parts: Parts) -> DirectRequest:
             payload_text=order.payload_text,
         )
         target = f"direct-run#{order.run_id}"
-        deed = deed_of(target, "direct_run", {"job_type": job_type.name}, parts, by=actor, reason=order.reason)
-        audit = parts.store.audits.audit(deed)
-        is_kept = parts.store.audits.commit([acceptance(request)], audit, token=token_of(deed))
+        audit_entry = audit_entry_of(
+            target, "direct_run", {"job_type": job_type.name}, services, by=actor, reason=order.reason
+        )
+        audit = services.store.audits.audit(audit_entry)
+        is_kept = services.store.audits.commit([acceptance(request)], audit, token=token_of(audit_entry))
         return request if is_kept else None
 
-    return retried(f"direct run {order.run_id}", attempt, parts)
+    return retried(f"direct run {order.run_id}", attempt, services)
 
 
-def find_direct(run_id: str, parts: Parts) -> DirectRequest:
-    found = parts.store.direct_requests.get(run_id)
-    if found is None or found.expires_at <= parts.clock.now():
+def find_direct(run_id: str, services: Services) -> DirectRequest:
+    found = services.store.direct_requests.get(run_id)
+    if found is None or found.expires_at <= services.clock.now():
         raise JobNotFoundError("direct run", run_id)
     return found
 
 
-def wait_for_direct(run_id: str, parts: Parts, *, patience: timedelta) -> DirectRequest:
+def wait_for_direct(run_id: str, services: Services, *, patience: timedelta) -> DirectRequest:
     """Look until it has ended, but no longer than `patience`."""
-    give_up_at, pause = parts.clock.now() + patience, _FIRST_PAUSE
+    give_up_at, pause = services.clock.now() + patience, _FIRST_PAUSE
     while True:
-        found = find_direct(run_id, parts)
-        left = give_up_at - parts.clock.now()
-        if found.state_at(parts.clock.now()).has_ended or left <= timedelta(0):
+        found = find_direct(run_id, services)
+        left = give_up_at - services.clock.now()
+        if found.state_at(services.clock.now()).has_ended or left <= timedelta(0):
             return found
-        parts.clock.sleep(min(pause, left))
+        services.clock.sleep(min(pause, left))
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def perform(run_id: str, parts: Parts, *, worker_id: str) -> DirectRequest | None:
+def perform(run_id: str, services: Services, *, worker_id: str) -> DirectRequest | None:
     """Do an accepted direct run and keep how it went; None where that is nobody's to do, or another's already."""
-    found = parts.store.direct_requests.get(run_id)
-    now = parts.clock.now()
+    found = services.store.direct_requests.get(run_id)
+    now = services.clock.now()
     if found is None or found.state is not DirectState.ACCEPTED or now > found.begin_by:
         return None
-    job_type = parts.deployment.settings_of(found.job_type)
+    job_type = services.deployment.settings_of(found.job_type)
     taken = replace(
         found,
         state=DirectState.RUNNING,
-        taken_by=make_nonce(parts.chance, worker_id),
+        taken_by=make_nonce(services.random_source, worker_id),
         until=over_by(now + found.timeout, job_type) + CLOCK_TOLERANCE,
     )
-    if not parts.store.direct_requests.take(taken):
+    if not services.store.direct_requests.take(taken):
         return None
-    ended = _done(taken, parts)
-    parts.store.direct_requests.end(ended)
+    ended = _done(taken, services)
+    services.store.direct_requests.end(ended)
     return ended
 
 
-def _done(request: DirectRequest, parts: Parts) -> DirectRequest:
+def _done(request: DirectRequest, services: Services) -> DirectRequest:
     def started() -> None:
         nonlocal request
-        request = replace(request, started_at=parts.clock.now())
+        request = replace(request, started_at=services.clock.now())
 
     try:
         result = run_now(
             request.job_type,
             request.payload_text or "",
-            parts,
+            services,
             timeout=request.timeout,
             run_id=request.run_id,
             on_turn=started,
         )
         text = encode_result(result)
     except DirectRunError as error:
-        return _failed(request, error.error, error.error_code, parts)
+        return _failed(request, error.error, error.error_code, services)
     except LeaseholdError as error:
-        return _failed(request, str(error), error.code, parts)
-    return replace(request, state=DirectState.COMPLETED, ended_at=parts.clock.now(), result_text=text)
+        return _failed(request, str(error), error.code, services)
+    return replace(request, state=DirectState.COMPLETED, ended_at=services.clock.now(), result_text=text)
 
 
-def _failed(request: DirectRequest, error: str, code: str, parts: Parts) -> DirectRequest:
+def _failed(request: DirectRequest, error: str, code: str, services: Services) -> DirectRequest:
     return replace(
         request,
         state=DirectState.FAILED,
-        ended_at=parts.clock.now(),
+        ended_at=services.clock.now(),
         error=shortened(error, MAX_ERROR_BYTES) or code,
         error_code=code,
     )

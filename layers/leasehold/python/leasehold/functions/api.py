@@ -33,7 +33,7 @@ def _container() -> Container:
 @cache
 def _application() -> Application:
     return Application(
-        parts=_container().parts,
+        services=_container().services,
         authenticate=partial(caller_of, access=access_of()),
         starter=starter_of(),
     )

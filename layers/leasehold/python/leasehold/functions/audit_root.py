@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def lambda_handler(_event: Mapping[str, Any], _context: object) -> dict[str, Any]:
     container = _container()
-    root = keep_root(container.parts, _bucket())
+    root = keep_root(container.services, _bucket())
     return {"at": to_text(root.at), "targets": root.targets, "digest": root.digest}
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining
-from leasehold.aws.letter_stream import batch_answer, is_sweep, new_letters
-from leasehold.operate.reports import report_letters, sweep_unreported
+from leasehold.aws.dead_letter_stream import batch_answer, is_sweep, new_dead_letters
+from leasehold.operate.reports import report_dead_letters, sweep_unreported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +22,14 @@ RESERVE = timedelta(seconds=10)
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     container = _container()
-    parts = container.parts
+    services = container.services
     try:
         if is_sweep(event):
-            until = parts.clock.now() + remaining(context) - RESERVE
-            return sweep_unreported(parts, until=until).as_fields()
-        letters = new_letters(event)
-        untaken = report_letters([letter.job_id for letter in letters], parts)
-        return batch_answer(letters, untaken)
+            until = services.clock.now() + remaining(context) - RESERVE
+            return sweep_unreported(services, until=until).as_fields()
+        dead_letters = new_dead_letters(event)
+        untaken = report_dead_letters([dead_letter.job_id for dead_letter in dead_letters], services)
+        return batch_answer(dead_letters, untaken)
     finally:
         container.telemetry.flush()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, str]:
     run_id, container = str(event[RUN_ID]), _container()
     try:
-        done = perform(run_id, container.parts, worker_id=worker_id(context))
+        done = perform(run_id, container.services, worker_id=worker_id(context))
     finally:
         container.telemetry.flush()
     return {"run_id": run_id, "state": str(done.state) if done else "not ours"}

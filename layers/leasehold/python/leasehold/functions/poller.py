@@ -22,7 +22,7 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
     wake = Wake.parse(event)
     container, dispatcher = _container(), _dispatcher()
     polling = Polling(
-        container.parts,
+        container.services,
         dispatcher,
         worker_id=f"poller-{worker_id(context)}",
         time_left=remaining(context),

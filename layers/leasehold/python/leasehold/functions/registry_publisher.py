@@ -24,9 +24,9 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
         if event["RequestType"] != "Delete":
             registry = registry_of(json.loads(event["ResourceProperties"]["Registry"]))
             schedules = json.loads(event["ResourceProperties"]["Schedules"])
-            parts = open_container("registry_publisher").parts
+            services = open_container("registry_publisher").services
             codes = json.loads(event["ResourceProperties"].get("Codes", "{}"))
             if codes:
-                registry = with_schemas(registry, codes, asking(connect_to_ask()), parts)
-            publish(registry, parts)
-            deploy([definition_of(name, record) for name, record in schedules.items()], parts)
+                registry = with_schemas(registry, codes, asking(connect_to_ask()), services)
+            publish(registry, services)
+            deploy([definition_of(name, record) for name, record in schedules.items()], services)

@@ -19,7 +19,7 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, obje
     name = str(event["schedule"])
     container = _container()
     try:
-        made = trigger(name, container.parts)
+        made = trigger(name, container.services)
     finally:
         container.telemetry.flush()
     return {"schedule": name, "made": made}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import check_deed, deed_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry
 from leasehold.groups.model import Group, GroupMode, GroupState
 from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, planned
 from leasehold.groups.records import GroupChanged
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
 
 # A creation that made no member for so long has broken off.
@@ -52,37 +52,37 @@ class GroupCreated:
         return self.group.group_id
 
 
-def create(request: GroupRequest, parts: Parts, *, reason: str | None = None) -> GroupCreated:
+def create(request: GroupRequest, services: Services, *, reason: str | None = None) -> GroupCreated:
     """Make a group and let it run; the same request with the same id finds the group, and goes on with its making.
 
     With a `reason`, who wanted it is recorded together with its beginning.
     """
-    parts.deployment.refuse_if_halted()
+    services.deployment.refuse_if_halted()
     request = checked(request)
-    group_id = request.group_id or f"{parts.chance.bits(80):020x}"
+    group_id = request.group_id or f"{services.random_source.bits(80):020x}"
     for _ in range(_TRIES):
-        found = parts.store.groups.get(group_id)
-        if found is not None and not found.is_free(parts.clock.now()):
-            return GroupCreated(group=_again(found, request, parts), created=False)
-        plan = planned(request, new_group(request, group_id, parts), parts)
-        now = parts.clock.now()
-        group = plan.group.due_at(now + ABANDON_AFTER, now, make_stamp(parts.chance))
-        also = [] if reason is None else _record(group, reason, parts)
-        if parts.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", parts), also=also):
-            return GroupCreated(group=_open(_fill(group, plan.members, parts), parts), created=True)
+        found = services.store.groups.get(group_id)
+        if found is not None and not found.is_free(services.clock.now()):
+            return GroupCreated(group=_again(found, request, services), created=False)
+        plan = planned(request, new_group(request, group_id, services), services)
+        now = services.clock.now()
+        group = plan.group.due_at(now + ABANDON_AFTER, now, make_stamp(services.random_source))
+        also = [] if reason is None else _record(group, reason, services)
+        if services.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", services), also=also):
+            return GroupCreated(group=_open(_fill(group, plan.members, services), services), created=True)
         # Somebody was quicker: look at what they made.
     raise _contended(group_id)
 
 
-def _record(group: Group, reason: str, parts: Parts) -> list[Change]:
-    actor = parts.identity.actor()
-    check_deed("group", actor, reason)
+def _record(group: Group, reason: str, services: Services) -> list[Change]:
+    actor = services.identity.actor()
+    check_audit_entry("group", actor, reason)
     details: Record = {"mode": str(group.mode), "total": group.total}
-    deed = deed_of(f"group#{group.group_id}", "create", details, parts, by=actor, reason=reason)
-    return parts.store.audits.audit(deed).changes
+    audit_entry = audit_entry_of(f"group#{group.group_id}", "create", details, services, by=actor, reason=reason)
+    return services.store.audits.audit(audit_entry).changes
 
 
-def _again(found: Group, request: GroupRequest, parts: Parts) -> Group:
+def _again(found: Group, request: GroupRequest, services: Services) -> Group:
     """Go on with a creation that may have broken off; one that is over is left as it is."""
     if found.content != content_of(request):
         raise GroupExistsError(found.group_id, found.state)
@@ -90,53 +90,53 @@ def _again(found: Group, request: GroupRequest, parts: Parts) -> Group:
         raise _broken_off(found)
     if found.state is not GroupState.CREATING:
         return found
-    return _open(_fill(found, planned(request, found, parts).members, parts), parts)
+    return _open(_fill(found, planned(request, found, services).members, services), services)
 
 
-def _fill(group: Group, members: Sequence[Job], parts: Parts) -> Group:
+def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
     """Make the members that do not exist yet, some at a time."""
     tries = 0
     while group.state is GroupState.CREATING and group.made < group.total:
-        parts.deployment.refuse_if_halted()
-        batch = _batch(laid_out_many(members[group.made : group.made + _MEMBERS_AT_ONCE], parts))
-        now = parts.clock.now()
+        services.deployment.refuse_if_halted()
+        batch = _batch(laid_out_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
+        now = services.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
         try:
-            token = _token(group, f"fill {group.made}", parts)
-            parts.store.groups.change_with(group, filled, [insertion(job) for job in batch], token=token)
+            token = _token(group, f"fill {group.made}", services)
+            services.store.groups.change_with(group, filled, [insertion(job) for job in batch], token=token)
         except GroupChanged:
             # An earlier try of ours whose response was lost, another creation of the same group, or its cancel.
             tries += 1
             if tries == _TRIES:
                 raise _contended(group.group_id) from None
-            group = _current(group, parts)
+            group = _current(group, services)
             continue
         group = filled
         for job in batch:
-            _tell_made(job, parts)
+            _tell_made(job, services)
     return group
 
 
-def _open(group: Group, parts: Parts) -> Group:
+def _open(group: Group, services: Services) -> Group:
     """Let the group run: the first member of a sequential one, all of them in a parallel one."""
     for _ in range(_TRIES):
         if group.state is not GroupState.CREATING:
             return group
         opened = replace(group.left_alone(), state=GroupState.RUNNING)
         changes: list[Change] = []
-        stamp = make_stamp(parts.chance)
+        stamp = make_stamp(services.random_source)
         if group.mode is GroupMode.PARALLEL:
-            changes.append(awakened(group.scope, parts.clock.now(), stamp, parts.deployment.registry().shards))
+            changes.append(awakened(group.scope, services.clock.now(), stamp, services.deployment.registry().shards))
         else:
-            turn = next_turn(group, 0, parts)
+            turn = next_turn(group, 0, services)
             opened = replace(opened, turn=turn.member)
             changes += turn.changes
         try:
-            parts.store.groups.change_with(group, opened, changes, token=_token(group, "open", parts))
+            services.store.groups.change_with(group, opened, changes, token=_token(group, "open", services))
         except GroupChanged:
-            group = _current(group, parts)
+            group = _current(group, services)
             continue
-        parts.telemetry.event(
+        services.telemetry.event(
             Event.GROUP_CREATED,
             group_id=group.group_id,
             mode=str(group.mode),
@@ -147,9 +147,9 @@ def _open(group: Group, parts: Parts) -> Group:
     raise _contended(group.group_id)
 
 
-def _current(group: Group, parts: Parts) -> Group:
+def _current(group: Group, services: Services) -> Group:
     """The group as it is now, if it is still this one and comes to be."""
-    found = parts.store.groups.get(group.group_id)
+    found = services.store.groups.get(group.group_id)
     if found is None or found.stamp != group.stamp or found.abandoned:
         raise _broken_off(found or group)
     return found
@@ -167,8 +167,8 @@ def _batch(members: Sequence[Job]) -> list[Job]:
     return batch
 
 
-def _tell_made(job: Job, parts: Parts) -> None:
-    parts.telemetry.event(
+def _tell_made(job: Job, services: Services) -> None:
+    services.telemetry.event(
         Event.JOB_ENQUEUED,
         job_id=job.job_id,
         job_type=job.job_type,
@@ -179,8 +179,8 @@ def _tell_made(job: Job, parts: Parts) -> None:
     )
 
 
-def _token(group: Group, step: str, parts: Parts) -> str:
-    return request_token("group", group.group_id, group.stamp, step, make_stamp(parts.chance))
+def _token(group: Group, step: str, services: Services) -> str:
+    return request_token("group", group.group_id, group.stamp, step, make_stamp(services.random_source))
 
 
 def _broken_off(group: Group) -> GroupBrokenOffError:

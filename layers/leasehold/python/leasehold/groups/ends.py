@@ -26,16 +26,16 @@ from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY
 if TYPE_CHECKING:
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
 
 
 class GroupHooks(Hooks):
-    def with_end(self, end: End, services: Parts) -> Joining:
+    def with_end(self, end: End, services: Services) -> Joining:
         has_ended = end.step.target is not None and end.step.target.has_ended
         return Joining(is_owed=True) if has_ended else NOTHING
 
-    def settle(self, job: Job, services: Parts) -> Joining:
+    def settle(self, job: Job, services: Services) -> Joining:
         assert job.group_id is not None
         # Read after the job was seen to have ended: from then on its turn cannot come any more.
         group = services.store.groups.get(job.group_id)
@@ -61,39 +61,39 @@ class Step:
     changes: tuple[Change, ...] = ()
 
 
-def after_member(group: Group, job: Job, parts: Parts) -> Step:
+def after_member(group: Group, job: Job, services: Services) -> Step:
     """What the end of this member makes of its group."""
     end = end_of(job)
     counted = group.counting({end: 1})
     if counted.left == 0:
-        return finish(counted, parts)
+        return finish(counted, services)
     if group.state is not GroupState.RUNNING:
         return Step(counted)
     if end is MemberEnd.FAILED and group.on_failure is not OnFailure.CONTINUE:
-        return Step(_stopping(counted, job, parts))
+        return Step(_stopping(counted, job, services))
     if group.mode is GroupMode.SEQUENTIAL and group.turn is not None and job.member == group.turn:
-        turn = next_turn(group, group.turn + 1, parts)
+        turn = next_turn(group, group.turn + 1, services)
         return Step(replace(counted, turn=turn.member), turn.changes)
     return Step(counted)
 
 
-def _stopping(group: Group, job: Job, parts: Parts) -> Group:
-    now = parts.clock.now()
+def _stopping(group: Group, job: Job, services: Services) -> Group:
+    now = services.clock.now()
     stopping = replace(
         group,
         state=GroupState.STOPPING,
         swept=group.total,
         reason=f"member {job.member} failed: {job.last_error_code or 'unknown'}",
     )
-    return stopping.due_at(now, now, make_stamp(parts.chance))
+    return stopping.due_at(now, now, make_stamp(services.random_source))
 
 
-def finish(group: Group, parts: Parts) -> Step:
+def finish(group: Group, services: Services) -> Step:
     """The end of a group whose last member has been counted: it makes the callback."""
-    now = parts.clock.now()
+    now = services.clock.now()
     ended = group.finished(now)
     job_id = ended.callback_job_id
-    kept = parts.store.groups.callback(group.group_id) if job_id else None
+    kept = services.store.groups.callback(group.group_id) if job_id else None
     also = (codes_expire(ended),) if are_codes_apart(ended) else ()
     if job_id is None or kept is None:
         return Step(ended, also)
@@ -106,34 +106,34 @@ def finish(group: Group, parts: Parts) -> Step:
         wake=True,
         stored_payload=encode(told(kept, ended)),
     )
-    job = laid_out(replace(job, due_lane=job.run_lane), parts)
+    job = laid_out(replace(job, due_lane=job.run_lane), services)
     # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
     return Step(ended, (insertion(job), callback_used(group.group_id), *also))
 
 
-def commit(group: Group, step: Step, parts: Parts) -> bool:
+def commit(group: Group, step: Step, services: Services) -> bool:
     """Make of the group what the step says, with all that goes with it; False if something is not what was read."""
     try:
         if step.changes:
-            token = request_token("group", group.group_id, group.stamp, make_stamp(parts.chance))
-            parts.store.groups.change_with(group, step.group, step.changes, token=token)
-        elif not parts.store.groups.change(group, step.group):
+            token = request_token("group", group.group_id, group.stamp, make_stamp(services.random_source))
+            services.store.groups.change_with(group, step.group, step.changes, token=token)
+        elif not services.store.groups.change(group, step.group):
             return False
     except GroupChanged:
         return False
-    log_change(group, step.group, parts)
+    log_change(group, step.group, services)
     return True
 
 
-def log_change(before: Group, after: Group, parts: Parts) -> None:
+def log_change(before: Group, after: Group, services: Services) -> None:
     """Log what became of a group, if its state changed."""
     if after.state is before.state:
         return
-    parts.telemetry.event(
+    services.telemetry.event(
         Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason
     )
     if after.callback_job_id is not None:
-        parts.telemetry.event(
+        services.telemetry.event(
             Event.JOB_ENQUEUED,
             job_id=after.callback_job_id,
             job_type=after.callback,
@@ -171,41 +171,43 @@ def may_be_asked_to_stop(job: Job, group: Group) -> bool:
     return is_running and job.cancel_requested is None and group.state is GroupState.CANCELLING
 
 
-def ended(job: Job, group: Group, parts: Parts, worker_id: str) -> EndedMember:
+def ended(job: Job, group: Group, services: Services, worker_id: str) -> EndedMember:
     is_skipped = group.state is GroupState.STOPPING and group.on_failure is OnFailure.SKIP_REMAINING
     reason, worker = reason_of(group), worker_id if is_skipped else None
     step = SKIP if is_skipped else TURN_AWAY if job.status.is_waiting else CANCEL
     outcome = Outcome.SKIPPED if is_skipped else None
     # Counted at once, it owes nothing more to its group.
-    alone = Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
-    ending = alone if alone.is_plain else Ending(job, step, parts, outcome=outcome, reason=reason, worker=worker)
+    alone = Ending(job, step, services, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
+    ending = alone if alone.is_plain else Ending(job, step, services, outcome=outcome, reason=reason, worker=worker)
     end = MemberEnd.SKIPPED if is_skipped else MemberEnd.CANCELLED
     return EndedMember(job, end, reason, ending, is_counted=ending is alone)
 
 
-def after_end(member: EndedMember, parts: Parts) -> None:
+def after_end(member: EndedMember, services: Services) -> None:
     job = member.job
     event = Event.JOB_COMPLETED if member.end is MemberEnd.SKIPPED else Event.JOB_CANCELLED
-    parts.telemetry.event(event, job_id=job.job_id, job_type=job.job_type, status=str(member.end), reason=member.reason)
-    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=str(member.end))
+    services.telemetry.event(
+        event, job_id=job.job_id, job_type=job.job_type, status=str(member.end), reason=member.reason
+    )
+    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=str(member.end))
     member.ending.after()
 
 
-def end_alone(member: EndedMember, parts: Parts) -> bool:
+def end_alone(member: EndedMember, services: Services) -> bool:
     """End a member that is counted later; False if it is not what was read."""
     try:
         member.ending.commit()
     except TransitionRefused:
         return False
-    after_end(member, parts)
+    after_end(member, services)
     return True
 
 
-def ask_to_stop(job: Job, group: Group, parts: Parts) -> bool:
+def ask_to_stop(job: Job, group: Group, services: Services) -> bool:
     """False if it does not run any more: it has ended, or waits to be tried again."""
-    values = {"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason_of(group)}
+    values = {"cancel_requested": to_text(services.clock.now()), "cancel_reason": reason_of(group)}
     try:
-        parts.store.jobs.advance(Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values))
+        services.store.jobs.apply_and_read(Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values))
     except TransitionRefused:
         return False
     return True

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 # Under this name a callback finds how its group ended.
 OUTCOME = "group"
@@ -95,17 +95,17 @@ def content_of(request: GroupRequest) -> str:
     return digest.hexdigest()[:32]
 
 
-def planned(request: GroupRequest, group: Group, parts: Parts) -> GroupPlan:
+def planned(request: GroupRequest, group: Group, services: Services) -> GroupPlan:
     """Draft all of it; the group says which ids its members have."""
-    members = [_member(group, number, each, parts) for number, each in enumerate(request.members)]
-    callback = _callback(request, group, parts)
+    members = [_member(group, number, each, services) for number, each in enumerate(request.members)]
+    callback = _callback(request, group, services)
     if callback is not None:
         group = replace(group, callback=callback.job_type, callback_code=callback.code)
     return GroupPlan(group, members, callback)
 
 
-def new_group(request: GroupRequest, group_id: str, parts: Parts) -> Group:
-    now = parts.clock.now()
+def new_group(request: GroupRequest, group_id: str, services: Services) -> Group:
+    now = services.clock.now()
     total = len(request.members)
     return Group(
         group_id=group_id,
@@ -116,30 +116,30 @@ def new_group(request: GroupRequest, group_id: str, parts: Parts) -> Group:
         created_at=now,
         created_by=request.created_by,
         content=content_of(request),
-        stamp=f"{parts.chance.bits(48):012x}",
-        shards=parts.deployment.registry().shards,
-        codes=packed_codes(_codes(request, parts)),
+        stamp=f"{services.random_source.bits(48):012x}",
+        shards=services.deployment.registry().shards,
+        codes=packed_codes(_codes(request, services)),
         made_at=now,
         turn=0 if request.mode == GroupMode.SEQUENTIAL else None,
     )
 
 
-def _codes(request: GroupRequest, parts: Parts) -> list[int]:
+def _codes(request: GroupRequest, services: Services) -> list[int]:
     """Of the members' types; what cannot be a member is refused when it is drafted."""
-    registry = parts.deployment.registry()
+    registry = services.deployment.registry()
     codes = []
     for number, member in enumerate(request.members):
         try:
-            codes.append(registry.code_of(str(filled(member, parts).job_type)))
+            codes.append(registry.code_of(str(filled(member, services).job_type)))
         except InvalidInputError as error:
             raise InvalidMemberError(number, error) from error
     return codes
 
 
-def _member(group: Group, number: int, request: JobRequest, parts: Parts) -> Job:
+def _member(group: Group, number: int, request: JobRequest, services: Services) -> Job:
     """A job that waits: in its group's lane, or for its turn, which needs no index to find it."""
     try:
-        job = draft(_by(request, group), parts, job_id=group.member_id(number)).job
+        job = draft(_by(request, group), services, job_id=group.member_id(number)).job
     except InvalidInputError as error:
         raise InvalidMemberError(number, error) from error
     return replace(
@@ -152,14 +152,14 @@ def _member(group: Group, number: int, request: JobRequest, parts: Parts) -> Job
     )
 
 
-def _callback(request: GroupRequest, group: Group, parts: Parts) -> Job | None:
+def _callback(request: GroupRequest, group: Group, services: Services) -> Job | None:
     if request.callback is None:
         return None
     for name in ("dedup_key", "run_at", "run_in", "start_by", "retry_of"):
         value = getattr(request.callback, name)
         if value is not None:
             raise InvalidOptionError(value, f"a callback takes no {name}: its group's end makes it", "Leave it out.")
-    job = draft(_by(request.callback, group), parts).job
+    job = draft(_by(request.callback, group), services).job
     # As long as it can become: what is accepted now must not be too large then.
     longest = replace(group, state=GroupState.COMPLETED).counting(dict.fromkeys(MemberEnd, MAX_MEMBERS))
     codec.encode_payload(told(job, longest))

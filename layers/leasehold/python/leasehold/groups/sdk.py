@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group
     from leasehold.kernel.draft import JobRequest, NewJob
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Groups:
     0
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def create(
         self,
@@ -72,11 +72,11 @@ class Groups:
             group_id=group_id,
             created_by=created_by,
         )
-        return create(request, self._parts, reason=reason)
+        return create(request, self._services, reason=reason)
 
     def get(self, group_id: str) -> Group:
         """The group with its counts as they are now; GroupNotFoundError if there is none."""
-        return find_group(group_id, self._parts)
+        return find_group(group_id, self._services)
 
     def members(self, group_id: str, *, start: int = 0, limit: int = 100) -> MemberPage:
         """Its jobs by their number, from `start` on; the page says where the next one starts.
@@ -84,15 +84,15 @@ class Groups:
         >>> page = queue.groups.members("import-2026-11-15")                   # doctest: +SKIP
         >>> [job.status for job in page.jobs], page.next                       # doctest: +SKIP
         """
-        return members(group_id, self._parts, start=start, limit=limit)
+        return members(group_id, self._services, start=start, limit=limit)
 
     def cancel(self, group_id: str, *, reason: str) -> Group:
         """Cancel the members that wait and ask those that run to stop; the group is `cancelled` when all have ended."""
-        return cancel_group(group_id, reason, self._parts)
+        return cancel_group(group_id, reason, self._services)
 
     def list(self, *, limit: int = 100) -> _Groups:
         """The groups that were created last, the newest first."""
-        return newest(self._parts, limit=limit)
+        return newest(self._services, limit=limit)
 
 
 def _member(number: int, job: NewJob) -> JobRequest:
@@ -113,26 +113,26 @@ class MemberPage:
     next: int | None
 
 
-def members(group_id: object, parts: Parts, *, start: int, limit: int) -> MemberPage:
+def members(group_id: object, services: Services, *, start: int, limit: int) -> MemberPage:
     _check(start, "start", 0)
     _check(limit, "limit", 1, _LONGEST_PAGE)
-    group = find_group(group_id, parts)
+    group = find_group(group_id, services)
     numbers = range(start, min(start + limit, group.made))
-    found, unreadable = parts.store.jobs.look_up([group.member_id(number) for number in numbers])
-    report_unreadable(unreadable, parts)
+    found, unreadable = services.store.jobs.look_up([group.member_id(number) for number in numbers])
+    report_unreadable(unreadable, services)
     jobs = [found[job_id] for number in numbers if (job_id := group.member_id(number)) in found]
     return MemberPage(jobs, numbers.stop if numbers and numbers.stop < group.made else None)
 
 
-def newest(parts: Parts, *, limit: int) -> list[Group]:
+def newest(services: Services, *, limit: int) -> list[Group]:
     _check(limit, "limit", 1, _LONGEST_PAGE)
-    if not parts.deployment.registry().ended_index:
+    if not services.deployment.registry().ended_index:
         raise InvalidOptionError(
             "ended_index = false",
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id with get().",
         )
-    return readable(parts.store.groups.newest(limit=limit), parts)
+    return readable(services.store.groups.newest(limit=limit), services)
 
 
 def _check(value: object, what: str, least: int, most: int = MAX_MEMBERS) -> None:

@@ -44,8 +44,8 @@ class JobSchedule:
     rate: timedelta | None = None
     cron: str | None = None
     timezone: str = "UTC"
-    in_the_gap: InTheGap = InTheGap.ONCE
-    when_repeated: WhenRepeated = WhenRepeated.ONCE
+    on_dst_gap: InTheGap = InTheGap.ONCE
+    on_dst_overlap: WhenRepeated = WhenRepeated.ONCE
     missed: Missed = Missed.LATEST
     missed_window: timedelta = timedelta(days=1)
     overlap: Overlap | None = None
@@ -58,7 +58,7 @@ class JobSchedule:
         recurrence = (
             Every(self.rate)
             if self.rate is not None
-            else Cron(self.cron or "", self.timezone, self.in_the_gap, self.when_repeated)
+            else Cron(self.cron or "", self.timezone, self.on_dst_gap, self.on_dst_overlap)
         )
         return Schedule(
             name=job_type,
@@ -78,15 +78,15 @@ def read_schedule(schedule: Section) -> JobSchedule:
         schedule.note(
             "", "a schedule has either a rate or a cron", 'Write rate = "30 minutes", or cron = "0 9 * * 1-5".'
         )
-    for key in ("timezone", "in_the_gap", "when_repeated"):
+    for key in ("timezone", "on_dst_gap", "on_dst_overlap"):
         if schedule.has(key) and not schedule.has("cron"):
             schedule.note(key, "a rate is the same in every timezone", "Leave it out, or use cron.")
     read = JobSchedule(
         rate=schedule.read("rate", _rate, None),
         cron=schedule.read("cron", _cron, None),
         timezone=schedule.read("timezone", _timezone, "UTC"),
-        in_the_gap=schedule.read("in_the_gap", choice(_choices(InTheGap)), InTheGap.ONCE),
-        when_repeated=schedule.read("when_repeated", choice(_choices(WhenRepeated)), WhenRepeated.ONCE),
+        on_dst_gap=schedule.read("on_dst_gap", choice(_choices(InTheGap)), InTheGap.ONCE),
+        on_dst_overlap=schedule.read("on_dst_overlap", choice(_choices(WhenRepeated)), WhenRepeated.ONCE),
         missed=schedule.read("missed", choice(_choices(Missed)), Missed.LATEST),
         missed_window=schedule.read("missed_window", _WINDOW, timedelta(days=1)),
         overlap=schedule.read("overlap", choice(_choices(Overlap)), None),
@@ -96,7 +96,7 @@ def read_schedule(schedule: Section) -> JobSchedule:
     )
     if read.cron is not None:
         try:
-            check_slots(Cron(read.cron, read.timezone, read.in_the_gap, read.when_repeated))
+            check_slots(Cron(read.cron, read.timezone, read.on_dst_gap, read.on_dst_overlap))
         except InvalidInputError as error:
             schedule.note("cron", error.reason, error.fix)
     schedule.close("[schedule]")

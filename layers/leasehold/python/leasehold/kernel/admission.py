@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.jobs import DueEntry, DueScope
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
     from leasehold.limits.model import ConcurrencyPolicy
 
@@ -117,13 +117,13 @@ class Gate(Protocol):
 class Gatekeeper:
     """Opens the gate for the first job that needs it: a plain job passes by, and nothing is imported for it."""
 
-    def __init__(self, parts: Parts, policy: ConcurrencyPolicy | None) -> None:
-        self._parts = parts
+    def __init__(self, services: Services, policy: ConcurrencyPolicy | None) -> None:
+        self._services = services
         self._policy = policy
         self._gate: Gate | None = None
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        registry = self._parts.deployment.registry()
+        registry = self._services.deployment.registry()
         job_type = registry.types.get(entry.job_type)
         if (
             job_type is not None
@@ -148,48 +148,48 @@ class Gatekeeper:
         if self._gate is None:
             from leasehold.features import open_gate
 
-            self._gate = open_gate(self._parts, self._policy)
+            self._gate = open_gate(self._services, self._policy)
         return self._gate
 
 
-def trusted_entries(entries: Sequence[DueEntry], parts: Parts) -> list[DueEntry]:
+def trusted_entries(entries: Sequence[DueEntry], services: Services) -> list[DueEntry]:
     """The entries of a due lane that agree with their keys. The others are reported, and left where they are."""
-    return [entry for entry in entries if _is_trusted(entry, parts)]
+    return [entry for entry in entries if _is_trusted(entry, services)]
 
 
-def trusted_jobs(entries: Iterable[DueEntry], parts: Parts) -> list[DueJob]:
-    return [entry for entry in entries if isinstance(entry, DueJob) and _is_trusted(entry, parts)]
+def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob]:
+    return [entry for entry in entries if isinstance(entry, DueJob) and _is_trusted(entry, services)]
 
 
-def is_trusted(job_id: JobId, job_type: str, parts: Parts) -> bool:
+def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
     """Whether a job with this id may be of this type; where not, that is reported."""
-    if parts.deployment.agrees(job_id, job_type):
+    if services.deployment.agrees(job_id, job_type):
         return True
-    report(job_id, f"its key is not that of a {job_type} job", parts)
+    report(job_id, f"its key is not that of a {job_type} job", services)
     return False
 
 
-def trusted_job(job: Job | None, parts: Parts) -> Job | None:
-    return job if job is not None and is_trusted(job.job_id, job.job_type, parts) else None
+def trusted_job(job: Job | None, services: Services) -> Job | None:
+    return job if job is not None and is_trusted(job.job_id, job.job_type, services) else None
 
 
-def is_trusted_letter(letter: DeadLetter, parts: Parts) -> bool:
+def is_trusted_dead_letter(dead_letter: DeadLetter, services: Services) -> bool:
     """A dead letter is told by its key, which is its job's id."""
-    if letter.original_job_id != letter.id:
-        report(letter.id, f"this dead letter calls itself one of job {letter.original_job_id}", parts)
+    if dead_letter.original_job_id != dead_letter.id:
+        report(dead_letter.id, f"this dead letter calls itself one of job {dead_letter.original_job_id}", services)
         return False
-    return is_trusted(letter.id, letter.job_type, parts)
+    return is_trusted(dead_letter.id, dead_letter.job_type, services)
 
 
-def report(entry: str, problem: str, parts: Parts) -> None:
-    parts.telemetry.event(Event.ENTRY_DISAGREES, entry=entry, problem=problem)
-    parts.telemetry.measure(DISAGREEMENTS, 1)
+def report(entry: str, problem: str, services: Services) -> None:
+    services.telemetry.event(Event.ENTRY_DISAGREES, entry=entry, problem=problem)
+    services.telemetry.measure(DISAGREEMENTS, 1)
 
 
-def _is_trusted(entry: DueEntry, parts: Parts) -> bool:
+def _is_trusted(entry: DueEntry, services: Services) -> bool:
     if isinstance(entry, DueJob):
-        return is_trusted(entry.job_id, entry.job_type, parts)
+        return is_trusted(entry.job_id, entry.job_type, services)
     if isinstance(entry, DueUnreadable) and entry.is_misplaced:
-        report(entry.due_key, entry.problem, parts)
+        report(entry.due_key, entry.problem, services)
         return False
     return True

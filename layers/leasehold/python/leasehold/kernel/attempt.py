@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import ForeignItem
 
 _FIRST_PAUSE = timedelta(milliseconds=200)
@@ -55,7 +55,7 @@ _LONGEST_PAUSE = timedelta(seconds=5)
 _CANCEL_READ_EVERY = timedelta(seconds=5)
 
 
-def release(handover: Handover, reason: str, services: Parts, *, until: datetime | None = None) -> bool:
+def release(handover: Handover, reason: str, services: Services, *, until: datetime | None = None) -> bool:
     """Put back a claimed job that has not started, due after a backoff or at `until`. No attempt is used.
 
     False if somebody else decided about it meanwhile.
@@ -80,7 +80,7 @@ def release(handover: Handover, reason: str, services: Parts, *, until: datetime
     return True
 
 
-def _give_up(job: Job, reason: str, services: Parts) -> Ending:
+def _give_up(job: Job, reason: str, services: Services) -> Ending:
     text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
     failure = Failure(error=text, code="undeliverable")
     ending = Ending(job, DEAD_LETTER, services, failure=failure)
@@ -89,7 +89,7 @@ def _give_up(job: Job, reason: str, services: Parts) -> Ending:
     return ending
 
 
-def expire_if_too_late(job: Job | None, services: Parts) -> bool:
+def expire_if_too_late(job: Job | None, services: Services) -> bool:
     """End a job that was not started by its `start_by`; False if that is not what kept it from starting."""
     now = services.clock.now()
     if job is None or job.start_by is None or job.start_by > now or job.has_ended:
@@ -119,7 +119,7 @@ class How(TypedDict, total=False):
 class Attempt:
     """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
 
-    def __init__(self, job: Job, job_type: JobType, services: Parts, *, deadline: datetime) -> None:
+    def __init__(self, job: Job, job_type: JobType, services: Services, *, deadline: datetime) -> None:
         assert job.locked_by is not None
         self.job = job
         self.job_type = job_type
@@ -155,7 +155,7 @@ class Attempt:
         seen = {"locked_by": self.nonce, "now": now, "until": until}
         write = Write(job_id=self.job.job_id, transition=EXTEND, seen=seen, values=values)
         try:
-            current = self._services.store.jobs.advance(write)
+            current = self._services.store.jobs.apply_and_read(write)
         except TransitionRefused as refused:
             # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
             if refused.current is None or not self._has_beyond(until, refused.current):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Registry, Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.window import Window
 
 
@@ -71,7 +71,7 @@ class Claims:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         handovers: HandOvers,
         gate: Gatekeeper,
         *,
@@ -80,7 +80,7 @@ class Claims:
         may_go_on: Callable[[], bool],
     ) -> None:
         self.report = report
-        self._parts = parts
+        self._services = services
         self._handovers = handovers
         self._worker_id = worker_id
         self._gate = gate
@@ -117,7 +117,7 @@ class Claims:
 
     def claim(self, entry: DueJob, admitted: Admitted | None) -> Outcome:
         """Take the lease on a job that may run, and hand it over."""
-        job_type = self._parts.deployment.registry().types[entry.job_type]
+        job_type = self._services.deployment.registry().types[entry.job_type]
         self._handovers.wait(at_most=_UNDER_WAY)
         try:
             if admitted is None:
@@ -135,7 +135,7 @@ class Claims:
     def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
         asked = self._undecided.pop(entry.due_key, None)
         wanted = asked or self._prepare(entry, job_type)
-        self._parts.store.jobs.make(wanted.write)
+        self._services.store.jobs.apply(wanted.write)
         self._note_claimed(wanted.handover)
         if asked is not None:
             self._not_plain.add(entry.job_type)  # a batch had refused it: so it will others of its type
@@ -149,7 +149,7 @@ class Claims:
         try:
             # A fresh token for a fresh content: the seats of two tries differ.
             token = request_token(wanted.handover.token)
-            self._parts.store.jobs.advance_with(write, joined.changes, token=token)
+            self._services.store.jobs.apply_with(write, joined.changes, token=token)
         except TransactionCancelled as cancelled:
             admitted.refused([at - 1 for at in cancelled.failed])
             return None
@@ -163,7 +163,7 @@ class Claims:
     def _note_refused(self, refused: TransitionRefused) -> None:
         from leasehold.kernel.attempt import expire_if_too_late
 
-        if expire_if_too_late(refused.current, self._parts):
+        if expire_if_too_late(refused.current, self._services):
             self.report.expired += 1
         else:
             self.report.lost_races += 1
@@ -176,13 +176,13 @@ class Claims:
         Whoever a batch refuses is decided by the claim for one job, with the same token: that is how a batch whose
         answer was lost is recognised, too.
         """
-        jobs, types = self._parts.store.jobs, self._parts.deployment.registry().types
+        jobs, types = self._services.store.jobs, self._services.deployment.registry().types
         plain = [entry for entry in entries if entry.job_type not in self._not_plain and self.is_plain(entry, switches)]
         if jobs.refused_batches is not None or len(plain) < _FEWEST_AT_ONCE:
             return
         self._handovers.wait(at_most=_UNDER_WAY)
         claims = [self._prepare(entry, types[entry.job_type]) for entry in plain]
-        answers = jobs.advance_many([each.write for each in claims])
+        answers = jobs.apply_many([each.write for each in claims])
         claimed: list[Claimed] = []
         for entry, each, answer in zip(plain, claims, answers, strict=True):
             if answer is None:
@@ -213,7 +213,7 @@ class Claims:
 
     def _log_refused_batches(self, reason: str | None) -> None:
         if reason is not None:
-            self._parts.telemetry.event(
+            self._services.telemetry.event(
                 Event.BATCH_REFUSED, worker_id=self._worker_id, reason=reason, instead="one by one"
             )
 
@@ -221,17 +221,17 @@ class Claims:
 
     def _prepare(self, entry: DueJob, job_type: JobType) -> Claim:
         # Never before the entry's own time: a slow clock must not write a lease that sorts before what it replaces.
-        starts_at = max(self._parts.clock.now(), entry.due.at + timedelta(milliseconds=1))
+        starts_at = max(self._services.clock.now(), entry.due.at + timedelta(milliseconds=1))
         handover = Handover(
             job_id=entry.job_id,
             job_type=entry.job_type,
-            token=make_nonce(self._parts.chance, self._worker_id),
+            token=make_nonce(self._services.random_source, self._worker_id),
             lease=entry.due.moved_to(starts_at + job_type.lease_length),
         )
         return Claim(handover, self._write(entry, handover, {}), job_type.function)
 
     def _write(self, entry: DueJob, handover: Handover, also: Mapping[str, object]) -> Write:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         values: dict[str, object] = {
             "locked_by": handover.token,
             "locked_at": now,
@@ -247,14 +247,14 @@ class Claims:
         seen = {"due_key": entry.due_key, "due_lane": entry.lane}
         write = Write(job_id=entry.job_id, transition=HOLD, seen=seen, values={"due_lane": waits.lane})
         try:
-            self._parts.store.jobs.make(write)
+            self._services.store.jobs.apply(write)
         except TransitionRefused as refused:
             # Where it is there already, this try or another's has done the same.
             if refused.current is None or refused.current.due_lane != waits.lane:
                 self.report.lost_races += 1
                 return
         self.report.held += 1
-        self._parts.telemetry.event(
+        self._services.telemetry.event(
             Event.JOB_HELD, job_id=entry.job_id, job_type=entry.job_type, scope=waits.scope, reason=waits.why
         )
 
@@ -262,10 +262,10 @@ class Claims:
         """End a new job as its type says if a limit is full; False if it has run before, and shall wait."""
         from leasehold.limits.admission import may_be_turned_away, turn_away
 
-        job = self._parts.store.jobs.get(entry.job_id)
+        job = self._services.store.jobs.get(entry.job_id)
         if job is None or not may_be_turned_away(job):
             return False
-        if turn_away(job, why, self._parts, worker_id=self._worker_id):
+        if turn_away(job, why, self._services, worker_id=self._worker_id):
             self.report.turned_away += 1
         else:
             self.report.lost_races += 1
@@ -273,7 +273,7 @@ class Claims:
 
     def _note_claimed(self, handover: Handover) -> None:
         self.report.claimed += 1
-        self._parts.telemetry.event(
+        self._services.telemetry.event(
             Event.JOB_CLAIMED,
             job_id=handover.job_id,
             job_type=handover.job_type,
@@ -281,7 +281,7 @@ class Claims:
             worker_id=self._worker_id,
             lease_until=handover.lease.at.isoformat(),
         )
-        self._parts.telemetry.measure(CLAIMED, 1, job_type=handover.job_type)
+        self._services.telemetry.measure(CLAIMED, 1, job_type=handover.job_type)
 
 
 _THROTTLES = ("TooManyRequests", "Throttl", "EC2Throttled")
@@ -312,9 +312,9 @@ class HandOvers:
     """What one poll hands over."""
 
     def __init__(
-        self, parts: Parts, dispatcher: Dispatcher, pool: Pool, report: PollReport, window: Window | None
+        self, services: Services, dispatcher: Dispatcher, pool: Pool, report: PollReport, window: Window | None
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._window = window
         self._dispatcher = dispatcher
         self._batches = dispatcher if isinstance(dispatcher, BatchDispatcher) else None
@@ -351,15 +351,15 @@ class HandOvers:
     def _begin(self, claimed: Sequence[Claimed]) -> None:
         for each in claimed:
             if self._window is not None and each.admitted is None:
-                self._window.note_handed_over(each.handover, self._parts.clock.now())
+                self._window.note_handed_over(each.handover, self._services.clock.now())
         trace = current_trace()  # another thread does not know the poll's
         self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed, trace))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
-        until = self._parts.clock.now()
+        until = self._services.clock.now()
         pending = [
-            (each, self._pool.submit(lambda each=each: _release(each, reason, self._parts, until=until)))  # type: ignore[misc]
+            (each, self._pool.submit(lambda each=each: _release(each, reason, self._services, until=until)))  # type: ignore[misc]
             for each in handovers
         ]
         back = [each for each, answer in pending if answer.result()]
@@ -384,7 +384,7 @@ class HandOvers:
                     self._dispatcher.dispatch(first, claimed[0].function)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            return [_Delivery(error, _release(each.handover, reason, self._parts)) for each in claimed]
+            return [_Delivery(error, _release(each.handover, reason, self._services)) for each in claimed]
         return [_Delivery() for _ in claimed]
 
     def _collect(self, *, at_most: int | None) -> None:
@@ -404,7 +404,7 @@ class HandOvers:
                 self._report.failed += 1
                 code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
                 job_id = claimed[0].handover.job_id
-                self._parts.telemetry.event(Event.ENTRY_FAILED, entry=job_id, error_code=code, error=str(error))
+                self._services.telemetry.event(Event.ENTRY_FAILED, entry=job_id, error_code=code, error=str(error))
         if unreachable is not None:
             raise unreachable
 
@@ -420,11 +420,11 @@ class HandOvers:
                 claimed.admitted.undelivered(claimed.handover)
 
 
-def _release(handover: Handover, reason: str, parts: Parts, *, until: datetime | None = None) -> bool:
+def _release(handover: Handover, reason: str, services: Services, *, until: datetime | None = None) -> bool:
     # A hand-over that succeeds needs none of it.
     from leasehold.kernel.attempt import release
 
-    return release(handover, reason, parts, until=until)
+    return release(handover, reason, services, until=until)
 
 
 def ready[Entry: DueEntry](

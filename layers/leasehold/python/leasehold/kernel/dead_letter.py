@@ -56,34 +56,34 @@ class DeadLetter:
         return self.resolution is None
 
 
-def dead_letter_record(letter: DeadLetter) -> Record:
+def dead_letter_record(dead_letter: DeadLetter) -> Record:
     optional: dict[str, object] = {
-        "max_attempts": letter.max_attempts,
-        "runs": letter.runs or None,
-        "trace": letter.trace,
-        "resolution": letter.resolution,
-        "resolved_by": letter.resolved_by,
-        "resolved_at": letter.resolved_at,
-        "resolved_reason": letter.resolved_reason,
-        "redriven_as": letter.redriven_as,
-        "reported_at": letter.reported_at,
+        "max_attempts": dead_letter.max_attempts,
+        "runs": dead_letter.runs or None,
+        "trace": dead_letter.trace,
+        "resolution": dead_letter.resolution,
+        "resolved_by": dead_letter.resolved_by,
+        "resolved_at": dead_letter.resolved_at,
+        "resolved_reason": dead_letter.resolved_reason,
+        "redriven_as": dead_letter.redriven_as,
+        "reported_at": dead_letter.reported_at,
     }
     index_keys = {
         "open": OPEN,
-        "open_type": letter.job_type,
-        "open_key": f"{to_text(letter.failed_at)}#{letter.id}",
+        "open_type": dead_letter.job_type,
+        "open_key": f"{to_text(dead_letter.failed_at)}#{dead_letter.id}",
     }
     return {
-        "original_job_id": letter.original_job_id,
-        "job_type": letter.job_type,
+        "original_job_id": dead_letter.original_job_id,
+        "job_type": dead_letter.job_type,
         # Its own copy, whatever becomes of the job's.
-        "payload": compact(letter.payload_text),
-        "failure_reason": letter.failure_reason,
-        "error_code": letter.error_code,
-        "failed_at": to_text(letter.failed_at),
-        "attempts": letter.attempts,
+        "payload": compact(dead_letter.payload_text),
+        "failure_reason": dead_letter.failure_reason,
+        "error_code": dead_letter.error_code,
+        "failed_at": to_text(dead_letter.failed_at),
+        "attempts": dead_letter.attempts,
         **{name: encode(value) for name, value in optional.items() if value is not None},
-        **(index_keys if letter.is_open else {}),
+        **(index_keys if dead_letter.is_open else {}),
     }
 
 

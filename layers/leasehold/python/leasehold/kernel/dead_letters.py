@@ -41,14 +41,14 @@ _INDEX_KEYS = frozenset({"open", "open_type", "open_key"})
 
 
 class AlreadyResolved(Exception):  # noqa: N818  an answer: somebody else was first
-    def __init__(self, letter: DeadLetter | None) -> None:
+    def __init__(self, dead_letter: DeadLetter | None) -> None:
         super().__init__("the dead letter is resolved already, or gone")
-        self.letter = letter
+        self.dead_letter = dead_letter
 
 
 @dataclass(frozen=True, slots=True)
-class LetterPage:
-    letters: list[DeadLetter]
+class DeadLetterPage:
+    dead_letters: list[DeadLetter]
     cursor: Record | None
     unreadable: list[Unreadable] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class ResolvedBy:
     expires_at: int
 
 
-class Letters:
+class DeadLetters:
     def __init__(self, table: Table) -> None:
         self._table = table
 
@@ -79,7 +79,7 @@ class Letters:
         limit: int,
         after: Record | None = None,
         newest_first: bool = False,
-    ) -> LetterPage:
+    ) -> DeadLetterPage:
         """Unresolved dead letters of one type or of all, by date."""
         index, partition = (BY_DATE_INDEX, OPEN) if job_type is None else (BY_TYPE_INDEX, job_type)
         page = self._table.query(
@@ -92,27 +92,27 @@ class Letters:
             after=after,
             newest_first=newest_first,
         )
-        found, unreadable = self._letters([JobId(cast("str", entry["id"])) for entry in page.records])
+        found, unreadable = self._dead_letters([JobId(cast("str", entry["id"])) for entry in page.records])
         # The index may lag: what was resolved since is not listed.
-        return LetterPage([each for each in found if each.is_open], page.cursor, unreadable)
+        return DeadLetterPage([each for each in found if each.is_open], page.cursor, unreadable)
 
-    def unreported(self, *, start: datetime, end: datetime, limit: int, after: Record | None = None) -> LetterPage:
-        """Open letters that nobody was told of, by date.
+    def unreported(self, *, start: datetime, end: datetime, limit: int, after: Record | None = None) -> DeadLetterPage:
+        """Open dead letters that nobody was told of, by date.
 
-        Costs half a read unit for each 4 KB of index entries, about 25 letters, and one or more for each letter found:
-        10,000 letters that were all reported are read for 200 units.
+        Costs half a read unit for each 4 KB of index entries, about 25 dead letters, and one or more for each found:
+        10,000 dead letters that were all reported are read for 200 units.
         """
         first, last = to_text(start), to_text(end)
         page = self._table.query(
             DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, first=first, last=last, limit=limit, after=after
         )
         listed = [JobId(cast("str", entry["id"])) for entry in page.records if "reported_at" not in entry]
-        found, unreadable = self._letters(listed)
+        found, unreadable = self._dead_letters(listed)
         untold = [each for each in found if each.is_open and each.reported_at is None]
-        return LetterPage(untold, page.cursor, unreadable)
+        return DeadLetterPage(untold, page.cursor, unreadable)
 
     def mark_reported(self, job_id: JobId, at: datetime) -> bool:
-        """Note that a letter's report was taken; False if that was noted before, or the letter is gone."""
+        """Note that a dead letter's report was taken; False if that was noted before, or the dead letter is gone."""
         marked = Update(
             key=keys.dead_letter(job_id),
             conditions=(Exists("id"), Missing("reported_at")),
@@ -135,22 +135,22 @@ class Letters:
     def redrive(
         self, job_id: JobId, by: ResolvedBy, redriven_as: JobId, changes: Sequence[Change], audit: Audit
     ) -> None:
-        """Resolve a letter together with the changes that make its new job, and the record of who wanted it."""
+        """Resolve a dead letter together with the changes that make its new job, and the record of who wanted it."""
         resolved = _resolved(job_id, Resolution.REDRIVEN, by, redriven_as)
         self._resolve(resolved, [*changes, *audit.changes], audit)
 
     def discard(self, job_id: JobId, by: ResolvedBy, audit: Audit) -> None:
-        """Resolve a letter with the record of who wanted it."""
+        """Resolve a dead letter with the record of who wanted it."""
         self._resolve(_resolved(job_id, Resolution.DISCARDED, by, None), audit.changes, audit)
 
-    def purged(self, letter: DeadLetter, runs: tuple[Run, ...]) -> Update:
-        """A letter without its content, as a change that belongs to a transaction."""
+    def purged(self, dead_letter: DeadLetter, runs: tuple[Run, ...]) -> Update:
+        """A dead letter without its content, as a change that belongs to a transaction."""
         sets: Record = {"payload": PURGED, "failure_reason": "purged"}
         if runs:
             sets["runs"] = encode(runs)
         return Update(
-            key=keys.dead_letter(letter.id),
-            conditions=(Equals("failed_at", to_text(letter.failed_at)),),
+            key=keys.dead_letter(dead_letter.id),
+            conditions=(Equals("failed_at", to_text(dead_letter.failed_at)),),
             sets=sets,
             removes=frozenset({"trace"}),
         )
@@ -167,10 +167,10 @@ class Letters:
             current = cancelled.failed[0]
             raise AlreadyResolved(dead_letter_of(current) if current else None) from None
 
-    def _letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
-        """The letters of an index page, in its order; one that is gone is left out."""
+    def _dead_letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
+        """The dead letters of an index page, in its order; one that is gone is left out."""
         read = read_each(self._table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-        found = {letter.id: letter for letter in read.items}
+        found = {dead_letter.id: dead_letter for dead_letter in read.items}
         return [found[each] for each in listed if each in found], read.unreadable
 
 

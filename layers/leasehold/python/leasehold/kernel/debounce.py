@@ -14,29 +14,31 @@ from leasehold.kernel.offload import lay_out
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus, Write
 
 if TYPE_CHECKING:
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.draft import Draft
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
-def enqueue_debounced(drafted: Draft, parts: Parts, *, deed: Deed | None) -> Enqueued:
+def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:
     """Join the job that waits for its burst to end, or make it.
 
     A job that has started is not changed any more: the call begins another burst, whose job takes the key over.
     """
     assert drafted.record is not None
     alone = replace(drafted, debounce=None)
-    for _ in tries(parts):
+    for _ in tries(services):
         # A look costs less than an insert that is refused, and nearly every call of a burst finds the job.
-        holder = parts.store.dedups.get(drafted.record.ref)
-        existing = job_of_holder(holder, parts) if holder else None
+        holder = services.store.dedups.get(drafted.record.ref)
+        existing = job_of_holder(holder, services) if holder else None
         if existing is not None and _waits_for_its_burst(existing):
-            if _join(existing, drafted, parts):
+            if _join(existing, drafted, services):
                 return Enqueued(job_id=existing.job_id, created=False)
             continue
         started = existing.job_id if existing else None
-        made = write(alone, parts, on_duplicate=OnDuplicate.RETURN_EXISTING, successor_of=started, deed=deed)
+        made = write(
+            alone, services, on_duplicate=OnDuplicate.RETURN_EXISTING, successor_of=started, audit_entry=audit_entry
+        )
         if made.created:
             return made
         # Somebody else's call made the burst's job meanwhile: the next look finds it, and joins it.
@@ -48,23 +50,23 @@ def _waits_for_its_burst(job: Job) -> bool:
     return job.status is JobStatus.PENDING and job.last_attempt_at is None
 
 
-def _join(job: Job, drafted: Draft, parts: Parts) -> bool:
+def _join(job: Job, drafted: Draft, services: Services) -> bool:
     """False if the job was claimed, or another call joined it, since it was read."""
     assert drafted.debounce is not None
-    now = parts.clock.now()
+    now = services.clock.now()
     at = now + drafted.debounce.quiet
     if drafted.debounce.max_wait is not None:
         at = max(now, min(at, job.created_at + drafted.debounce.max_wait))
-    layout = lay_out(replace(job, stored_payload=drafted.job.stored_payload), parts)
+    layout = lay_out(replace(job, stored_payload=drafted.job.stored_payload), services)
     if layout.item is not None:
-        parts.store.payloads.put(layout.item)
+        services.store.payloads.put(layout.item)
     due = Due(at, position_at(now), job.job_id)
     values: dict[str, object] = {"payload": layout.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
     if needs_wake(at, now):
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
     try:
-        parts.store.jobs.advance(Write(job_id=job.job_id, transition=DEBOUNCE, seen=seen, values=values))
+        services.store.jobs.apply_and_read(Write(job_id=job.job_id, transition=DEBOUNCE, seen=seen, values=values))
     except TransitionRefused as refused:
         # What stands there may be our own, by a try whose response was lost.
         current = refused.current

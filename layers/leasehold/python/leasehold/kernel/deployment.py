@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Registry, Reservation
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Condition, Record, Table
     from leasehold.kernel.type_options import Circuit
 
@@ -74,7 +74,7 @@ class Deployment:
 
     def switches(self, *, fresh: bool = False) -> Switches:
         before = self._switches
-        self._switches = self._reading(before, self._store.switchboard.switches, fresh=fresh)
+        self._switches = self._reading(before, self._store.control.switches, fresh=fresh)
         if self._switches is not before:
             for circuit in self._circuits.values():
                 circuit.at = None
@@ -121,7 +121,7 @@ class Deployment:
                 known.at = None
 
     def _read_registry(self) -> Registry:
-        registry = self._store.switchboard.registry()
+        registry = self._store.control.registry()
         if registry is None:
             raise NotDeployedError(self._store.table.name)
         return registry
@@ -151,7 +151,7 @@ _TYPES_AT_ONCE = 90
 _TRIES = 5
 
 
-class Switchboard:
+class Control:
     def __init__(self, table: Table) -> None:
         self._table = table
 
@@ -279,29 +279,29 @@ LENGTH = timedelta(seconds=10)
 class ShardLocks:
     """`most`: how many one poll keeps; the one that it used least lately is given up for the next. None for any."""
 
-    def __init__(self, parts: Parts, worker_id: str) -> None:
+    def __init__(self, services: Services, worker_id: str) -> None:
         self.most: int | None = None
-        self._parts = parts
+        self._services = services
         self._worker_id = worker_id
         # The one that was used last comes last.
         self._until: dict[int, datetime] = {}
 
     def take(self, shard: int) -> bool:
         """Whether this poller is the one to go on here; prolongs a lock that it has."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         until = self._until.pop(shard, None)
         if until is not None and until - now > LENGTH / 2:
             self._until[shard] = until
             return True
         while self.most is not None and len(self._until) >= self.most:
             self._give_up(next(iter(self._until)))
-        if self._parts.store.switchboard.take_shard_lock(shard, self._worker_id, now, now + LENGTH):
+        if self._services.store.control.take_shard_lock(shard, self._worker_id, now, now + LENGTH):
             self._until[shard] = now + LENGTH
             return True
         return False
 
     def has(self, shard: int) -> bool:
-        return shard in self._until and self._until[shard] > self._parts.clock.now()
+        return shard in self._until and self._until[shard] > self._services.clock.now()
 
     def give_up(self) -> None:
         while self._until:
@@ -309,4 +309,4 @@ class ShardLocks:
 
     def _give_up(self, shard: int) -> None:
         del self._until[shard]
-        self._parts.store.switchboard.give_up_shard_lock(shard, self._worker_id)
+        self._services.store.control.give_up_shard_lock(shard, self._worker_id)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 # A job that falls due within this time sets `wake`, and the stream starts a poller for it.
@@ -87,12 +87,12 @@ class Draft:
     debounce: Debounce | None = None
 
 
-def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> Draft:
+def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None) -> Draft:
     # A retry keeps the address that it had, also where it is told no more.
     if request.webhook is not None and request.retry_of is None:
-        parts.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
-    request = filled(request, parts)
-    registry = parts.deployment.registry()
+        services.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
+    request = filled(request, services)
+    registry = services.deployment.registry()
     is_systems = _repeats_systems_job(request)
     parse = parse_job_type if is_systems else parse_users_job_type
     job_type = registry.job_type(parse(request.job_type))
@@ -102,14 +102,14 @@ def draft(request: JobRequest, parts: Parts, *, job_id: JobId | None = None) -> 
     if job_type.schema is not None and request.retry_of is None and request.schedule is None:
         from leasehold.features import check_payload
 
-        check_payload(job_type, request.payload_text, parts)
-    now, has_given_id = parts.clock.now(), job_id is not None
+        check_payload(job_type, request.payload_text, services)
+    now, has_given_id = services.clock.now(), job_id is not None
     # A derived id carries its time already, and the key must agree with it, also when that time has passed.
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
-        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, parts)
+        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, services)
         partition = registry.partition_of(job_type.name, shard)
-        job_id = make_job_id(scheduled_for, partition, parts.chance.bits(RANDOM_BITS))
+        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(RANDOM_BITS))
     elif not registry.agrees(job_id, job_type.name):
         raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
@@ -171,8 +171,8 @@ def _repeats_systems_job(request: JobRequest) -> bool:
     return is_repeat and code_of(parse_job_id(request.retry_of)) == SYSTEM_CODE
 
 
-def _users_shard(registry: Registry, parts: Parts) -> int:
-    return parts.chance.bits(32) % registry.shards if registry.shards > 1 else 0
+def _users_shard(registry: Registry, services: Services) -> int:
+    return services.random_source.bits(32) % registry.shards if registry.shards > 1 else 0
 
 
 def needs_wake(due_at: datetime, now: datetime) -> bool:
@@ -238,10 +238,10 @@ def parse_words(value: object, what: str) -> str:
     return value
 
 
-def filled(request: JobRequest, parts: Parts) -> JobRequest:
+def filled(request: JobRequest, services: Services) -> JobRequest:
     if request.template is None:
         return request
-    template = parts.templates.get(request.template)
+    template = services.templates.get(request.template)
     return replace(
         request,
         job_type=job_type_from(template, request.job_type),

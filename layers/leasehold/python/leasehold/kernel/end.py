@@ -16,7 +16,7 @@ from leasehold.kernel.due import Due, position_at, to_text
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import TransitionRefused, ended_lane, letter_insertion, transition
+from leasehold.kernel.jobs import TransitionRefused, dead_letter_insertion, ended_lane, transition
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.records import request_token
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, ForeignItem, Put
     from leasehold.kernel.transitions import Transition
 
@@ -72,7 +72,7 @@ class Ending:
         self,
         job: Job,
         step: Transition,
-        services: Parts,
+        services: Services,
         *,
         outcome: Outcome | None = None,
         failure: Failure | None = None,
@@ -118,8 +118,8 @@ class Ending:
         if step.target is JobStatus.DEAD_LETTER:
             assert failure is not None
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
-            letter = dead_letter_of(services.store.payloads.shown(job), failure, now, runs)
-            self.joined.insert(0, letter_insertion(letter))
+            dead_letter = dead_letter_of(services.store.payloads.shown(job), failure, now, runs)
+            self.joined.insert(0, dead_letter_insertion(dead_letter))
         if "completed_at" in written:
             written |= self._whereabouts(step.target, now)
         elif self.owed != job.owed and step.target is JobStatus.FAILED:
@@ -146,11 +146,11 @@ class Ending:
         if self.joined or self._foreign:
             if self._token is None:
                 # The writer's own: with a shared one, two at the same millisecond would both be told that they did it.
-                stamp = f"{self._services.chance.bits(64):x}"
+                stamp = f"{self._services.random_source.bits(64):x}"
                 self._token = request_token(self.job.job_id, self.write.transition.name, stamp)
-            jobs.advance_with(self.write, self.joined, token=self._token, foreign=self._foreign)
+            jobs.apply_with(self.write, self.joined, token=self._token, foreign=self._foreign)
         else:
-            jobs.make(self.write)
+            jobs.apply(self.write)
         for each in self._then:
             each()
 
@@ -185,7 +185,7 @@ class Ending:
         return expiry_values(self.job, status, now, self.end.job_type)
 
 
-def settle(entry: DueJob, services: Parts) -> bool:
+def settle(entry: DueJob, services: Services) -> bool:
     """Do what a job owes, and let it leave the due index or wait for its next run; False if it owes nothing now."""
     job = trusted_job(services.store.jobs.get(entry.job_id), services)
     if job is None or job.due is None or job.due.key != entry.due_key:
@@ -215,7 +215,7 @@ def settle(entry: DueJob, services: Parts) -> bool:
     return False
 
 
-def _settled(job: Job, joinings: Sequence[Joining], services: Parts) -> Mapping[str, object]:
+def _settled(job: Job, joinings: Sequence[Joining], services: Services) -> Mapping[str, object]:
     values: dict[str, object]
     if job.has_ended:
         assert job.completed_at is not None
@@ -228,10 +228,10 @@ def _settled(job: Job, joinings: Sequence[Joining], services: Parts) -> Mapping[
         services.store.payloads.put(item)
     changes = [change for each in joinings for change in each.changes]
     if changes:
-        token = request_token("settle", job.job_id, f"{services.chance.bits(64):x}")
-        services.store.jobs.advance_with(write, changes, token=token)
+        token = request_token("settle", job.job_id, f"{services.random_source.bits(64):x}")
+        services.store.jobs.apply_with(write, changes, token=token)
     else:
-        services.store.jobs.make(write)
+        services.store.jobs.apply(write)
     return values
 
 
@@ -243,7 +243,7 @@ def _next_run_values(job: Job, now: datetime) -> dict[str, object]:
     return {**values, "wake": True} if needs_wake(due.at, now) else values
 
 
-def _put_off(job: Job, error: LeaseholdError, services: Parts) -> bool:
+def _put_off(job: Job, error: LeaseholdError, services: Services) -> bool:
     """It stays owed. Later, so that it does not stand first in its lane at every poll; its next run does not wait."""
     services.telemetry.event(
         Event.SETTLE_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
@@ -255,7 +255,7 @@ def _put_off(job: Job, error: LeaseholdError, services: Parts) -> bool:
         step, values = SETTLE_RUN, _next_run_values(job, now)
     write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values={**values, "owed": job.owed})
     try:
-        services.store.jobs.make(write)
+        services.store.jobs.apply(write)
     except TransitionRefused:
         return False
     return True
@@ -270,7 +270,7 @@ def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: Job
     return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
 
 
-def retire_dedup_record(job: Job, expires_at: object, services: Parts) -> None:
+def retire_dedup_record(job: Job, expires_at: object, services: Services) -> None:
     """Let the record go some time after its job, which goes at `expires_at`. Kept too long, it only uses storage."""
     if job.dedup is None or not isinstance(expires_at, int):
         return
@@ -292,16 +292,16 @@ def waiting_values(job: Job, at: datetime, now: datetime, *, attempt: int | None
     return {**values, "wake": True} if needs_wake(at, now) else values
 
 
-def retry_values(job: Job, job_type: JobType, services: Parts) -> dict[str, object]:
+def retry_values(job: Job, job_type: JobType, services: Services) -> dict[str, object]:
     now = services.clock.now()
-    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, services.chance.share())
+    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, services.random_source.share())
     return waiting_values(job, at, now)
 
 
-def handed_back_values(job: Job, services: Parts) -> dict[str, object]:
+def handed_back_values(job: Job, services: Services) -> dict[str, object]:
     """Where a job waits that was claimed and reached no handler."""
     now = services.clock.now()
-    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.chance.share()), now)
+    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.random_source.share()), now)
     return {**values, "undelivered_since": job.undelivered_since or now}
 
 
@@ -336,12 +336,12 @@ def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, .
     )
 
 
-def log_cancelled(job: Job, reason: str | None, services: Parts) -> None:
+def log_cancelled(job: Job, reason: str | None, services: Services) -> None:
     services.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
 
 
-def log_dead(job: Job, failure: Failure, services: Parts) -> None:
+def log_dead(job: Job, failure: Failure, services: Services) -> None:
     """The alert that an operator must see: one line, one count, whoever gave the job up."""
     services.telemetry.event(
         Event.JOB_DEAD_LETTERED,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.audit.records import Deed, contended, deed_of, job_target, token_of, tries
+from leasehold.audit.records import AuditEntry, audit_entry_of, contended, job_target, token_of, tries
 from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.dedups import PointerMoved, insertions, repointed
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Layout
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
 
 
@@ -66,24 +66,26 @@ class Rejected:
 type BulkResult = Enqueued | Rejected
 
 
-def enqueue(request: JobRequest, parts: Parts, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING) -> Enqueued:
-    parts.deployment.refuse_if_halted()
+def enqueue(
+    request: JobRequest, services: Services, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
+) -> Enqueued:
+    services.deployment.refuse_if_halted()
     with span("enqueue", request.job_type, parent=request.trace) as sending:
-        drafted = draft(_sent_by(sending.trace, request), parts)
-        enqueued = write(drafted, parts, on_duplicate=on_duplicate, deed=creation(drafted.job, parts))
+        drafted = draft(_sent_by(sending.trace, request), services)
+        enqueued = write(drafted, services, on_duplicate=on_duplicate, audit_entry=creation(drafted.job, services))
         sending.note(job_id=enqueued.job_id)
         return enqueued
 
 
 def enqueue_many(
     requests: Sequence[JobRequest | LeaseholdError],
-    parts: Parts,
+    services: Services,
     *,
     on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[BulkResult]:
     """Enqueue each request; one that cannot be accepted does not stop the others."""
-    parts.deployment.refuse_if_halted()
+    services.deployment.refuse_if_halted()
     results: list[BulkResult] = []
     outer = current_trace()
     with span("enqueue") as sending:
@@ -95,7 +97,7 @@ def enqueue_many(
         ]
         for start in range(0, len(sent), _BULK):
             # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
-            results += _write_batch(start, sent[start : start + _BULK], parts, on_duplicate)
+            results += _write_batch(start, sent[start : start + _BULK], services, on_duplicate)
             if progress is not None:
                 progress(len(results), len(sent))
     return results
@@ -105,93 +107,98 @@ def _sent_by(trace: str | None, request: JobRequest) -> JobRequest:
     return request if trace is None else replace(request, trace=trace)
 
 
-def enqueue_changes(request: JobRequest, parts: Parts) -> tuple[JobId, list[Change]]:
+def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, list[Change]]:
     """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
-    parts.deployment.refuse_if_halted()
+    services.deployment.refuse_if_halted()
     with span("create", request.job_type, parent=request.trace) as creating:
-        drafted = draft(_sent_by(creating.trace, request), parts)
+        drafted = draft(_sent_by(creating.trace, request), services)
         creating.note(job_id=drafted.job.job_id)
     if drafted.debounce is not None:
         raise InvalidOptionError(
             drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
         )
-    layout = lay_out(drafted.job, parts)
+    layout = lay_out(drafted.job, services)
     changes: list[Change] = [insertion(layout.job)]
     if drafted.record is not None:
-        holder = parts.store.dedups.get(drafted.record.ref)
-        if holder is not None and is_free(holder, job_of_holder(holder, parts), parts):
+        holder = services.store.dedups.get(drafted.record.ref)
+        if holder is not None and is_free(holder, job_of_holder(holder, services), services):
             changes.append(repointed(drafted.record, holder))
         else:
             # Also where somebody holds the key: it is the caller's transaction that is to say so.
             changes = insertions(layout.job, drafted.record)
     if layout.item is not None:
         changes.append(layout.item)
-    deed = creation(drafted.job, parts)
-    if deed is not None:
-        changes += parts.store.audits.audit(deed, is_first=True).changes
+    audit_entry = creation(drafted.job, services)
+    if audit_entry is not None:
+        changes += services.store.audits.audit(audit_entry, is_first=True).changes
     return drafted.job.job_id, changes
 
 
 def write(
     drafted: Draft,
-    parts: Parts,
+    services: Services,
     *,
     on_duplicate: OnDuplicate,
     successor_of: JobId | None = None,
-    deed: Deed | None = None,
+    audit_entry: AuditEntry | None = None,
 ) -> Enqueued:
     """Write a draft. `successor_of` names an ended job whose dedup key the new one inherits.
 
-    With a `deed` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
+    With a `audit entry` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
     """
     if drafted.debounce is not None:
         from leasehold.kernel.debounce import enqueue_debounced
 
-        return enqueue_debounced(drafted, parts, deed=deed)
+        return enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
         result = _write_deduplicated(
-            drafted.job, drafted.record, parts, on_duplicate=on_duplicate, successor_of=successor_of, deed=deed
+            drafted.job,
+            drafted.record,
+            services,
+            on_duplicate=on_duplicate,
+            successor_of=successor_of,
+            audit_entry=audit_entry,
         )
-    elif deed is not None:
-        result = _write_recorded(drafted.job, deed, parts)
+    elif audit_entry is not None:
+        result = _write_recorded(drafted.job, audit_entry, services)
     else:
-        drafted = replace(drafted, job=_inserted(drafted, parts))
+        drafted = replace(drafted, job=_inserted(drafted, services))
         result = Enqueued(job_id=drafted.job.job_id, created=True)
     if result.created:
-        _tell(drafted.job, parts)
+        _tell(drafted.job, services)
     return result
 
 
-def _inserted(drafted: Draft, parts: Parts, *, refused: ConditionFailed | None = None) -> Job:
+def _inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | None = None) -> Job:
     """Insert a job, under another id if there is one already that this call did not write."""
     job = drafted.job
     for _ in range(_TRIES):
-        layout = lay_out(job, parts)
+        layout = lay_out(job, services)
         stored = layout.job
         try:
             if refused is not None:
                 raise refused
             if layout.item is not None:
-                parts.store.payloads.insert(layout.item)
-            parts.store.jobs.insert(stored)
+                services.store.payloads.insert(layout.item)
+            services.store.jobs.insert(stored)
         except ConditionFailed as failed:
             refused = None
-            if _is_own(stored, failed, drafted, parts):
+            if _is_own(stored, failed, drafted, services):
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
-            job = _renamed(job, parts)
+            job = _renamed(job, services)
         else:
             return job
     raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
 
 
-def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, parts: Parts) -> bool:
+def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
     """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
     if not failed.was_repeated and not drafted.has_given_id:
         return False
     try:
-        current = failed.current or parts.store.table.get(keys.job(stored.job_id))
+        current = failed.current or services.store.table.get(keys.job(stored.job_id))
     except StoreUnavailableError:
         raise
     except StoreError:
@@ -200,45 +207,47 @@ def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, parts: Parts) 
     return is_of_same_origin(stored, current) if drafted.has_given_id else is_as_made(stored, current)
 
 
-def _renamed(job: Job, parts: Parts) -> Job:
-    job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), parts.chance.bits(RANDOM_BITS))
+def _renamed(job: Job, services: Services) -> Job:
+    job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), services.random_source.bits(RANDOM_BITS))
     assert job.due is not None
     return replace(job, job_id=job_id, due=job.due._replace(item_id=job_id))
 
 
-def _write_recorded(job: Job, deed: Deed, parts: Parts) -> Enqueued:
-    job = laid_out(job, parts)
-    for _ in tries(parts):
-        if parts.store.audits.commit([insertion(job)], _audit(deed, job, parts), token=token_of(deed)):
+def _write_recorded(job: Job, audit_entry: AuditEntry, services: Services) -> Enqueued:
+    job = laid_out(job, services)
+    for _ in tries(services):
+        if services.store.audits.commit(
+            [insertion(job)], _audit(audit_entry, job, services), token=token_of(audit_entry)
+        ):
             return Enqueued(job_id=job.job_id, created=True)
-    raise contended(deed.target)
+    raise contended(audit_entry.target)
 
 
-def _audit(deed: Deed, job: Job, parts: Parts) -> Audit:
-    return parts.store.audits.audit(deed, is_first=deed.target == job_target(job.job_id))
+def _audit(audit_entry: AuditEntry, job: Job, services: Services) -> Audit:
+    return services.store.audits.audit(audit_entry, is_first=audit_entry.target == job_target(job.job_id))
 
 
 def _write_deduplicated(
     job: Job,
     record: DedupRecord,
-    parts: Parts,
+    services: Services,
     *,
     on_duplicate: OnDuplicate,
     successor_of: JobId | None,
-    deed: Deed | None,
+    audit_entry: AuditEntry | None,
 ) -> Enqueued:
-    layout = lay_out(job, parts)
+    layout = lay_out(job, services)
     for _ in range(_TRIES):
-        also = _audit(deed, job, parts).changes if deed else []
+        also = _audit(audit_entry, job, services).changes if audit_entry else []
         try:
-            holder = _holder_before_bytes(layout, record, parts)
+            holder = _holder_before_bytes(layout, record, services)
             if holder is None:
-                holder = parts.store.dedups.insert(_with_payload(layout, parts), record, also)
+                holder = services.store.dedups.insert(_with_payload(layout, services), record, also)
             if holder is None or holder.job_id == job.job_id:
                 return Enqueued(job_id=job.job_id, created=True)
-            existing = job_of_holder(holder, parts)
-            if is_free(holder, existing, parts) or holder.job_id == successor_of:
-                parts.store.dedups.take_over(_with_payload(layout, parts), record, holder, also)
+            existing = job_of_holder(holder, services)
+            if is_free(holder, existing, services) or holder.job_id == successor_of:
+                services.store.dedups.take_over(_with_payload(layout, services), record, holder, also)
                 return Enqueued(job_id=job.job_id, created=True)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
@@ -248,11 +257,11 @@ def _write_deduplicated(
                 case OnDuplicate.REPLACE:
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
-                    new = _with_payload(layout, parts)
+                    new = _with_payload(layout, services)
                     reason = f"replaced by {job.job_id}"
-                    ending = Ending(existing, CANCEL, parts, reason=reason)
-                    parts.store.dedups.replace(ending.changes, new, record, holder, also)
-                    log_cancelled(existing, reason, parts)
+                    ending = Ending(existing, CANCEL, services, reason=reason)
+                    services.store.dedups.replace(ending.changes, new, record, holder, also)
+                    log_cancelled(existing, reason, services)
                     ending.after(keeps_key=True)
                     return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
                 case _:
@@ -264,30 +273,30 @@ def _write_deduplicated(
     )
 
 
-def _holder_before_bytes(layout: Layout, record: DedupRecord, parts: Parts) -> DedupRecord | None:
+def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services) -> DedupRecord | None:
     """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
-    return None if layout.item is None else parts.store.dedups.get(record.ref)
+    return None if layout.item is None else services.store.dedups.get(record.ref)
 
 
-def _with_payload(layout: Layout, parts: Parts) -> Job:
+def _with_payload(layout: Layout, services: Services) -> Job:
     if layout.item is not None:
-        parts.store.payloads.put(layout.item)
+        services.store.payloads.put(layout.item)
     return layout.job
 
 
-def job_of_holder(holder: DedupRecord, parts: Parts) -> Job | None:
+def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:
     """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
-    job = parts.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, parts) else None
+    job = services.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, services) else None
     return job if job is not None and job.job_type == holder.ref.job_type else None
 
 
-def is_free(holder: DedupRecord, existing: Job | None, parts: Parts) -> bool:
+def is_free(holder: DedupRecord, existing: Job | None, services: Services) -> bool:
     """A key is held until its job has ended and its window is over."""
-    return existing is None or (existing.has_ended and holder.is_over(parts.clock.now()))
+    return existing is None or (existing.has_ended and holder.is_over(services.clock.now()))
 
 
 def _write_batch(
-    start: int, requests: Sequence[JobRequest | LeaseholdError], parts: Parts, on_duplicate: OnDuplicate
+    start: int, requests: Sequence[JobRequest | LeaseholdError], services: Services, on_duplicate: OnDuplicate
 ) -> list[BulkResult]:
     results: dict[int, BulkResult] = {}
     plain: list[tuple[int, Job]] = []
@@ -295,23 +304,23 @@ def _write_batch(
         try:
             if isinstance(request, LeaseholdError):
                 raise request
-            parts.deployment.refuse_if_halted()
-            drafted = _numbered(draft(request, parts), start + position + 1)
-            deed = creation(drafted.job, parts)
-            if drafted.record is None and deed is None:
+            services.deployment.refuse_if_halted()
+            drafted = _numbered(draft(request, services), start + position + 1)
+            audit_entry = creation(drafted.job, services)
+            if drafted.record is None and audit_entry is None:
                 plain.append((position, drafted.job))
             else:
-                results[position] = write(drafted, parts, on_duplicate=on_duplicate, deed=deed)
+                results[position] = write(drafted, services, on_duplicate=on_duplicate, audit_entry=audit_entry)
         except LeaseholdError as error:
             results[position] = Rejected(error=error)
-    for position, job, answer in _insert(plain, parts):
-        results[position] = _bulk_result(job, answer, parts)
+    for position, job, answer in _insert(plain, services):
+        results[position] = _bulk_result(job, answer, services)
     return [results[position] for position in range(len(requests))]
 
 
-def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[int, Job, Exception | None]]:
+def _insert(plain: Sequence[tuple[int, Job]], services: Services) -> Iterator[tuple[int, Job, Exception | None]]:
     """Insert jobs whose payloads are there, with an answer for each."""
-    layouts = zip(plain, lay_out_many([job for _, job in plain], parts), strict=True)
+    layouts = zip(plain, lay_out_many([job for _, job in plain], services), strict=True)
     ready: list[tuple[int, Job, Job]] = []
     for (position, job), layout in layouts:
         if isinstance(layout, Exception):
@@ -320,7 +329,7 @@ def _insert(plain: Sequence[tuple[int, Job]], parts: Parts) -> Iterator[tuple[in
             ready.append((position, job, layout.job))
     answers: Sequence[Exception | None]
     try:
-        answers = parts.store.jobs.insert_many([stored for *_, stored in ready]) if ready else []
+        answers = services.store.jobs.insert_many([stored for *_, stored in ready]) if ready else []
     except StoreUnavailableError as error:
         # Raised, it would take the answers of all other batches with it.
         answers = [error] * len(ready)
@@ -335,15 +344,15 @@ def _numbered(drafted: Draft, number: int) -> Draft:
     return replace(drafted, job=replace(drafted.job, due=due._replace(position=numbered(due.position, number))))
 
 
-def _bulk_result(job: Job, answer: Exception | None, parts: Parts) -> BulkResult:
+def _bulk_result(job: Job, answer: Exception | None, services: Services) -> BulkResult:
     if isinstance(answer, ConditionFailed):
         try:
-            job, answer = _inserted(Draft(job), parts, refused=answer), None
+            job, answer = _inserted(Draft(job), services, refused=answer), None
         except LeaseholdError as error:
             answer = error
     match answer:
         case None:
-            _tell(job, parts)
+            _tell(job, services)
             return Enqueued(job_id=job.job_id, created=True)
         case LeaseholdError():
             return Rejected(error=answer)
@@ -351,8 +360,8 @@ def _bulk_result(job: Job, answer: Exception | None, parts: Parts) -> BulkResult
             return Rejected(error=StoreError(str(answer)))
 
 
-def _tell(job: Job, parts: Parts) -> None:
-    parts.telemetry.event(
+def _tell(job: Job, services: Services) -> None:
+    services.telemetry.event(
         Event.JOB_ENQUEUED,
         job_id=job.job_id,
         job_type=job.job_type,
@@ -362,12 +371,12 @@ def _tell(job: Job, parts: Parts) -> None:
     )
 
 
-def creation(job: Job, parts: Parts) -> Deed | None:
+def creation(job: Job, services: Services) -> AuditEntry | None:
     """What a person's new job leaves on record: by whom the program that enqueues it says that it is made.
 
     None for jobs of the system, and of types whose settings switch it off.
     """
-    if job.created_by == SYSTEM or not parts.deployment.settings_of(job.job_type).audit_creation:
+    if job.created_by == SYSTEM or not services.deployment.settings_of(job.job_type).audit_creation:
         return None
     details: Record = {"job_type": job.job_type, "named_by": "program"}
-    return deed_of(job_target(job.job_id), "create", details, parts, by=job.created_by, reason="created")
+    return audit_entry_of(job_target(job.job_id), "create", details, services, by=job.created_by, reason="created")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 _RELEASED_FOR = timedelta(seconds=60)
@@ -74,7 +74,7 @@ class Executor:
 
     def __init__(
         self,
-        services: Parts,
+        services: Services,
         *,
         worker_id: str,
         keep_alive: Callable[[Attempt], AbstractContextManager[object]] | None = None,
@@ -104,7 +104,7 @@ class Executor:
         job_type = self._services.deployment.settings_of(handover.job_type)
         time_left = remaining or job_type.timeout
         try:
-            job = self._services.store.jobs.advance(self.start_of(handover, job_type, time_left))
+            job = self._services.store.jobs.apply_and_read(self.start_of(handover, job_type, time_left))
         except TransitionRefused as refused:
             return self.not_started(handover, refused.current)
         return self.started(job, job_type, time_left)
@@ -135,7 +135,7 @@ class Executor:
         """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
         now = self._services.clock.now()
         values: dict[str, object] = {
-            "locked_by": make_nonce(self._services.chance, self._worker_id),
+            "locked_by": make_nonce(self._services.random_source, self._worker_id),
             "started_at": now,
         }
         # A lease must outlast what it protects; a hand-over that waited long in a queue gets a longer one.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 class Severity(StrEnum):
@@ -57,24 +57,24 @@ def allowed_fields(payload: Json, names: Sequence[str]) -> dict[str, Json]:
     return {name: payload[name] for name in names if name in payload} if isinstance(payload, dict) else {}
 
 
-def report_failure(job: Job, failure: Failure, parts: Parts) -> None:
+def report_failure(job: Job, failure: Failure, services: Services) -> None:
     """Tell of a lost or failed run of `job`, given as its start left it. Nothing that goes wrong here shows outside.
 
     A run that was the last is told by the dead-letter table's stream, which does not give up: see report_letters.py.
     """
     try:
-        if not parts.reporter.is_on or parts.reporter.report(_report(job, failure, parts)):
+        if not services.reporter.is_on or services.reporter.report(_report(job, failure, services)):
             return
         reason = "the report was not taken"
     except Exception as error:  # a reporter's trouble is never the job's
         reason = f"{type(error).__name__}: {error}"
-    parts.telemetry.event(Event.REPORT_FAILED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+    services.telemetry.event(Event.REPORT_FAILED, job_id=job.job_id, job_type=job.job_type, reason=reason)
 
 
-def _report(job: Job, failure: Failure, parts: Parts) -> FailureReport:
-    now = parts.clock.now()
-    job_type: JobType = parts.deployment.settings_of(job.job_type)
-    payload = parts.store.payloads.shown(job).payload
+def _report(job: Job, failure: Failure, services: Services) -> FailureReport:
+    now = services.clock.now()
+    job_type: JobType = services.deployment.settings_of(job.job_type)
+    payload = services.store.payloads.shown(job).payload
     return FailureReport(
         job_id=job.job_id,
         job_type=job.job_type,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Put
     from leasehold.kernel.transitions import Transition
 
@@ -98,22 +98,22 @@ def note_of(name: str, job: Job) -> str | None:
 class Hooks:
     """What a feature implements; whatever it leaves out means that it has nothing to say there."""
 
-    def stops_start(self, handover: Handover, services: Parts) -> str | None:
+    def stops_start(self, handover: Handover, services: Services) -> str | None:
         """Why this hand-over may not start now, if so: its job is given back."""
         return None
 
-    def never_started(self, handover: Handover, services: Parts) -> None:
+    def never_started(self, handover: Handover, services: Services) -> None:
         """It was given back for another reason, or it was too late for it."""
 
-    def with_end(self, end: End, services: Parts) -> Joining:
+    def with_end(self, end: End, services: Services) -> Joining:
         """Before an end is written. It is asked once per end, however often that has to be written."""
         return NOTHING
 
-    def settle(self, job: Job, services: Parts) -> Joining:
+    def settle(self, job: Job, services: Services) -> Joining:
         """Do what the job owes; what it joins commits together with the job's leaving the place where it owes it."""
         return NOTHING
 
-    def after(self, end: End, services: Parts) -> None:
+    def after(self, end: End, services: Services) -> None:
         """Behind an end that stands. Trouble here must not show: it raises StoreError at most, which is logged."""
 
 

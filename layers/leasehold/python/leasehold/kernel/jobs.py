@@ -211,11 +211,11 @@ class Jobs:
         )
         return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
 
-    def advance(self, write: Write) -> Job:
+    def apply_and_read(self, write: Write) -> Job:
         """Make one transition and return the job after it."""
-        return job_of(self.make(write))
+        return job_of(self.apply(write))
 
-    def make(self, write: Write) -> Record:
+    def apply(self, write: Write) -> Record:
         """Make one transition; a repeat of the writer's own write is a success."""
         try:
             return self._table.write(transition(write))
@@ -224,10 +224,10 @@ class Jobs:
                 return failed.current
             raise TransitionRefused(write, job_of(failed.current) if failed.current else None) from None
 
-    def advance_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
+    def apply_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
         """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
 
-        An answer that is Undecided means that the write was not made, or only seemed not to be: `advance` decides it.
+        An answer that is Undecided means that the write was not made, or only seemed not to be: `apply` decides it.
         """
         answers = self._table.update_many([plain(transition(write)) for write in writes])
         refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
@@ -235,7 +235,7 @@ class Jobs:
             self.refused_batches = str(refusal)
         return [None if answer is None else Undecided(str(answer)) for answer in answers]
 
-    def advance_with(
+    def apply_with(
         self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()
     ) -> None:
         """Make a transition together with other changes, or none of them."""
@@ -265,9 +265,9 @@ def is_of_same_origin(job: Job, current: Record | None) -> bool:
     return current is not None and all(current.get(name) == wanted.get(name) for name in _ORIGIN)
 
 
-def letter_insertion(letter: DeadLetter) -> Put:
+def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
     """A dead letter's record, to be written together with the end of its job."""
-    return Put(key=keys.dead_letter(letter.id), record=dead_letter_record(letter))
+    return Put(key=keys.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
 
 
 def transition(write: Write) -> Update:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 # How much longer than its job's retention a payload lives from the job's time on. A job that is still not over by then
@@ -29,41 +29,41 @@ if TYPE_CHECKING:
 SLACK = timedelta(days=400)
 
 
-def lay_out(job: Job, parts: Parts) -> Layout:
+def lay_out(job: Job, services: Services) -> Layout:
     """Decide where the payload goes, without writing anything."""
     if is_laid_out(job):
         return Layout(job)
-    return layout_of(job, expiry_of(job, max(job.scheduled_for, parts.clock.now()), parts))
+    return layout_of(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
 
 
-def laid_out(job: Job, parts: Parts) -> Job:
+def laid_out(job: Job, services: Services) -> Job:
     """The job as it is to be stored; its payload is apart by then, if that is where it belongs."""
-    layout = lay_out(job, parts)
+    layout = lay_out(job, services)
     if layout.item is not None:
-        parts.store.payloads.put(layout.item)
+        services.store.payloads.put(layout.item)
     return layout.job
 
 
-def laid_out_many(jobs: Sequence[Job], parts: Parts) -> list[Job]:
+def laid_out_many(jobs: Sequence[Job], services: Services) -> list[Job]:
     """As `laid_out`, in as few calls as possible; the first error if one of them cannot be."""
-    made = [each if isinstance(each, Exception) else each.job for each in lay_out_many(jobs, parts)]
+    made = [each if isinstance(each, Exception) else each.job for each in lay_out_many(jobs, services)]
     for each in made:
         if isinstance(each, Exception):
             raise each
     return [each for each in made if not isinstance(each, Exception)]
 
 
-def lay_out_many(jobs: Sequence[Job], parts: Parts) -> list[Layout | Exception]:
+def lay_out_many(jobs: Sequence[Job], services: Services) -> list[Layout | Exception]:
     """Write what goes apart; for each job its layout, or the error that kept its payload from being written."""
-    layouts = [lay_out(job, parts) for job in jobs]
+    layouts = [lay_out(job, services) for job in jobs]
     items = [layout.item for layout in layouts if layout.item is not None]
-    answers = iter(parts.store.payloads.put_many(items) if items else [])
+    answers = iter(services.store.payloads.put_many(items) if items else [])
     return [layout if layout.item is None else _answered(layout, next(answers)) for layout in layouts]
 
 
-def expiry_of(job: Job, since: datetime, parts: Parts) -> int:
+def expiry_of(job: Job, since: datetime, services: Services) -> int:
     """When a payload may go that is needed at least until then, in epoch seconds; times may be as late as they can."""
-    retention = parts.deployment.settings_of(job.job_type).retention
+    retention = services.deployment.settings_of(job.job_type).retention
     kept_for = max(retention.completed, retention.cancelled) + SLACK
     return int(since.timestamp() + kept_for.total_seconds())
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Key, Record, Table
 
 
@@ -122,28 +122,28 @@ def _unread_item(job: Job) -> Key | None:
     return None if name is None or job.read_payload is not None else keys.payload(job.job_id, name)
 
 
-def shown(job: Job, parts: Parts) -> Job:
+def shown(job: Job, services: Services) -> Job:
     """The job with its payload, or with a word in its place if that is gone."""
     if job.status is JobStatus.DEAD_LETTER and job.payload_name is not None:
-        letter = parts.store.letters.get(job.job_id)
-        job = job if letter is None else with_payload_of(letter, job)
-    return parts.store.payloads.shown(job)
+        dead_letter = services.store.dead_letters.get(job.job_id)
+        job = job if dead_letter is None else with_payload_of(dead_letter, job)
+    return services.store.payloads.shown(job)
 
 
-def with_payload_of(letter: DeadLetter, job: Job) -> Job:
-    """A dead job's own payload may have expired; its letter has a copy for as long as it is needed."""
-    return job if job.payload_name is None else replace(job, read_payload=letter.payload_text)
+def with_payload_of(dead_letter: DeadLetter, job: Job) -> Job:
+    """A dead job's own payload may have expired; its dead letter has a copy for as long as it is needed."""
+    return job if job.payload_name is None else replace(job, read_payload=dead_letter.payload_text)
 
 
-def readable[Item](listed: Listed[Item], parts: Parts) -> list[Item]:
+def readable[Item](listed: Listed[Item], services: Services) -> list[Item]:
     """What can be read of a listing; the rest is reported, and hides nothing."""
-    report_unreadable(listed.unreadable, parts)
+    report_unreadable(listed.unreadable, services)
     return listed.items
 
 
-def report_unreadable(unreadable: Sequence[Unreadable], parts: Parts) -> None:
+def report_unreadable(unreadable: Sequence[Unreadable], services: Services) -> None:
     for each in unreadable:
-        parts.telemetry.event(Event.RECORD_UNREADABLE, key=each.key, problem=each.problem)
+        services.telemetry.event(Event.RECORD_UNREADABLE, key=each.key, problem=each.problem)
 
 
 _LONGEST_PROBLEM = 200

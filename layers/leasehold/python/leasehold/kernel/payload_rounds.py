@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
 
 
@@ -125,68 +125,70 @@ class Kept:
     is_done: bool = False
 
 
-def keep_payloads(parts: Parts, *, worker_id: str, should_stop: Callable[[], str | None]) -> Kept | None:
+def keep_payloads(services: Services, *, worker_id: str, should_stop: Callable[[], str | None]) -> Kept | None:
     """Go on with the round for a while, if one is due; None if none is. A tick without one reads nothing."""
-    now = parts.clock.now()
-    if parts.next_payload_round is not None and now < parts.next_payload_round:
+    now = services.clock.now()
+    if services.next_payload_round is not None and now < services.next_payload_round:
         return None
     try:
-        place = parts.store.payload_rounds.take(make_nonce(parts.chance, worker_id), now, now + _LEASE)
+        place = services.store.payload_rounds.take(make_nonce(services.random_source, worker_id), now, now + _LEASE)
         if not isinstance(place, Round):
-            parts.next_payload_round = place
+            services.next_payload_round = place
             return None
-        kept = _go_on(place, parts, is_over=lambda: parts.clock.now() >= now + _A_VISIT or should_stop() is not None)
+        kept = _go_on(
+            place, services, is_over=lambda: services.clock.now() >= now + _A_VISIT or should_stop() is not None
+        )
     except StoreError as error:
         # The next tick tries again, and there is more than a year for it.
-        parts.telemetry.event(Event.TIDY_FAILED, what="payloads", error=str(error))
+        services.telemetry.event(Event.TIDY_FAILED, what="payloads", error=str(error))
         return None
-    parts.next_payload_round = now + EVERY if kept.is_done else None
-    parts.telemetry.event(
+    services.next_payload_round = now + EVERY if kept.is_done else None
+    services.telemetry.event(
         Event.PAYLOADS_KEPT, jobs=kept.looked_at, renewed=kept.renewed, missing=kept.missing, done=kept.is_done
     )
     return kept
 
 
-def _go_on(place: Round, parts: Parts, *, is_over: Callable[[], bool]) -> Kept:
+def _go_on(place: Round, services: Services, *, is_over: Callable[[], bool]) -> Kept:
     """Work through pages. The place is noted at the end of a visit only: who dies before it leaves the visit undone."""
     kept = Kept()
-    rounds = parts.store.payload_rounds
+    rounds = services.store.payload_rounds
     if not place.partition:
-        place = replace(place, partition=min(partitions(parts), default=""))
+        place = replace(place, partition=min(partitions(services), default=""))
     while True:
-        jobs, following = rounds.page(place, parts.clock.now() - EVERY, limit=_PAGE)
+        jobs, following = rounds.page(place, services.clock.now() - EVERY, limit=_PAGE)
         for job in jobs:
-            _keep(job, parts, kept)
+            _keep(job, services, kept)
             if is_over():
-                rounds.leave(replace(place, below=job.key.sk), parts.clock.now())
+                rounds.leave(replace(place, below=job.key.sk), services.clock.now())
                 return kept
-        beyond = following or _next_partition(place, parts)
+        beyond = following or _next_partition(place, services)
         if beyond is None:
-            kept.is_done = rounds.finish(place.holder, parts.clock.now() + EVERY)
+            kept.is_done = rounds.finish(place.holder, services.clock.now() + EVERY)
             return kept
         if is_over():
-            rounds.leave(beyond, parts.clock.now())
+            rounds.leave(beyond, services.clock.now())
             return kept
         place = beyond
 
 
-def _keep(job: Job, parts: Parts, kept: Kept) -> None:
+def _keep(job: Job, services: Services, kept: Kept) -> None:
     kept.looked_at += 1
     if job.payload_name is None:
         return
-    expires_at = expiry_of(job, max(job.due_at or job.scheduled_for, parts.clock.now()), parts)
-    if parts.store.payloads.renew(job.job_id, job.payload_name, expires_at):
+    expires_at = expiry_of(job, max(job.due_at or job.scheduled_for, services.clock.now()), services)
+    if services.store.payloads.renew(job.job_id, job.payload_name, expires_at):
         kept.renewed += 1
     else:
         kept.missing += 1
 
 
-def _next_partition(place: Round, parts: Parts) -> Round | None:
+def _next_partition(place: Round, services: Services) -> Round | None:
     """In the order of their names, so that a type that is deployed meanwhile changes nothing."""
-    following = min((each for each in partitions(parts) if each > place.partition), default=None)
+    following = min((each for each in partitions(services) if each > place.partition), default=None)
     return None if following is None else replace(place, partition=following, below=None)
 
 
-def partitions(parts: Parts) -> list[str]:
-    registry = parts.deployment.registry()
+def partitions(services: Services) -> list[str]:
+    registry = services.deployment.registry()
     return [*registry.partitions(), *registry.partitions(DELIVERY)]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
     from leasehold.limits.model import ConcurrencyPolicy
 
@@ -95,7 +95,7 @@ class Poller:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         dispatcher: Dispatcher,
         *,
         worker_id: str,
@@ -104,7 +104,7 @@ class Poller:
         pool: Pool | None = None,
         call_helper: Callable[[Part], None] | None = None,
     ) -> None:
-        self.parts = parts
+        self.services = services
         self.dispatcher = dispatcher
         self.worker_id = worker_id
         self.settings = settings or PollSettings()
@@ -127,13 +127,13 @@ class Poller:
         to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
-            self.parts.telemetry.measure(HEARTBEAT, 1)
+            self.services.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self, should_stop, lanes, part)
         with span("poll") as polling:
             run.to_the_end(hints)
             polling.note(count=run.report.claimed)
-        self.parts.telemetry.measure(POLL_SCANNED, run.report.scanned)
-        self.parts.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
+        self.services.telemetry.measure(POLL_SCANNED, run.report.scanned)
+        self.services.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
         return run.report
 
 
@@ -161,7 +161,7 @@ class _Run:
         part: Part,
     ) -> None:
         self.report = PollReport()
-        self._parts = poller.parts
+        self._services = poller.services
         self._worker_id = poller.worker_id
         self._settings = poller.settings
         self._pool = poller.pool
@@ -169,12 +169,12 @@ class _Run:
         self._lanes = lanes
         self._part = part
         self._call_helper = poller.call_helper
-        self._locks = ShardLocks(poller.parts, poller.worker_id)
-        self._gate = Gatekeeper(poller.parts, poller.policy)
-        self._window = poller.parts.window if poller.settings.is_bounded else None
-        self._handovers = HandOvers(poller.parts, poller.dispatcher, poller.pool, self.report, self._window)
+        self._locks = ShardLocks(poller.services, poller.worker_id)
+        self._gate = Gatekeeper(poller.services, poller.policy)
+        self._window = poller.services.window if poller.settings.is_bounded else None
+        self._handovers = HandOvers(poller.services, poller.dispatcher, poller.pool, self.report, self._window)
         self._claims = Claims(
-            poller.parts,
+            poller.services,
             self._handovers,
             self._gate,
             worker_id=poller.worker_id,
@@ -192,7 +192,7 @@ class _Run:
         if self._is_halted():
             for hint in hints:
                 if isinstance(hint, FreedScope):
-                    self._handle(hint, self._parts.deployment.switches(), is_left=True)
+                    self._handle(hint, self._services.deployment.switches(), is_left=True)
             return
         if self._part.of > 1:
             self._locks.most = self._part.share_of(self._shards)
@@ -219,8 +219,8 @@ class _Run:
             self._locks.give_up()
 
     def _take(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
-        now = self._parts.clock.now()
-        switches = self._parts.deployment.switches()
+        now = self._services.clock.now()
+        switches = self._services.deployment.switches()
         for hint in hints:
             if not isinstance(hint, DueScope | FreedScope):
                 continue
@@ -228,7 +228,7 @@ class _Run:
             if isinstance(hint, FreedScope) and not is_handled:
                 self._handle(hint, switches, is_left=True)
         jobs = [hint for hint in hints if isinstance(hint, DueJob)]
-        due = [job for job in trusted_jobs(jobs, self._parts) if job.due.at <= now]
+        due = [job for job in trusted_jobs(jobs, self._services) if job.due.at <= now]
         due = self._ready(due)
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
@@ -281,7 +281,7 @@ class _Run:
 
     @property
     def _shards(self) -> int:
-        return self._parts.deployment.registry().shards
+        return self._services.deployment.registry().shards
 
     def _all_levels(self) -> list[list[str]]:
         return list(lanes_by_priority(self._shards))
@@ -293,7 +293,7 @@ class _Run:
 
     def _worth_a_look(self, lanes: Sequence[_Lane]) -> list[str]:
         """Lanes that showed something, those where features wait, and all that were not read for a while."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         also = set(service_lanes(self._shards)) if self.report.looked else set()
         is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._visits is not None
         if is_long and self._lanes is None:
@@ -303,7 +303,7 @@ class _Run:
 
     def _reopen(self, lanes: Iterable[_Lane]) -> None:
         """While some lane takes long, what falls due in the others does not wait for its end."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         for lane in lanes:
             if self._part.of > 1 and not self._locks.has(lane.shard):
                 continue  # whoever shares looks after its own shards
@@ -312,7 +312,7 @@ class _Run:
                 lane.in_vain = 0
 
     def _forget_old(self) -> None:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         if any(now - at >= _FORGOTTEN_AFTER for at in self._seen.values()):
             self._seen = {key: at for key, at in self._seen.items() if now - at < _FORGOTTEN_AFTER}
             self._left_to_others.clear()
@@ -327,12 +327,12 @@ class _Run:
         """The next page of each lane that has one, read side by side."""
 
         def read(lane: _Lane) -> DuePage:
-            lane.read_at = self._parts.clock.now()
-            return self._parts.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
+            lane.read_at = self._services.clock.now()
+            return self._services.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
 
         for lane, page in ahead(self._pool, read, [lane for lane in level if not lane.is_exhausted]):
             assert lane.read_at is not None
-            is_stale = page.entries and self._parts.clock.now() - lane.read_at >= _STALE_AFTER
+            is_stale = page.entries and self._services.clock.now() - lane.read_at >= _STALE_AFTER
             yield lane, read(lane) if is_stale else page
 
     def _visit(self, lane: _Lane, page: DuePage) -> bool:
@@ -342,13 +342,13 @@ class _Run:
         lane.pages += bool(page.entries)
         self.report.scanned += len(page.entries)
         unseen = [entry for entry in page.entries if entry.due_key not in self._seen and not self._is_awaited(entry)]
-        fresh = trusted_entries(unseen, self._parts)
-        self._seen.update((entry.due_key, self._parts.clock.now()) for entry in unseen if entry not in fresh)
+        fresh = trusted_entries(unseen, self._services)
+        self._seen.update((entry.due_key, self._services.clock.now()) for entry in unseen if entry not in fresh)
         fresh = self._ready(fresh)
         # Read after the page: a pause that ended before the page was written is not mistaken for one that goes on.
         if not fresh or self._is_halted():
             return bool(page.entries)
-        switches = self._parts.deployment.switches()
+        switches = self._services.deployment.switches()
         fresh = self._with_room(fresh, switches)
         if not fresh:
             self._pass_by(lane)
@@ -389,21 +389,21 @@ class _Run:
         if self._window is None:
             return entries
         plain = [entry for entry in entries if isinstance(entry, DueJob) and self._claims.is_plain(entry, switches)]
-        admitted, is_full = self._window.admit(plain, self._parts)
+        admitted, is_full = self._window.admit(plain, self._services)
         if not is_full:
             return entries
         self.report.held_back += len(plain) - len(admitted)
-        self.report.note_due(self._parts.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        self.report.note_due(self._services.clock.now() + _LOOK_FOR_ROOM_AFTER)
         left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
         return [entry for entry in entries if entry.due_key not in left]
 
     def _ready[Entry: DueEntry](self, entries: Sequence[Entry]) -> list[Entry]:
-        return ready(entries, self._parts.deployment.registry(), self.report, self._parts.clock.now())
+        return ready(entries, self._services.deployment.registry(), self.report, self._services.clock.now())
 
     def _is_awaited(self, entry: DueEntry) -> bool:
         if not isinstance(entry, DueScope):
             return False
-        due, now = Due.parse(entry.due_key), self._parts.clock.now()
+        due, now = Due.parse(entry.due_key), self._services.clock.now()
         return is_asked_for(entry.due_key) and now - due.at < self._settings.leaves_to_wakes
 
     def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:
@@ -462,7 +462,7 @@ class _Run:
                 continue
             if position and not self._may_go_on():
                 break
-            self._seen[entry.due_key] = self._parts.clock.now()
+            self._seen[entry.due_key] = self._services.clock.now()
             self._handle(entry, switches)
         self._claims.end_page()
 
@@ -487,12 +487,12 @@ class _Run:
                 case DueSchedule():
                     from leasehold.schedules.trigger import trigger
 
-                    self.report.triggered += len(trigger(entry.name, self._parts))
+                    self.report.triggered += len(trigger(entry.name, self._services))
                 case DueGroup():
                     from leasehold.groups.stop import tend
 
                     self.report.settled += tend(
-                        entry, self._parts, worker_id=self._worker_id, may_go_on=self._may_go_on
+                        entry, self._services, worker_id=self._worker_id, may_go_on=self._may_go_on
                     )
                 case DueUnreadable():
                     raise StoreError(f"this due entry cannot be read: {entry.problem}")
@@ -504,7 +504,7 @@ class _Run:
             self.report.failed += 1
             code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
             named = entry.scope if isinstance(entry, FreedScope) else entry.due_key
-            self._parts.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
+            self._services.telemetry.event(Event.ENTRY_FAILED, entry=named, error_code=code, error=str(error))
             return False
         return True
 
@@ -513,17 +513,17 @@ class _Run:
             case JobStatus.PENDING | JobStatus.FAILED if entry.due.afterwards is not None:
                 from leasehold.kernel.end import settle
 
-                self.report.settled += settle(entry, self._parts)
+                self.report.settled += settle(entry, self._services)
             case JobStatus.PENDING | JobStatus.FAILED:
                 self._claims.offer(entry, switches)
             case JobStatus.IN_PROGRESS:
                 from leasehold.kernel.reap import reap
 
-                self.report.reaped += reap(entry, self._parts)
+                self.report.reaped += reap(entry, self._services)
             case JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
                 from leasehold.kernel.end import settle
 
-                self.report.settled += settle(entry, self._parts)
+                self.report.settled += settle(entry, self._services)
             case _:
                 assert_never(entry.status)
 
@@ -549,11 +549,11 @@ class _Run:
         return self.report.goes_on
 
     def _is_halted(self) -> bool:
-        halt = self._parts.deployment.switches(fresh=True).halt
+        halt = self._services.deployment.switches(fresh=True).halt
         if halt is None:
             return False
         self.report.stopped_by = HALT
-        self._parts.telemetry.event(
+        self._services.telemetry.event(
             Event.POLL_PAUSED, message="job worker paused due to system halt", by=halt.by, reason=halt.reason
         )
         return True

@@ -27,7 +27,7 @@ class Clock(Protocol):
     def sleep(self, duration: timedelta) -> None: ...
 
 
-class Chance(Protocol):
+class RandomSource(Protocol):
     def bits(self, count: int) -> int:
         """A whole number of so many random bits."""
 
@@ -152,7 +152,7 @@ class SystemClock:
         time.sleep(duration.total_seconds())
 
 
-class SystemChance:
+class SystemRandomSource:
     """Asks the operating system each time: state made at import would be cloned by SnapStart."""
 
     def bits(self, count: int) -> int:

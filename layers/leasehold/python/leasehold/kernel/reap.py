@@ -25,92 +25,92 @@ from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED,
 if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
-def reap(entry: DueJob, parts: Parts) -> bool:
+def reap(entry: DueJob, services: Services) -> bool:
     """Take an orphan from its lost owner; False if it is none (any more)."""
-    job = trusted_job(parts.store.jobs.get(entry.job_id), parts)
-    now = parts.clock.now()
+    job = trusted_job(services.store.jobs.get(entry.job_id), services)
+    now = services.clock.now()
     if job is None or job.status is not JobStatus.IN_PROGRESS or job.due is None or job.due.key != entry.due_key:
         return False
     if job.lock_expires_at is None or job.lock_expires_at > now:
         return False
     try:
         if job.started_at is None:
-            ending = _reap_unstarted(job, parts)
+            ending = _reap_unstarted(job, services)
         elif job.cancel_requested is not None:
-            ending = _reap_cancelled(job, parts)
+            ending = _reap_cancelled(job, services)
         else:
-            ending = _reap_started(job, parts)
+            ending = _reap_started(job, services)
     except TransitionRefused:
         return False
     ending.after()
     return True
 
 
-def _reap_unstarted(job: Job, parts: Parts) -> Ending:
-    if is_given_up(job, parts.clock.now()):
-        text = f"no handler was reached before the lease expired, again and again ({_stamp(parts)})"
+def _reap_unstarted(job: Job, services: Services) -> Ending:
+    if is_given_up(job, services.clock.now()):
+        text = f"no handler was reached before the lease expired, again and again ({_stamp(services)})"
         failure = Failure(error=text, code="undeliverable")
-        ending = Ending(job, REAP_DEAD, parts, failure=failure, is_orphan=True)
+        ending = Ending(job, REAP_DEAD, services, failure=failure, is_orphan=True)
         ending.commit()
-        log_dead(job, failure, parts)
+        log_dead(job, failure, services)
         return ending
-    ending = Ending(job, REAP_UNSTARTED, parts, values=handed_back_values(job, parts), is_orphan=True)
+    ending = Ending(job, REAP_UNSTARTED, services, values=handed_back_values(job, services), is_orphan=True)
     ending.commit()
-    parts.telemetry.event(
+    services.telemetry.event(
         Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
     )
     return ending
 
 
-def _reap_cancelled(job: Job, parts: Parts) -> Ending:
-    lost = _lost(parts)
-    ending = Ending(job, REAP_CANCELLED, parts, outcome=Outcome.FAILED, failure=lost, is_orphan=True)
+def _reap_cancelled(job: Job, services: Services) -> Ending:
+    lost = _lost(services)
+    ending = Ending(job, REAP_CANCELLED, services, outcome=Outcome.FAILED, failure=lost, is_orphan=True)
     ending.commit()
-    log_cancelled(job, job.cancel_reason, parts)
+    log_cancelled(job, job.cancel_reason, services)
     return ending
 
 
-def _reap_started(job: Job, parts: Parts) -> Ending:
-    lost = _lost(parts)
+def _reap_started(job: Job, services: Services) -> Ending:
+    lost = _lost(services)
     is_last = is_last_attempt(job, lost)
     ending = Ending(
         job,
         REAP_DEAD if is_last else REAP_FAILED,
-        parts,
+        services,
         outcome=Outcome.FAILED,
         failure=lost,
-        values={} if is_last else retry_values(job, parts.deployment.settings_of(job.job_type), parts),
+        values={} if is_last else retry_values(job, services.deployment.settings_of(job.job_type), services),
         failed=True,
         is_orphan=True,
     )
     ending.commit()
-    _log_lost(job, lost, parts, will_retry=not is_last)
+    _log_lost(job, lost, services, will_retry=not is_last)
     if is_last:
-        log_dead(job, lost, parts)
+        log_dead(job, lost, services)
     else:
-        parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
-        report_failure(job, lost, parts)
+        services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+        report_failure(job, lost, services)
     return ending
 
 
-def _lost(parts: Parts) -> Failure:
-    text = f"worker lost: the lease expired before the handler reported an end ({_stamp(parts)})"
+def _lost(services: Services) -> Failure:
+    text = f"worker lost: the lease expired before the handler reported an end ({_stamp(services)})"
     return Failure(error=text, code="worker_lost")
 
 
-def _stamp(parts: Parts) -> str:
+def _stamp(services: Services) -> str:
     """This reaper's own: it tells its write from a rival's when the response is lost."""
-    return f"reap {make_stamp(parts.chance)}"
+    return f"reap {make_stamp(services.random_source)}"
 
 
-def _log_lost(job: Job, failure: Failure, parts: Parts, *, will_retry: bool) -> None:
-    parts.telemetry.event(
+def _log_lost(job: Job, failure: Failure, services: Services, *, will_retry: bool) -> None:
+    services.telemetry.event(
         Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by
     )
-    parts.telemetry.event(
+    services.telemetry.event(
         Event.JOB_FAILED,
         job_id=job.job_id,
         job_type=job.job_type,

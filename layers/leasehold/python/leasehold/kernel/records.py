@@ -257,6 +257,6 @@ def content_token(token: str, content: object) -> str:
     return request_token(token, repr(content))
 
 
-def request_token(*parts: str) -> str:
+def request_token(*services: str) -> str:
     """The same write gives the same token, another write another one, in the 36 characters that DynamoDB allows."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:MAX_LENGTH]
+    return hashlib.sha256("\x1f".join(services).encode()).hexdigest()[:MAX_LENGTH]

@@ -76,7 +76,7 @@ def parse_retry(value: object) -> RetryPolicy:
             )
 
 
-def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:
+def retry_delay(policy: RetryPolicy, attempts: int, random_source: float) -> timedelta:
     """How long to wait after the `attempts`-th attempt failed; `chance` is in [0, 1).
 
     >>> [retry_delay(Exponential(jitter=0), n, 0.0).total_seconds() for n in (1, 2, 3)]
@@ -87,7 +87,7 @@ def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:
             # Compared as numbers: the product of a late attempt is more than a timedelta can hold.
             doublings = min(attempts - 1, 64)
             delay = base * 2**doublings if 2**doublings < cap / base else cap
-            return delay + delay * (jitter * chance)
+            return delay + delay * (jitter * random_source)
         case Fixed(delay):
             return delay
         case Delays(delays):
@@ -96,13 +96,13 @@ def retry_delay(policy: RetryPolicy, attempts: int, chance: float) -> timedelta:
             assert_never(policy)
 
 
-def next_retry_at(policy: RetryPolicy, now: datetime, attempts: int, chance: float) -> datetime:
-    return now + retry_delay(policy, attempts, chance)
+def next_retry_at(policy: RetryPolicy, now: datetime, attempts: int, random_source: float) -> datetime:
+    return now + retry_delay(policy, attempts, random_source)
 
 
-def hand_over_backoff(dispatches: int, chance: float) -> timedelta:
+def hand_over_backoff(dispatches: int, random_source: float) -> timedelta:
     """How long a job waits after its `dispatches`-th hand-over in a row reached no handler."""
-    return retry_delay(Exponential(timedelta(seconds=1), timedelta(minutes=5), 0.5), max(dispatches, 1), chance)
+    return retry_delay(Exponential(timedelta(seconds=1), timedelta(minutes=5), 0.5), max(dispatches, 1), random_source)
 
 
 def _refuse_too_long(delay: timedelta) -> None:

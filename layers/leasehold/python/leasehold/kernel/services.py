@@ -11,14 +11,14 @@ from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import InTurn
 from leasehold.kernel.ports import (
-    Chance,
     KnownIdentity,
     NoCaller,
     NoMirror,
     NoReporter,
     NoWaker,
-    SystemChance,
+    RandomSource,
     SystemClock,
+    SystemRandomSource,
 )
 from leasehold.kernel.telemetry import Silence
 from leasehold.kernel.window import Window
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class Parts:
+class Services:
     store: Store
     clock: Clock = field(default_factory=SystemClock)
-    chance: Chance = field(default_factory=SystemChance)
+    random_source: RandomSource = field(default_factory=SystemRandomSource)
     telemetry: Telemetry = field(default_factory=Silence)
     reporter: ErrorReporter = field(default_factory=NoReporter)
     mirror: ScheduleMirror = field(default_factory=NoMirror)
@@ -70,18 +70,18 @@ class Parts:
             self.known_features = features()
         return self.known_features
 
-    def acting_as(self, identity: Identity) -> Parts:
+    def acting_as(self, identity: Identity) -> Services:
         """The same parts, caches included, in somebody else's name."""
         other = copy(self)
         other.identity = identity
         return other
 
 
-def make_stamp(chance: Chance) -> str:
+def make_stamp(random_source: RandomSource) -> str:
     """Tells apart two writes that would otherwise be the same."""
-    return f"{chance.bits(32):08x}"
+    return f"{random_source.bits(32):08x}"
 
 
-def make_nonce(chance: Chance, worker_id: str) -> str:
+def make_nonce(random_source: RandomSource, worker_id: str) -> str:
     """Names one claim or one invocation, unlike any other; the worker's id is in it for people who read logs."""
-    return f"{worker_id}.{chance.bits(64):016x}"
+    return f"{worker_id}.{random_source.bits(64):016x}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.jobs import DueScope
     from leasehold.kernel.poll import Poller, PollReport
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 _SHORTEST_GAP = timedelta(milliseconds=100)
 _LONGEST_GAP = timedelta(seconds=10)
@@ -77,9 +77,9 @@ class _Stay:
 
 class WaitingPoller:
     def __init__(
-        self, parts: Parts, poller: Poller, *, worker_id: str, settings: WaitingSettings | None = None
+        self, services: Services, poller: Poller, *, worker_id: str, settings: WaitingSettings | None = None
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._poller = poller
         self._worker_id = worker_id
         self._settings = settings or WaitingSettings()
@@ -99,25 +99,25 @@ class WaitingPoller:
         What the stream has shown, or the wake's own poll has put off until `soonest_at`, may not be in the index yet:
         whoever waits already is told of it. `lanes` are those that the wake has visited, if not all.
         """
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         horizon = now + self._settings.stay
         shown = [hint.due.at for hint in hints if isinstance(hint, DueJob) and hint.due.at > now]
         near = [at for at in (*shown, *([soonest_at] if soonest_at else [])) if at <= horizon]
         if not near and not _is_near(self._next_due_at(lanes), horizon):
             return None
-        holder = make_nonce(self._parts.chance, self._worker_id)
+        holder = make_nonce(self._services.random_source, self._worker_id)
         # Only until the other has acquired it: one that never comes must not keep the place empty.
-        if self._parts.store.switchboard.acquire_waiter_lease(holder, now, now + _RESERVED_FOR, from_anyone=False):
+        if self._services.store.control.acquire_waiter_lease(holder, now, now + _RESERVED_FOR, from_anyone=False):
             return holder
         if near:
-            self._parts.store.switchboard.note_due(max(now, min(near)))
+            self._services.store.control.note_due(max(now, min(near)))
         return None
 
     # --- for whoever waits
 
     def stay(self, *, holder: str | None = None, should_stop: Callable[[], str | None] = lambda: None) -> int:
         """Wait for what is near and poll when it is due; returns the number of polls. A tick has no `holder` yet."""
-        stay = _Stay(leave_at=self._parts.clock.now() + self._settings.stay, should_stop=should_stop)
+        stay = _Stay(leave_at=self._services.clock.now() + self._settings.stay, should_stop=should_stop)
         if holder is not None and not self._acquire_reserved(holder, stay.leave_at):
             return 0
         while holder is not None or self._is_wanted(stay.leave_at, self._upcoming(stay)):
@@ -126,7 +126,7 @@ class WaitingPoller:
             if why is _Leaving.REPLACED:
                 break
             # Give the lease up before the last look: who finds it taken until then relies on that look.
-            self._parts.store.switchboard.release_waiter_lease(holder)
+            self._services.store.control.release_waiter_lease(holder)
             self._read.clear()
             holder = stay.told = None
             if why is _Leaving.TIME_IS_UP:
@@ -135,7 +135,7 @@ class WaitingPoller:
         return stay.polls
 
     def _wait_and_poll(self, holder: str, stay: _Stay) -> _Leaving:
-        clock = self._parts.clock
+        clock = self._services.clock
         checked_at = clock.now()
         while stay.should_stop() is None and clock.now() < stay.leave_at:
             now = clock.now()
@@ -148,7 +148,7 @@ class WaitingPoller:
                 return _Leaving.NOTHING_IS_NEAR
             if now - checked_at >= self._check_every:
                 checked_at = now
-                waiting, told = self._parts.store.switchboard.waiter_lease()
+                waiting, told = self._services.store.control.waiter_lease()
                 if waiting != holder:
                     return _Leaving.REPLACED
                 stay.told = told
@@ -177,13 +177,13 @@ class WaitingPoller:
         if self._settings.poll_interval is not None or any(at <= now for at in stay.known):
             return None
         due = [lane for lane, (_, at) in self._read.items() if at is not None and at <= now]
-        return {*due, *service_lanes(self._parts.deployment.registry().shards)}
+        return {*due, *service_lanes(self._services.deployment.registry().shards)}
 
     def _poll(self, stay: _Stay, lanes: Collection[str] | None) -> PollReport:
-        began_at = self._parts.clock.now()
+        began_at = self._services.clock.now()
         report = self._poller.poll(lanes=lanes, should_stop=stay.should_stop)
         stay.polls += 1
-        stay.polled_at = self._parts.clock.now()
+        stay.polled_at = self._services.clock.now()
         if lanes is None and report.goes_on:
             self._forget_known(stay, began_at)
         is_moving = report.has_moved_on or report.held_back > 0
@@ -199,7 +199,7 @@ class WaitingPoller:
         if stay.noted is not None and stay.noted <= polled_at:
             stay.noted = None
         if stay.told is not None and stay.told <= polled_at:
-            self._parts.store.switchboard.forget_due(stay.told)
+            self._services.store.control.forget_due(stay.told)
             stay.told = None
 
     def _pause(self, now: datetime, upcoming: datetime | None) -> timedelta:
@@ -211,22 +211,22 @@ class WaitingPoller:
 
     def _acquire_reserved(self, holder: str, until: datetime) -> bool:
         """Take the lease that a wake reserved, unless it came too late and somebody else has it."""
-        now = self._parts.clock.now()
-        return self._parts.store.switchboard.acquire_waiter_lease(holder, now, until, from_anyone=False)
+        now = self._services.clock.now()
+        return self._services.store.control.acquire_waiter_lease(holder, now, until, from_anyone=False)
 
     def _acquire(self, until: datetime) -> str:
-        holder = make_nonce(self._parts.chance, self._worker_id)
-        now = self._parts.clock.now()
-        self._parts.store.switchboard.acquire_waiter_lease(holder, now, until, from_anyone=True)
+        holder = make_nonce(self._services.random_source, self._worker_id)
+        now = self._services.clock.now()
+        self._services.store.control.acquire_waiter_lease(holder, now, until, from_anyone=True)
         return holder
 
     def _next_due_at(self, lanes: Collection[str] | None = None) -> datetime | None:
         """When a lane next needs a poll. A lane is read anew when its time has come, and now and then."""
-        now = self._parts.clock.now()
-        levels = lanes_by_priority(self._parts.deployment.registry().shards)
+        now = self._services.clock.now()
+        levels = lanes_by_priority(self._services.deployment.registry().shards)
         wanted = [lane for level in levels for lane in level if lanes is None or lane in lanes]
         unknown = [lane for lane in wanted if not self._is_known(lane, now)]
-        for lane, due_at in ahead(self._parts.pool, self._parts.store.jobs.next_due, unknown):
+        for lane, due_at in ahead(self._services.pool, self._services.store.jobs.next_due, unknown):
             self._read[lane] = (now, due_at)
         return min((at for _, at in self._read.values() if at is not None), default=None)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 _FIRST, _LEAST, _MOST = 16, 4, 1024
@@ -68,10 +68,10 @@ class Window:
         # Where a poll gave up a lane that showed only what has to wait: the next one goes on there.
         self.given_up_at: dict[str, Record] = {}
 
-    def admit(self, entries: Sequence[DueJob], parts: Parts) -> tuple[list[DueJob], bool]:
+    def admit(self, entries: Sequence[DueJob], services: Services) -> tuple[list[DueJob], bool]:
         """Those of the entries that there is room for, in order; and whether others have to wait."""
         if len(entries) > self._room_for(entries):
-            self._look(parts)
+            self._look(services)
         room: dict[str, int] = {}
         admitted: list[DueJob] = []
         under_way = Counter(each.handover.job_type for each in self._under_way.values())
@@ -105,17 +105,17 @@ class Window:
     def _size(self, name: str) -> _Size:
         return self._sizes.setdefault(name, _Size())
 
-    def _look(self, parts: Parts) -> None:
+    def _look(self, services: Services) -> None:
         """See which of those under way have started."""
-        now = parts.clock.now()
+        now = services.clock.now()
         if not self._under_way or (self._looked_at is not None and now - self._looked_at < _LOOK_EVERY):
             return
         self._looked_at = now
-        jobs = parts.store.jobs.get_many(list(self._under_way))
+        jobs = services.store.jobs.get_many(list(self._under_way))
         for job_id, each in list(self._under_way.items()):
             job = jobs.get(job_id)
             is_unstarted = job is not None and job.locked_by == each.handover.token
-            if is_unstarted and now < _may_start_until(each, parts):
+            if is_unstarted and now < _may_start_until(each, services):
                 continue  # not yet
             del self._under_way[job_id]
             if is_unstarted or (job is not None and _was_put_back(job)):
@@ -136,10 +136,10 @@ class Window:
         self._last_to_lose = job_type
 
 
-def _may_start_until(each: _UnderWay, parts: Parts) -> datetime:
+def _may_start_until(each: _UnderWay, services: Services) -> datetime:
     """Lambda drops what waited too long, and nobody starts a job whose lease is over. Whoever reaps it may be far off:
     a lease's end sorts behind all that was due before it."""
-    job_type = parts.deployment.registry().types.get(each.handover.job_type)
+    job_type = services.deployment.registry().types.get(each.handover.job_type)
     if job_type is None:
         return each.handover.lease.at
     return min(each.handover.lease.at, each.at + job_type.max_event_age + CLOCK_TOLERANCE)

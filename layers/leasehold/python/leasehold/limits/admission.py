@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.type_options import Circuit
     from leasehold.limits.model import ConcurrencyPolicy, Limit
     from leasehold.limits.seating import Choice
@@ -59,28 +59,28 @@ def together(at: datetime) -> datetime:
 class Admission:
     """Who may run, as one poll sees it."""
 
-    def __init__(self, parts: Parts, policy: ConcurrencyPolicy | None) -> None:
-        self._parts = parts
+    def __init__(self, services: Services, policy: ConcurrencyPolicy | None) -> None:
+        self._services = services
         self._policy = policy or DeployedLimits()
-        self.seats = Seats(parts)
-        self.probes = Probes(parts)
+        self.seats = Seats(services)
+        self.probes = Probes(services)
         # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
         self._in_line: dict[tuple[str, Lane], datetime] = {}
         self._held: dict[tuple[str, Lane], datetime] = {}
         self._filled: dict[str, tuple[Limit, ...]] = {}
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        registry = self._parts.deployment.registry()
+        registry = self._services.deployment.registry()
         job_type = registry.types.get(entry.job_type)
         return (
             job_type is None
-            or stop_of(entry.job_type, switches, self._parts) is not None
+            or stop_of(entry.job_type, switches, self._services) is not None
             or bool(self._policy.limits_of(job_type, entry.concurrency_key, registry))
         )
 
     def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
         """May a new job run? It queues behind the lanes that wait for the same scopes, its own among them."""
-        stop = stop_of(entry.job_type, switches, self._parts)
+        stop = stop_of(entry.job_type, switches, self._services)
         circuit = self.probes.due(entry.job_type, stop.circuit if stop else None)
         limits = self.limits_of(entry)
         if stop is not None and circuit is None:
@@ -99,19 +99,19 @@ class Admission:
 
     def admitted(self, entry: DueJob, limits: Sequence[Limit], circuit: Circuit | None = None) -> Admitted:
         """Every one of these limits must have room."""
-        job_type = self._parts.deployment.registry().types[entry.job_type]
+        job_type = self._services.deployment.registry().types[entry.job_type]
         choices = self.seats.choose(limits)
-        return Admitted(self._parts, self, entry=entry, job_type=job_type, choices=choices, circuit=circuit)
+        return Admitted(self._services, self, entry=entry, job_type=job_type, choices=choices, circuit=circuit)
 
     def limits_of(self, entry: DueJob) -> tuple[Limit, ...]:
-        registry = self._parts.deployment.registry()
+        registry = self._services.deployment.registry()
         job_type = registry.types.get(entry.job_type)
         return () if job_type is None else self._policy.limits_of(job_type, entry.concurrency_key, registry)
 
     def limits_of_lane(self, lane: Lane) -> tuple[Limit, ...]:
         """All jobs of a lane have the same: it is named after their type, and after their key where that counts."""
         name, _, key = lane.queue.partition("#")
-        registry = self._parts.deployment.registry()
+        registry = self._services.deployment.registry()
         job_type = registry.types.get(name)
         return () if job_type is None else self._policy.limits_of(job_type, key or None, registry)
 
@@ -127,7 +127,7 @@ class Admission:
     def visits(self, claims: Claims, *, page_limit: int, lower_share: float, may_go_on: Callable[[], bool]) -> Visits:
         from leasehold.limits.visit import Visits
 
-        return Visits(self._parts, self, claims, page_limit=page_limit, lower_share=lower_share, may_go_on=may_go_on)
+        return Visits(self._services, self, claims, page_limit=page_limit, lower_share=lower_share, may_go_on=may_go_on)
 
     def after_page(self) -> None:
         """Nobody may have missed what was held on this page.
@@ -138,9 +138,9 @@ class Admission:
         """
         while self._held:
             (scope, lane), seen_at = self._held.popitem()
-            if timedelta(0) <= self._parts.clock.now() - seen_at < TRUSTED_FOR:
+            if timedelta(0) <= self._services.clock.now() - seen_at < TRUSTED_FOR:
                 continue
-            entry = self._parts.store.lines.entry(scope, lane)
+            entry = self._services.store.lines.entry(scope, lane)
             if entry is None or entry.empty_since is not None:
                 self.forget_line(scope, lane)
                 self.stand_in_line(scope, lane, None)
@@ -152,20 +152,20 @@ class Admission:
         """Have a scope looked at if all of these limits have room by now."""
         for limit in limits:
             self.seats.forget(limit.scope)
-        if not any(read_plan(limit, self._parts).is_full for limit in limits):
-            self._parts.store.lines.nudge(scope, self._parts.clock.now(), stamp=self.stamp(), shards=self.shards)
+        if not any(read_plan(limit, self._services).is_full for limit in limits):
+            self._services.store.lines.nudge(scope, self._services.clock.now(), stamp=self.stamp(), shards=self.shards)
 
     def stand_in_line(self, scope: str, lane: Lane, look_at: datetime | None, since: datetime | None = None) -> bool:
         """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case.
 
         With `since`, it comes from another line, which it leaves next: then nothing that is remembered is enough.
         """
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         if since is None and timedelta(0) <= now - self._in_line.get((scope, lane), now - TRUSTED_FOR) < TRUSTED_FOR:
             return True
         for _ in range(_TRIES):
             # Before the reads, which may be slow: what is remembered must not be older than it says.
-            now = self._parts.clock.now()
+            now = self._services.clock.now()
             if not self.expect_look(scope, look_at):
                 continue
             if self._joins(scope, lane, now if since is None else since, is_moving=since is not None):
@@ -176,7 +176,7 @@ class Admission:
 
     def _joins(self, scope: str, lane: Lane, since: datetime, *, is_moving: bool) -> bool:
         """Whether the lane stands in line from now on; False to look again."""
-        lines = self._parts.store.lines
+        lines = self._services.store.lines
         seen = lines.entry(scope, lane)
         # Who moves here gives the entry a new stamp: a late copy of its removal must not take it away.
         if seen is not None and seen.empty_since is None and not is_moving:
@@ -190,10 +190,10 @@ class Admission:
 
     @property
     def shards(self) -> int:
-        return self._parts.deployment.registry().shards
+        return self._services.deployment.registry().shards
 
     def stamp(self) -> str:
-        return make_stamp(self._parts.chance)
+        return make_stamp(self._services.random_source)
 
     def _line_for(self, limits: Sequence[Limit], full: Limit | None) -> Limit | None:
         """Where to wait: the narrowest limit that is full, unless others wait for a wider one, or for any if none is.
@@ -206,11 +206,11 @@ class Admission:
         return next((each for each in turns if self.seats.plan(each).is_waited_for), full)
 
     def _is_turned_away(self, entry: DueJob, full: Limit) -> bool:
-        job_type = self._parts.deployment.registry().types[entry.job_type]
+        job_type = self._services.deployment.registry().types[entry.job_type]
         if job_type.on_full is OnFull.WAIT or not full.is_own:
             return False
         # Whom we send away does not come back: what this poll remembers of the seats is not enough.
-        return self.seats.plan(full, since=self._parts.clock.now()).is_full
+        return self.seats.plan(full, since=self._services.clock.now()).is_full
 
     def _wait(self, entry: DueJob, scope: str, why: str, look_at: datetime | None) -> Decision:
         lane = self.lane_of(entry)
@@ -223,7 +223,7 @@ class Admission:
         return Waits(lane.name, scope, why)
 
     def expect_look(self, name: str, look_at: datetime | None = None) -> bool:
-        lines, now = self._parts.store.lines, self._parts.clock.now()
+        lines, now = self._services.store.lines, self._services.clock.now()
         scope = lines.scope(name)
         at = self._first_look(now, look_at)
         if scope.is_waited_for and scope.due_key is not None and Due.parse(scope.due_key).at <= now + LAST_LOOK_AFTER:
@@ -236,7 +236,7 @@ class Admission:
         wait = min(max(left / 10, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
         if wait == FIRST_LOOK_AFTER:
             return now + min(left, wait)
-        return min(now + left, together(now + wait * (1 - self._parts.chance.share() / 2)))
+        return min(now + left, together(now + wait * (1 - self._services.random_source.share() / 2)))
 
 
 class Admitted:
@@ -244,7 +244,7 @@ class Admitted:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         admission: Admission,
         *,
         entry: DueJob,
@@ -257,13 +257,15 @@ class Admitted:
         self._job_type = job_type
         self._choices = choices
         self._circuit = circuit
-        self._parts = parts
+        self._services = services
 
     def join(self, handover: Handover) -> Joined:
         lane = self._admission.lane_of(self._entry)
-        turn = Turn(lane, self._parts.clock.now(), self._entry.due_key)
+        turn = Turn(lane, self._services.clock.now(), self._entry.due_key)
         changes = [each.seat_of(handover, self._job_type, turn).change for each in self._choices]
-        noted = [] if self._circuit is None else [note_of(handover.job_id, self._job_type, self._circuit, self._parts)]
+        noted = (
+            [] if self._circuit is None else [note_of(handover.job_id, self._job_type, self._circuit, self._services)]
+        )
         places = places_of(self._choices, handover.token)
         return Joined(changes=[*changes, *noted], values={} if places is None else {"seat": places})
 
@@ -282,7 +284,7 @@ class Admitted:
         for each in self._choices:
             self._admission.seats.forget(each.limit.scope)  # they were given back
         if self._circuit is not None:
-            give_up(handover, self._circuit, self._parts)
+            give_up(handover, self._circuit, self._services)
 
 
 CIRCUIT_OPEN = "circuit open"
@@ -298,20 +300,20 @@ class Stop:
     circuit: Circuit | None = None
 
 
-def stop_of(job_type: str, switches: Switches, parts: Parts) -> Stop | None:
+def stop_of(job_type: str, switches: Switches, services: Services) -> Stop | None:
     """Why no job of this type may run, or None."""
     if job_type in switches.pauses:
         return Stop("paused")
-    reserved_until = switches.reserved_until(job_type, parts.clock.now())
+    reserved_until = switches.reserved_until(job_type, services.clock.now())
     if reserved_until is not None:
         return Stop("reserved", reserved_until)
     # Before a job waits for a deployment, make sure that it has not just happened: the registry is cached.
-    if job_type not in parts.deployment.registry().types and (
-        job_type not in parts.deployment.registry(fresh=True).types
+    if job_type not in services.deployment.registry().types and (
+        job_type not in services.deployment.registry(fresh=True).types
     ):
         return Stop("not deployed")
     # Last: a probe passes by this reason and by no other.
-    circuit = parts.deployment.circuit(job_type)
+    circuit = services.deployment.circuit(job_type)
     if circuit is not None:
         return Stop(CIRCUIT_OPEN, circuit.probe_at, circuit)
     return None
@@ -322,33 +324,35 @@ def may_be_turned_away(job: Job | None) -> bool:
     return job is not None and job.status.is_waiting and job.last_attempt_at is None
 
 
-def turn_away(job: Job, why: str, parts: Parts, *, worker_id: str) -> bool:
+def turn_away(job: Job, why: str, services: Services, *, worker_id: str) -> bool:
     """End a waiting job that need not wait; False if somebody changed it since it was read."""
-    on_full = parts.deployment.settings_of(job.job_type).on_full
+    on_full = services.deployment.settings_of(job.job_type).on_full
     match on_full:
         case OnFull.SKIP:
-            return skip(job, why, parts, worker_id=worker_id)
+            return skip(job, why, services, worker_id=worker_id)
         case OnFull.CANCEL_NEW:
-            return cancel_new(job, why, parts)
+            return cancel_new(job, why, services)
         case OnFull.WAIT:
             raise ValueError(f"{job.job_type} waits when it is full")
         case _:
             assert_never(on_full)
 
 
-def skip(job: Job, why: str, parts: Parts, *, worker_id: str) -> bool:
+def skip(job: Job, why: str, services: Services, *, worker_id: str) -> bool:
     """Completed without having run; its history says why."""
-    if not _end(Ending(job, SKIP, parts, outcome=Outcome.SKIPPED, reason=why, worker=worker_id)):
+    if not _end(Ending(job, SKIP, services, outcome=Outcome.SKIPPED, reason=why, worker=worker_id)):
         return False
-    parts.telemetry.event(Event.JOB_COMPLETED, job_id=job.job_id, job_type=job.job_type, status="skipped", reason=why)
-    parts.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="skipped")
+    services.telemetry.event(
+        Event.JOB_COMPLETED, job_id=job.job_id, job_type=job.job_type, status="skipped", reason=why
+    )
+    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="skipped")
     return True
 
 
-def cancel_new(job: Job, why: str, parts: Parts) -> bool:
-    if not _end(Ending(job, TURN_AWAY, parts, reason=why)):
+def cancel_new(job: Job, why: str, services: Services) -> bool:
+    if not _end(Ending(job, TURN_AWAY, services, reason=why)):
         return False
-    log_cancelled(job, why, parts)
+    log_cancelled(job, why, services)
     return True
 
 

@@ -97,8 +97,8 @@ class Places:
         Places(taken_by='poller.4f', seats=(('type:report', 0),))
         """
         count, rest = text.split("#", 1)
-        *parts, taken_by = rest.split("#", 2 * int(count))
-        return cls(taken_by, tuple(zip(parts[::2], map(int, parts[1::2]), strict=True)))
+        *services, taken_by = rest.split("#", 2 * int(count))
+        return cls(taken_by, tuple(zip(services[::2], map(int, services[1::2]), strict=True)))
 
 
 def key_scope(job_type: str, concurrency_key: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.limits.lines import Scope, Turn
     from leasehold.limits.model import Limit
 
@@ -76,21 +76,21 @@ class Choice:
 class Seats:
     """What one poll knows of seats. It reads a scope again after a while, and whenever that matters."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._plans: dict[str, SeatPlan] = {}
 
     def plan(self, limit: Limit, *, since: datetime | None = None) -> SeatPlan:
         """As it was read `since` then, or within the time for which that is trusted."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         known = self._plans.get(limit.scope)
         if known is None or not timedelta(0) <= now - known.read_at < TRUSTED_FOR or (since and known.read_at < since):
-            known = self._plans[limit.scope] = read_plan(limit, self._parts)
+            known = self._plans[limit.scope] = read_plan(limit, self._services)
         return known
 
     def remember(self, limit: Limit, scope: Scope) -> SeatPlan:
         """Plan from a scope that was just read."""
-        plan = self._plans[limit.scope] = plan_seats(limit, scope, self._parts)
+        plan = self._plans[limit.scope] = plan_seats(limit, scope, self._services)
         return plan
 
     def forget(self, scope: str) -> None:
@@ -121,20 +121,20 @@ class Seats:
 
     def note_taken(self, choices: Iterable[Choice], job_type: JobType) -> None:
         """A seat that this poll took is free again at its end, too."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         for choice in choices:
             plan = self.plan(choice.limit)
             until = now + (choice.limit.period or job_type.longest_hold)
             plan.next_free_at = min(plan.next_free_at or until, until)
 
 
-def read_plan(limit: Limit, parts: Parts) -> SeatPlan:
-    return plan_seats(limit, parts.store.lines.scope(limit.scope), parts)
+def read_plan(limit: Limit, services: Services) -> SeatPlan:
+    return plan_seats(limit, services.store.lines.scope(limit.scope), services)
 
 
-def plan_seats(limit: Limit, scope: Scope, parts: Parts) -> SeatPlan:
-    now = parts.clock.now()
-    abandoned = _without_holder([seat for seat in scope.seats.values() if seat.held_until <= now], parts)
+def plan_seats(limit: Limit, scope: Scope, services: Services) -> SeatPlan:
+    now = services.clock.now()
+    abandoned = _without_holder([seat for seat in scope.seats.values() if seat.held_until <= now], services)
     held = scope.seats.keys() - {seat.number for seat in abandoned}
     return SeatPlan(
         read_at=now,
@@ -152,10 +152,10 @@ def places_of(choices: Sequence[Choice], taken_by: str) -> str | None:
     return Places(taken_by, seats).text if seats else None
 
 
-def _without_holder(overdue: Sequence[Seat], parts: Parts) -> list[Seat]:
+def _without_holder(overdue: Sequence[Seat], services: Services) -> list[Seat]:
     if not overdue:
         return []
-    holders = parts.store.jobs.get_many([seat.job_id for seat in overdue if seat.job_id is not None])
+    holders = services.store.jobs.get_many([seat.job_id for seat in overdue if seat.job_id is not None])
     return [seat for seat in overdue if seat.job_id is None or not _is_held_by(seat, holders.get(seat.job_id))]
 
 
@@ -166,12 +166,12 @@ def _is_held_by(seat: Seat, job: Job | None) -> bool:
 
 
 class SeatHooks(Hooks):
-    def after(self, end: End, services: Parts) -> None:
+    def after(self, end: End, services: Services) -> None:
         if end.job.seat is not None and not _may_still_run(end):
             free_seats(Places.parse(end.job.seat), services)
 
 
-def free_seats(places: Places, services: Parts) -> None:
+def free_seats(places: Places, services: Services) -> None:
     """Free these seats, then have each scope looked at in which somebody waits: by a poller that is started for it.
 
     Where none can be started the scope is made due, which costs three write units. Should a poller that was started be
@@ -187,14 +187,14 @@ def free_seats(places: Places, services: Parts) -> None:
     make_due(freed, services)
 
 
-def make_due(scopes: Iterable[str], services: Parts) -> None:
+def make_due(scopes: Iterable[str], services: Services) -> None:
     """Have these scopes looked at by the next poll, because a seat is free in them."""
     shards = services.deployment.registry().shards
     for scope in scopes:
-        services.store.lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.chance), shards=shards)
+        services.store.lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.random_source), shards=shards)
 
 
-def _is_woken(scopes: Sequence[str], services: Parts) -> bool:
+def _is_woken(scopes: Sequence[str], services: Services) -> bool:
     try:
         services.waker.wake(scopes)
     except DispatchError as error:

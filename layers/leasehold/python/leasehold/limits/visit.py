@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.claim import Claims
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
     from leasehold.limits.admission import Admission, Stop
     from leasehold.limits.lines import LineEntry
@@ -99,7 +99,7 @@ class Visits:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         admission: Admission,
         claims: Claims,
         *,
@@ -107,7 +107,7 @@ class Visits:
         lower_share: float,
         may_go_on: Callable[[], bool],
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._admission = admission
         self._claims = claims
         self._page_limit = page_limit
@@ -124,7 +124,7 @@ class Visits:
         if stop is not None and not self._may_probe(entry.scope, stop):
             self._wait_for(stop, entry)
             return
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         next_at = self._next_look_at(entry.due_key, now)
         if stop is None and not is_asked_for(entry.due_key) and self._is_still_full(entry.scope, next_at):
             self._in_vain.append((entry, next_at))
@@ -136,7 +136,7 @@ class Visits:
 
     def look_now(self, name: str, switches: Switches) -> None:
         """A seat was freed: look, whenever that is due, unless somebody began to look since this one knew of it."""
-        lines, seen = self._parts.store.lines, self._when_left_alone(name)
+        lines, seen = self._services.store.lines, self._when_left_alone(name)
         for _ in range(_TRIES):
             if seen is None:
                 return
@@ -145,7 +145,7 @@ class Visits:
             if stop is not None and not self._may_probe(name, stop):
                 self._wait_for(stop, DueScope(scope=name, due_key=due_key))
                 return
-            now, next_at = self._parts.clock.now(), Due.parse(due_key).at
+            now, next_at = self._services.clock.now(), Due.parse(due_key).at
             if next_at - now >= _RENEWED_BEFORE:
                 scope = lines.look_now(seen, now, stamp=self._admission.stamp())
             else:
@@ -156,11 +156,11 @@ class Visits:
                 return
             again = lines.seen(name)
             seen = again if again.is_looked_at and again.look == look else None
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         lines.nudge(name, now, stamp=self._admission.stamp(), shards=self._admission.shards)
 
     def look_later(self, name: str) -> None:
-        make_due([name], self._parts)
+        make_due([name], self._services)
 
     def _when_left_alone(self, name: str) -> Scope | None:
         """The scope once nobody else is at it; None where that leaves nothing to do.
@@ -168,10 +168,10 @@ class Visits:
         Who comes right behind another would meet it at the same jobs, and one of them would pay for nothing. So it
         waits while the other gives seats away, which mostly takes the one that this was to look for.
         """
-        clock = self._parts.clock
+        clock = self._services.clock
         first, until = None, clock.now() + _A_PAGE
         while True:
-            scope, entries, _ = self._parts.store.lines.line(name, limit=_LINE_READ)
+            scope, entries, _ = self._services.store.lines.line(name, limit=_LINE_READ)
             first = first or scope
             if not scope.is_looked_at or scope.look != first.look or self._is_full(scope, entries):
                 return None
@@ -189,7 +189,7 @@ class Visits:
 
     def _take_look(self, name: str, due_key: str, next_at: datetime, now: datetime) -> Scope | None:
         stamp, shards = self._admission.stamp(), self._admission.shards
-        return self._parts.store.lines.take_look(name, due_key, next_at, now, stamp=stamp, shards=shards)
+        return self._services.store.lines.take_look(name, due_key, next_at, now, stamp=stamp, shards=shards)
 
     def _visit(self, visit: _Visit, stop: Stop | None, switches: Switches) -> None:
         self._claims.report.looked += 1
@@ -203,7 +203,7 @@ class Visits:
     def _stop_of(self, scope: str, switches: Switches) -> Stop | None:
         """Why nobody who waits for this scope may run."""
         name = type_of_scope(scope)
-        return None if name is None else stop_of(name, switches, self._parts)
+        return None if name is None else stop_of(name, switches, self._services)
 
     def _may_probe(self, scope: str, stop: Stop) -> bool:
         return self._admission.probes.due(type_of_scope(scope) or "", stop.circuit) is not None
@@ -214,7 +214,7 @@ class Visits:
 
     def _is_still_full(self, name: str, next_at: datetime) -> bool:
         """Whether a look that came by time alone finds nothing that could go on before the next."""
-        scope, entries, _ = self._parts.store.lines.line(name, limit=_LINE_READ)
+        scope, entries, _ = self._services.store.lines.line(name, limit=_LINE_READ)
         plan = self._plan(scope, entries)
         return plan is not None and plan.is_full and (plan.next_free_at is None or plan.next_free_at >= next_at)
 
@@ -230,9 +230,9 @@ class Visits:
         """Put the looks off that were in vain: many by one request. One that somebody asked for since stays due."""
         in_vain, self._in_vain = self._in_vain, []
         if in_vain:
-            now, shards = self._parts.clock.now(), self._admission.shards
+            now, shards = self._services.clock.now(), self._admission.shards
             looks = [(entry.scope, entry.due_key, next_at) for entry, next_at in in_vain]
-            self._parts.store.lines.put_off(looks, now, stamp=self._admission.stamp(), shards=shards)
+            self._services.store.lines.put_off(looks, now, stamp=self._admission.stamp(), shards=shards)
             self._claims.report.looked += len(in_vain)
 
     def go_on(self) -> bool:
@@ -240,9 +240,9 @@ class Visits:
         for visit in list(self._open):
             if not self._may_go_on():
                 break
-            switches = self._parts.deployment.switches()
+            switches = self._services.deployment.switches()
             if self._stop_of(visit.scope.name, switches) is not None:
-                self._put_off(visit, self._parts.clock.now())  # whoever sees that parks it
+                self._put_off(visit, self._services.clock.now())  # whoever sees that parks it
                 visit.is_over = True
             else:
                 self._serve(visit, switches)
@@ -253,14 +253,14 @@ class Visits:
     def close(self) -> None:
         """Leave what is not over to the next poll, which finds it due."""
         for visit in self._open:
-            now, place = self._parts.clock.now(), visit.place
+            now, place = self._services.clock.now(), visit.place
             turn = None if place is None else Turn(place, now, visit.taken.get(place, ""))
             self._put_off(visit, now, place=turn)
         self._open.clear()
 
     def _serve(self, visit: _Visit, switches: Switches) -> None:
         """One page of a visit."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         if visit.next_look_at - now < _RENEWED_BEFORE and not self._put_off(visit, now + FIRST_LOOK_AFTER):
             visit.is_over = True  # somebody touched it, and will look
         elif is_group_scope(visit.scope.name):
@@ -270,10 +270,10 @@ class Visits:
 
     def _serve_lanes(self, visit: _Visit, switches: Switches) -> None:
         report, rounds = self._claims.report, self._rounds(visit)
-        in_vain, before, others_at = 0, report.claimed, self._parts.clock.now() + _A_PAGE
+        in_vain, before, others_at = 0, report.claimed, self._services.clock.now() + _A_PAGE
         while rounds:
             is_served = in_vain == _LANES_TRIED or report.claimed - before >= self._page_limit
-            if is_served or self._parts.clock.now() >= others_at or not self._may_go_on():
+            if is_served or self._services.clock.now() >= others_at or not self._may_go_on():
                 return  # it goes on after the others
             entry = self._next_in_turn(visit, rounds[0])
             if entry is None:
@@ -297,7 +297,7 @@ class Visits:
     def _serve_lane(self, visit: _Visit, entry: LineEntry, count: int, switches: Switches) -> _Left:
         """Claim so many jobs of a lane, as far as there is room for them."""
         name = type_of_queue(entry.lane.queue)
-        stop, limits = stop_of(name, switches, self._parts), self._admission.limits_of_lane(entry.lane)
+        stop, limits = stop_of(name, switches, self._services), self._admission.limits_of_lane(entry.lane)
         if stop is not None:
             return self._move(entry, type_scope(name), stop.until)
         if not limits:
@@ -315,12 +315,12 @@ class Visits:
                 return _Left.EMPTY
             if self._admission.lane_of(job) != entry.lane:
                 self._claims.offer(job, switches)  # what its type asks for has changed: it waits elsewhere, if at all
-                self._gone[job.due_key] = self._parts.clock.now()
+                self._gone[job.due_key] = self._services.clock.now()
                 continue
             if self._claims.claim(job, self._admission.admitted(job, limits)) is Outcome.CHANGED:
                 visit.read[entry.lane].appendleft(job)  # its seats are others' by now: look for others, in its turn
             else:
-                self._gone[job.due_key] = self._parts.clock.now()
+                self._gone[job.due_key] = self._services.clock.now()
         self._keep_in_line(entry)
         return _Left.MORE
 
@@ -333,7 +333,7 @@ class Visits:
             if not self._may_go_on():
                 break
             self._claims.offer(job, switches)
-            self._gone[job.due_key] = self._parts.clock.now()
+            self._gone[job.due_key] = self._services.clock.now()
             visit.taken[entry.lane] = job.due_key
         self._claims.end_page()
         if not jobs:
@@ -347,7 +347,7 @@ class Visits:
         """It had been found empty, and is not. Who freed a seat while nobody seemed to wait has started no poller."""
         if entry.empty_since is not None:
             self._admission.forget_line(entry.scope, entry.lane)
-            self._admission.stand_in_line(entry.scope, entry.lane, self._parts.clock.now())
+            self._admission.stand_in_line(entry.scope, entry.lane, self._services.clock.now())
 
     def _wait(self, visit: _Visit, entry: LineEntry, full: Limit, limits: Sequence[Limit]) -> _Left:
         """Where the lane waits for a scope that is full: here, if it is looked at here when that has room again."""
@@ -358,7 +358,7 @@ class Visits:
             # Limits go from wide to narrow: whoever frees a seat of a narrower one frees one of this scope, too.
             is_freed_here_too = any(each.scope == visit.scope.name for each in limits[: limits.index(full)])
         else:
-            is_freed_here_too = free_at is not None and free_at - self._parts.clock.now() < _SHORTLY
+            is_freed_here_too = free_at is not None and free_at - self._services.clock.now() < _SHORTLY
         if not is_freed_here_too:
             return self._move(entry, full.scope, free_at, full)
         if free_at is not None:
@@ -378,7 +378,7 @@ class Visits:
         if self._admission.stand_in_line(scope, entry.lane, look_at, since=entry.since):
             if full is not None:
                 self._admission.nudge_if_free(scope, [full])
-            self._parts.store.lines.leave(entry)
+            self._services.store.lines.leave(entry)
             self._admission.forget_line(entry.scope, entry.lane)
         return _Left.MOVED
 
@@ -400,7 +400,7 @@ class Visits:
             elif self._admission.narrowest_full(limits, since=visit.began_at) is None:
                 self._claims.claim(job, self._admission.admitted(job, limits, stop.circuit))
         # The next probe comes no sooner than that, whatever this one says.
-        self._put_off(visit, self._parts.clock.now() + stop.circuit.wait)
+        self._put_off(visit, self._services.clock.now() + stop.circuit.wait)
 
     def _serve_group(self, visit: _Visit, switches: Switches) -> None:
         """The members of a new group may run: those that may not now go on to wait in their own lanes."""
@@ -415,7 +415,7 @@ class Visits:
                 if not self._may_go_on():
                     return
                 self._claims.offer(job, switches)
-                self._gone[job.due_key] = self._parts.clock.now()
+                self._gone[job.due_key] = self._services.clock.now()
         if not found:
             self._end_served(visit)
 
@@ -425,7 +425,7 @@ class Visits:
         """The priorities of a line, each with its lanes in turn; read when the visit begins."""
         if visit.rounds is not None:
             return visit.rounds
-        scope, entries, is_whole = self._parts.store.lines.line(visit.scope.name, limit=_LINE_READ)
+        scope, entries, is_whole = self._services.store.lines.line(visit.scope.name, limit=_LINE_READ)
         visit.scope = replace(visit.scope, seats=scope.seats, turns=scope.turns)
         if entries:
             self._remember_seats(visit.scope, entries[0].lane)
@@ -447,11 +447,11 @@ class Visits:
             while current.turn:
                 entry = current.turn.popleft()
                 # One that was just found empty is left alone until every index has caught up.
-                if entry.empty_since is None or self._parts.clock.now() - entry.empty_since >= _LOOK_SHORTLY_AFTER:
+                if entry.empty_since is None or self._services.clock.now() - entry.empty_since >= _LOOK_SHORTLY_AFTER:
                     return entry
             if current.unread:
                 first, last = current.unread.popleft()
-                read = self._parts.store.lines.entries(visit.scope.name, first=first, last=last, limit=_LINE_READ)
+                read = self._services.store.lines.entries(visit.scope.name, first=first, last=last, limit=_LINE_READ)
                 if len(read) == _LINE_READ:
                     current.unread.appendleft((f"{read[-1].lane.sort}\x00", last))
                 current.turn.extend(read)
@@ -479,7 +479,7 @@ class Visits:
         return weight - had if 0 < had < min(weight, len(turns)) else weight
 
     def _full_weight(self, scope: Scope, lane: Lane) -> int:
-        return weight_of(lane.queue, scope.name, self._parts.deployment.registry())
+        return weight_of(lane.queue, scope.name, self._services.deployment.registry())
 
     def _next_job(self, visit: _Visit, lane: Lane) -> DueJob | None:
         """The next job of a lane that this poll has not taken yet."""
@@ -493,7 +493,7 @@ class Visits:
                 return None
             self._forget_old()
             taken = self._just_taken(visit.scope, lane) if lane not in visit.cursors else None
-            page = self._parts.store.jobs.held(
+            page = self._services.store.jobs.held(
                 lane.queue, lane.priority, limit=self._page_limit, behind=taken, after=visit.cursors.get(lane)
             )
             self._claims.report.scanned += len(page.entries)
@@ -502,17 +502,17 @@ class Visits:
                 visit.cursors[lane] = page.cursor
             else:
                 visit.scope = replace(visit.scope, turns=(), place=None)
-            read.extend(trusted_jobs(page.entries, self._parts))
+            read.extend(trusted_jobs(page.entries, self._services))
 
     def _just_taken(self, scope: Scope, lane: Lane) -> str | None:
         """The last job of a lane that was given a seat: the index may still show it, and all before it."""
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         turns = [*scope.turns, *([scope.place] if scope.place else [])]
         recent = (turn.due_key for turn in turns if turn.lane == lane and now - turn.at < _STALE_FOR)
         return max(recent, default="") or None
 
     def _forget_old(self) -> None:
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         self._gone = {key: at for key, at in self._gone.items() if timedelta(0) <= now - at < _INDEX_LAGS}
 
     def _remember_seats(self, scope: Scope, lane: Lane) -> None:
@@ -524,7 +524,7 @@ class Visits:
 
     def _note_empty(self, entry: LineEntry) -> None:
         """The index may lag: a lane leaves its line only when it was found empty twice, a while apart."""
-        now, lines = self._parts.clock.now(), self._parts.store.lines
+        now, lines = self._services.clock.now(), self._services.store.lines
         self._admission.forget_line(entry.scope, entry.lane)
         if entry.empty_since is None:
             lines.note_empty(entry, now, self._admission.stamp())
@@ -536,13 +536,13 @@ class Visits:
         limit = next(each for each in self._admission.limits_of_lane(lane) if each.scope == visit.scope.name)
         free_at = self._admission.seats.plan(limit).next_free_at
         if free_at is not None and free_at < visit.next_look_at:
-            self._put_off(visit, max(free_at, self._parts.clock.now()))
+            self._put_off(visit, max(free_at, self._services.clock.now()))
         visit.is_over = True
 
     def _end_served(self, visit: _Visit) -> None:
         """No lane can go on: they wait for something else now, or nobody waits any more."""
-        now, scope = self._parts.clock.now(), visit.scope
-        left = self._parts.store.lines.entries(scope.name, limit=_LINE_READ)
+        now, scope = self._services.clock.now(), visit.scope
+        left = self._services.store.lines.entries(scope.name, limit=_LINE_READ)
         visit.is_over = True
         if visit.room_at is not None:
             if visit.room_at < visit.next_look_at:
@@ -554,19 +554,19 @@ class Visits:
             self._put_off(visit, now + (_LOOK_SHORTLY_AFTER if left else EMPTY_FOR), is_empty=True)
             # A lane that joined since the line was read believes that it is waited for: so it must be. And at once:
             # whoever freed a seat while nobody seemed to wait has started no poller.
-            joined = self._parts.store.lines.entries(scope.name, limit=_LINE_READ)
+            joined = self._services.store.lines.entries(scope.name, limit=_LINE_READ)
             if any(entry.empty_since is None for entry in joined):
                 self._admission.expect_look(scope.name, now)
         elif left or now - scope.empty_since < EMPTY_FOR:
             self._put_off(visit, now + EMPTY_FOR)
         else:
-            self._parts.store.lines.forget(scope)
+            self._services.store.lines.forget(scope)
 
     def _put_off(self, visit: _Visit, at: datetime, *, is_empty: bool = False, place: Turn | None = None) -> bool:
         """Look again then, unless somebody has touched the scope since."""
         stamp, shards = self._admission.stamp(), self._admission.shards
-        scope = self._parts.store.lines.look_at(
-            visit.scope, at, self._parts.clock.now(), stamp=stamp, shards=shards, is_empty=is_empty, place=place
+        scope = self._services.store.lines.look_at(
+            visit.scope, at, self._services.clock.now(), stamp=stamp, shards=shards, is_empty=is_empty, place=place
         )
         if scope is None:
             return False
@@ -575,7 +575,7 @@ class Visits:
         return True
 
     def _wait_for(self, stop: Stop, entry: DueScope) -> None:
-        now, lines = self._parts.clock.now(), self._parts.store.lines
+        now, lines = self._services.clock.now(), self._services.store.lines
         scope = Scope(name=entry.scope, exists=True, due_key=entry.due_key)
         if stop.until is None:
             lines.park(scope)
@@ -588,7 +588,7 @@ class Visits:
         due = Due.parse(due_key)
         waited = due.at - creation_of(due.position)
         wait = min(max(2 * waited, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
-        wait *= 1 - self._parts.chance.share() / 8
+        wait *= 1 - self._services.random_source.share() / 8
         return together(now + wait)
 
 

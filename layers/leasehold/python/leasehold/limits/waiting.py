@@ -14,15 +14,15 @@ from leasehold.limits.model import is_group_scope, key_of_scope, type_of_scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
-def waiting_scopes(parts: Parts, *, limit: int) -> list[str]:
+def waiting_scopes(services: Services, *, limit: int) -> list[str]:
     """Scopes that lanes wait for: those of paused types, and all that are looked at within their longest wait."""
-    latest = parts.clock.now() + 2 * LAST_LOOK_AFTER
-    scopes = {type_scope(job_type) for job_type in parts.deployment.switches().pauses}
-    for lane in service_lanes(parts.deployment.registry().shards):
-        page = parts.store.jobs.due(lane, latest, limit=limit)
+    latest = services.clock.now() + 2 * LAST_LOOK_AFTER
+    scopes = {type_scope(job_type) for job_type in services.deployment.switches().pauses}
+    for lane in service_lanes(services.deployment.registry().shards):
+        page = services.store.jobs.due(lane, latest, limit=limit)
         scopes |= {entry.scope for entry in page.entries if isinstance(entry, DueScope)}
     return sorted(scopes)
 
@@ -39,8 +39,8 @@ def is_told_by_name(scope: str) -> bool:
     return is_group_scope(scope) or key_of_scope(scope) is not None
 
 
-def lanes_waiting_for(scope: str, parts: Parts, *, limit: int) -> Sequence[Lane]:
+def lanes_waiting_for(scope: str, services: Services, *, limit: int) -> Sequence[Lane]:
     """The lanes of a scope; one read, and none where the name tells."""
     if is_told_by_name(scope):
         return lanes_by_name(scope)
-    return [entry.lane for entry in parts.store.lines.entries(scope, limit=limit)]
+    return [entry.lane for entry in services.store.lines.entries(scope, limit=limit)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import keys
@@ -21,103 +21,115 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.registry import Registry, Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
 
 
-def publish(registry: Registry, parts: Parts) -> None:
+def publish(registry: Registry, services: Services) -> None:
     """Say what is deployed; jobs that were held because their type was not are looked at."""
-    token = request_token("publish", f"{parts.chance.bits(64):x}")
-    parts.store.switchboard.publish(registry, parts.clock.now(), token=token)
-    parts.deployment.forget()
+    token = request_token("publish", f"{services.random_source.bits(64):x}")
+    services.store.control.publish(registry, services.clock.now(), token=token)
+    services.deployment.forget()
 
 
-def halt(parts: Parts, *, reason: str) -> bool:
+def halt(services: Services, *, reason: str) -> bool:
     """No enqueue and no claim from now on; running jobs finish, reads and heartbeats go on. False if halted before."""
-    deed = _deed("control#halt", "halt", parts, reason)
+    audit_entry = _audit_entry("control#halt", "halt", services, reason)
 
     def changes(now: Switches) -> list[Change] | None:
-        return None if now.halt else [halted(_switch(deed))]
+        return None if now.halt else [halted(_switch(audit_entry))]
 
-    return _switched(deed, changes, parts)
+    return _switched(audit_entry, changes, services)
 
 
-def resume(parts: Parts, *, reason: str) -> bool:
+def resume(services: Services, *, reason: str) -> bool:
     """Lift the halt and start what is due at once; False if there was none."""
-    deed = _deed("control#halt", "resume", parts, reason)
+    audit_entry = _audit_entry("control#halt", "resume", services, reason)
 
     def changes(now: Switches) -> list[Change] | None:
-        return resumed(now.halt, _switch(deed)) if now.halt else None
+        return resumed(now.halt, _switch(audit_entry)) if now.halt else None
 
-    return _switched(deed, changes, parts)
+    return _switched(audit_entry, changes, services)
 
 
-def pause(job_type: str, parts: Parts, *, reason: str) -> bool:
+def pause(job_type: str, services: Services, *, reason: str) -> bool:
     """Claim no more jobs of one type, not even a probe of its circuit breaker. Enqueueing them goes on."""
-    parts.deployment.registry().job_type(parse_job_type(job_type))
-    deed = _deed(f"control#type#{job_type}", "pause", parts, reason)
+    services.deployment.registry().job_type(parse_job_type(job_type))
+    audit_entry = _audit_entry(f"control#type#{job_type}", "pause", services, reason)
 
     def changes(now: Switches) -> list[Change] | None:
-        return None if job_type in now.pauses else [paused(job_type, _switch(deed))]
+        return None if job_type in now.pauses else [paused(job_type, _switch(audit_entry))]
 
-    return _switched(deed, changes, parts)
+    return _switched(audit_entry, changes, services)
 
 
-def unpause(job_type: str, parts: Parts, *, reason: str) -> bool:
+def unpause(job_type: str, services: Services, *, reason: str) -> bool:
     """Lift a pause, or close a circuit; what waited is looked at at once."""
-    has_breaker = parts.deployment.settings_of(parse_job_type(job_type)).breaker is not None
-    circuit = parts.deployment.circuit(job_type, fresh=True)
-    deed, shards = _deed(f"control#type#{job_type}", "resume", parts, reason), parts.deployment.registry().shards
+    has_breaker = services.deployment.settings_of(parse_job_type(job_type)).breaker is not None
+    circuit = services.deployment.circuit(job_type, fresh=True)
+    audit_entry, shards = (
+        _audit_entry(f"control#type#{job_type}", "resume", services, reason),
+        services.deployment.registry().shards,
+    )
 
     def changes(now: Switches) -> list[Change] | None:
         if job_type in now.pauses:
-            return unpaused(job_type, deed.at, stamp=deed.deed_id, shards=shards, close_circuit=has_breaker)
-        return closing(job_type, deed.at, stamp=deed.deed_id, shards=shards) if circuit is not None else None
+            return unpaused(
+                job_type, audit_entry.at, stamp=audit_entry.audit_entry_id, shards=shards, close_circuit=has_breaker
+            )
+        return (
+            closing(job_type, audit_entry.at, stamp=audit_entry.audit_entry_id, shards=shards)
+            if circuit is not None
+            else None
+        )
 
-    lifted = _switched(deed, changes, parts)
+    lifted = _switched(audit_entry, changes, services)
     if lifted and circuit is not None:
-        tell_closed(job_type, deed.by, parts)
+        tell_closed(job_type, audit_entry.by, services)
     return lifted
 
 
-def everything_stopped(parts: Parts) -> Switches:
+def everything_stopped(services: Services) -> Switches:
     """What people have halted and paused, and the types that a circuit breaker has paused besides."""
-    switches = parts.deployment.switches(fresh=True)
+    switches = services.deployment.switches(fresh=True)
     paused = dict(switches.pauses)
-    registry = parts.store.switchboard.registry()
+    registry = services.store.control.registry()
     for name in registry.types if registry else ():
-        circuit = parts.deployment.circuit(name)
+        circuit = services.deployment.circuit(name)
         if circuit is not None and name not in paused:
             by, at, reason = CIRCUIT_BREAKER, circuit.opened_at, circuit.reason
             paused[name] = Switch(by=by, at=at, reason=reason, circuit=circuit)
     return replace(switches, pauses=paused)
 
 
-def _switched(deed: Deed, changes: Callable[[Switches], list[Change] | None], parts: Parts) -> bool:
+def _switched(audit_entry: AuditEntry, changes: Callable[[Switches], list[Change] | None], services: Services) -> bool:
     """Make what a look at the switches asks for, with its record; False if that is nothing."""
 
     def attempt() -> bool | None:
-        wanted = changes(parts.store.switchboard.switches())
+        wanted = changes(services.store.control.switches())
         if wanted is None:
             return False
-        return parts.store.audits.commit(wanted, parts.store.audits.audit(deed), token=token_of(deed)) or None
+        return (
+            services.store.audits.commit(wanted, services.store.audits.audit(audit_entry), token=token_of(audit_entry))
+            or None
+        )
 
     try:
-        return retried(deed.target, attempt, parts)
+        return retried(audit_entry.target, attempt, services)
     finally:
-        parts.deployment.forget()
+        services.deployment.forget()
 
 
-def _deed(target: str, action: str, parts: Parts, reason: str) -> Deed:
-    actor = parts.identity.actor()
-    check_deed("switch", actor, reason)
-    return deed_of(target, action, {}, parts, by=actor, reason=reason)
+def _audit_entry(target: str, action: str, services: Services, reason: str) -> AuditEntry:
+    actor = services.identity.actor()
+    check_audit_entry("switch", actor, reason)
+    return audit_entry_of(target, action, {}, services, by=actor, reason=reason)
 
 
-def _switch(deed: Deed) -> Switch:
-    return Switch(by=deed.by, at=deed.at, reason=deed.reason)
+def _switch(audit_entry: AuditEntry) -> Switch:
+    return Switch(by=audit_entry.by, at=audit_entry.at, reason=audit_entry.reason)
 
 
 def halted(switch: Switch) -> Put:

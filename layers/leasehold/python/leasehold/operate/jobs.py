@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import advance_with_record, contended, deed_on_job, refuse_without_reason, tries
+from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, refuse_without_reason, tries
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.kernel.due import Due, hold_lane, position_at, queue_of_lane, run_lane, to_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 _WAIT_FIRST = timedelta(milliseconds=50)
@@ -46,57 +46,59 @@ class Cancelled:
     job_ended: bool
 
 
-def find(job_id: object, parts: Parts) -> Job:
+def find(job_id: object, services: Services) -> Job:
     wanted = parse_job_id(job_id)
-    job = parts.store.jobs.get(wanted)
+    job = services.store.jobs.get(wanted)
     if job is None:
         raise JobNotFoundError("job", wanted)
     return job
 
 
-def look_at(job_id: object, parts: Parts) -> Job:
+def look_at(job_id: object, services: Services) -> Job:
     """The job with its payload, wherever that stands."""
-    return shown(find(job_id, parts), parts)
+    return shown(find(job_id, services), services)
 
 
-def cancel(job_id: object, reason: str, parts: Parts) -> Cancelled:
+def cancel(job_id: object, reason: str, services: Services) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
     refuse_without_reason(reason)
-    for _ in tries(parts):
-        job = find(job_id, parts)
+    for _ in tries(services):
+        job = find(job_id, services)
         if job.has_ended:
             raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
         try:
             if job.started_at is None:
-                _cancel_unstarted(job, reason, parts)
+                _cancel_unstarted(job, reason, services)
                 return Cancelled(job_id=job.job_id, job_ended=True)
-            values = {"cancel_requested": to_text(parts.clock.now()), "cancel_reason": reason}
+            values = {"cancel_requested": to_text(services.clock.now()), "cancel_reason": reason}
             write = Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values)
-            advance_with_record(write, deed_on_job(job.job_id, "request_cancel", parts, reason=reason), parts)
+            advance_with_record(
+                write, audit_entry_on_job(job.job_id, "request_cancel", services, reason=reason), services
+            )
         except TransitionRefused:
             continue  # it started or ended in between: look again
-        parts.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+        services.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
         return Cancelled(job_id=job.job_id, job_ended=False)
     raise contended(f"job {job_id}")
 
 
-def _cancel_unstarted(job: Job, reason: str, parts: Parts) -> None:
-    ending = Ending(job, CANCEL, parts, reason=reason)
-    advance_with_record(ending, deed_on_job(job.job_id, "cancel", parts, reason=reason), parts)
-    log_cancelled(job, reason, parts)
+def _cancel_unstarted(job: Job, reason: str, services: Services) -> None:
+    ending = Ending(job, CANCEL, services, reason=reason)
+    advance_with_record(ending, audit_entry_on_job(job.job_id, "cancel", services, reason=reason), services)
+    log_cancelled(job, reason, services)
     ending.after()
 
 
 def successor(
     job: Job,
-    parts: Parts,
+    services: Services,
     *,
     created_by: str,
     priority: Priority | PriorityName | int | None = None,
     job_id: JobId | None = None,
 ) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
-    job = parts.store.payloads.shown(job)
+    job = services.store.payloads.shown(job)
     refuse_forgotten(job.job_id, job.payload_text)
     request = JobRequest(
         job_type=job.job_type,
@@ -111,10 +113,10 @@ def successor(
         retry=job.retry,
         webhook=job.webhook,
     )
-    made = draft(request, parts, job_id=job_id)
+    made = draft(request, services, job_id=job_id)
     if job.dedup is None:
         return made
-    held = parts.store.dedups.get(job.dedup)
+    held = services.store.dedups.get(job.dedup)
     until = held.window_until if held else made.job.scheduled_for
     record = DedupRecord(ref=job.dedup, job_id=made.job.job_id, window_until=until)
     return Draft(replace(made.job, dedup=job.dedup, dedup_until=job.dedup_until), record, made.has_given_id)
@@ -130,7 +132,7 @@ def refuse_forgotten(job_id: JobId, payload_text: str) -> None:
 
 def reschedule(
     job_id: object,
-    parts: Parts,
+    services: Services,
     *,
     run_at: datetime | None = None,
     run_in: timedelta | None = None,
@@ -141,7 +143,7 @@ def reschedule(
 
     def write_for(job: Job) -> Write:
         refuse_before_its_turn(job, "reschedule")
-        now = parts.clock.now()
+        now = services.clock.now()
         at = due_time(run_at, run_in, now)
         # A fresh position: a due key never recurs, not even for a job that is moved away and back.
         due = Due(at, position_at(now), job.job_id, job.attempts + 1)
@@ -154,12 +156,12 @@ def reschedule(
         seen = {"due_key": job.due, "due_lane": job.due_lane}
         return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
 
-    return _while_waiting(job_id, "reschedule", write_for, parts, reason)
+    return _while_waiting(job_id, "reschedule", write_for, services, reason)
 
 
 def edit(
     job_id: object,
-    parts: Parts,
+    services: Services,
     *,
     payload_text: str | None = None,
     priority: Priority | PriorityName | int | None = None,
@@ -174,7 +176,7 @@ def edit(
         values["max_attempts"] = parse_attempts(max_attempts)
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
-    before = find(job_id, parts)
+    before = find(job_id, services)
     if before.job_type == DELIVERY:
         raise WrongStateError(
             before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
@@ -182,8 +184,8 @@ def edit(
     if payload_text is not None:
         from leasehold.features import check_payload
 
-        check_payload(parts.deployment.settings_of(before.job_type), payload_text, parts)
-    edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), parts)
+        check_payload(services.deployment.settings_of(before.job_type), payload_text, services)
+    edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), services)
     if edited is not None:
         values["payload"] = edited.job.stored_payload
 
@@ -202,11 +204,11 @@ def edit(
                 if job.is_held:
                     moved["wake"] = True
         if edited is not None and edited.item is not None:
-            parts.store.payloads.put(edited.item)
+            services.store.payloads.put(edited.item)
         seen = {"due_key": job.due, "due_lane": job.due_lane, "payload": job.stored_payload}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
-    return _while_waiting(job_id, "edit", write_for, parts, reason)
+    return _while_waiting(job_id, "edit", write_for, services, reason)
 
 
 def refuse_before_its_turn(job: Job, wanted: str) -> None:
@@ -217,34 +219,38 @@ def refuse_before_its_turn(job: Job, wanted: str) -> None:
         raise WrongStateError(job.job_id, wanted, "waiting for its turn", hint)
 
 
-def wait(job_id: object, parts: Parts, *, timeout: timedelta) -> Job:
+def wait(job_id: object, services: Services, *, timeout: timedelta) -> Job:
     """Look until the job has ended; WaitTimeoutError if it has not by then. It goes on either way."""
-    give_up_at = parts.clock.now() + timeout
+    give_up_at = services.clock.now() + timeout
     pause = _WAIT_FIRST
     while True:
-        job = find(job_id, parts)
+        job = find(job_id, services)
         if job.has_ended:
-            return shown(job, parts)
-        left = give_up_at - parts.clock.now()
+            return shown(job, services)
+        left = give_up_at - services.clock.now()
         if left <= timedelta(0):
             raise WaitTimeoutError(job.job_id, timeout, job.status)
-        parts.clock.sleep(min(pause, left))
+        services.clock.sleep(min(pause, left))
         pause = min(pause * 2, _WAIT_LONGEST)
 
 
-def _while_waiting(job_id: object, wanted: str, write_for: Callable[[Job], Write], parts: Parts, reason: str) -> Job:
-    for _ in tries(parts):
-        job = find(job_id, parts)
+def _while_waiting(
+    job_id: object, wanted: str, write_for: Callable[[Job], Write], services: Services, reason: str
+) -> Job:
+    for _ in tries(services):
+        job = find(job_id, services)
         if not job.status.is_waiting:
             raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
         write = write_for(job)
         changed = sorted(write.values.keys() - {"due_lane", "due_key", "wake"})
-        deed = deed_on_job(job.job_id, wanted, parts, reason=reason, changed=list(changed), **_told(write))
+        audit_entry = audit_entry_on_job(
+            job.job_id, wanted, services, reason=reason, changed=list(changed), **_told(write)
+        )
         try:
-            advance_with_record(write, deed, parts)
+            advance_with_record(write, audit_entry, services)
         except TransitionRefused:
             continue
-        return look_at(job_id, parts)
+        return look_at(job_id, services)
     raise contended(f"job {job_id}")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
     from leasehold.limits.lines import Lane
 
@@ -49,96 +49,102 @@ class Backlog:
     is_sampled: bool = False
 
 
-def measure(parts: Parts) -> Backlog:
-    backlog = backlog_of(parts)
-    now = parts.clock.now()
-    for job_type in sorted({*parts.deployment.registry().types, *backlog.depth}):
-        parts.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
+def measure(services: Services) -> Backlog:
+    backlog = backlog_of(services)
+    now = services.clock.now()
+    for job_type in sorted({*services.deployment.registry().types, *backlog.depth}):
+        services.telemetry.measure(QUEUE_DEPTH, backlog.depth[job_type], job_type=job_type)
         age = (now - backlog.oldest[job_type]).total_seconds() if job_type in backlog.oldest else 0.0
-        parts.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
+        services.telemetry.measure(OLDEST_DUE_AGE, max(age, 0.0), job_type=job_type)
     if backlog.is_sampled:
-        parts.telemetry.event(Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds())
-    _measure_circuits(parts)
-    _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, parts)
+        services.telemetry.event(
+            Event.BACKLOG_SAMPLED, jobs=sum(backlog.depth.values()), seconds=A_LOOK.total_seconds()
+        )
+    _measure_circuits(services)
+    _measure_dead_letters(backlog.dead_letters, backlog.oldest_dead_letter, services)
     return backlog
 
 
-def measure_dead_letters(parts: Parts) -> None:
+def measure_dead_letters(services: Services) -> None:
     """The figures of the dead letters alone, for whoever has just learned of one."""
-    depth = parts.store.letters.depth(limit=COUNT_LIMIT)
-    _measure_dead_letters(depth, parts.store.letters.oldest_at() if depth else None, parts)
+    depth = services.store.dead_letters.depth(limit=COUNT_LIMIT)
+    _measure_dead_letters(depth, services.store.dead_letters.oldest_at() if depth else None, services)
 
 
-def backlog_of(parts: Parts) -> Backlog:
+def backlog_of(services: Services) -> Backlog:
     """Count what waits, for a moment: a tick has other things to do."""
-    registry, backlog = parts.deployment.registry(), Backlog()
-    stop_at = parts.clock.now() + A_LOOK
+    registry, backlog = services.deployment.registry(), Backlog()
+    stop_at = services.clock.now() + A_LOOK
     lanes = chain(
         (partial(_due_pages, lane) for level in lanes_by_priority(registry.shards) for lane in level),
-        (partial(_held_pages, lane) for scope in waiting_scopes(parts, limit=_PAGE) for lane in _lanes(scope, parts)),
+        (
+            partial(_held_pages, lane)
+            for scope in waiting_scopes(services, limit=_PAGE)
+            for lane in _lanes(scope, services)
+        ),
     )
     for pages in lanes:
-        if parts.clock.now() >= stop_at:
+        if services.clock.now() >= stop_at:
             backlog.is_sampled = True
             break
-        backlog.is_sampled |= _count(pages(parts), backlog, stop_at, parts)
-    backlog.dead_letters = parts.store.letters.depth(limit=COUNT_LIMIT)
-    backlog.oldest_dead_letter = parts.store.letters.oldest_at() if backlog.dead_letters else None
+        backlog.is_sampled |= _count(pages(services), backlog, stop_at, services)
+    backlog.dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
+    backlog.oldest_dead_letter = services.store.dead_letters.oldest_at() if backlog.dead_letters else None
     return backlog
 
 
-def _lanes(scope: str, parts: Parts) -> Sequence[Lane]:
-    return lanes_waiting_for(scope, parts, limit=_PAGE)
+def _lanes(scope: str, services: Services) -> Sequence[Lane]:
+    return lanes_waiting_for(scope, services, limit=_PAGE)
 
 
-def _measure_circuits(parts: Parts) -> None:
+def _measure_circuits(services: Services) -> None:
     """Again each minute: an alarm that heard of an open circuit only once would end while it is still open."""
-    for name, job_type in parts.deployment.registry().types.items():
+    for name, job_type in services.deployment.registry().types.items():
         if job_type.breaker is not None:
-            is_open = parts.deployment.circuit(name) is not None
-            parts.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
+            is_open = services.deployment.circuit(name) is not None
+            services.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
 
 
-def _measure_dead_letters(depth: int, oldest: datetime | None, parts: Parts) -> None:
-    parts.telemetry.measure(DEAD_LETTER_DEPTH, depth)
-    age = (parts.clock.now() - oldest).total_seconds() if oldest else 0.0
-    parts.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
+def _measure_dead_letters(depth: int, oldest: datetime | None, services: Services) -> None:
+    services.telemetry.measure(DEAD_LETTER_DEPTH, depth)
+    age = (services.clock.now() - oldest).total_seconds() if oldest else 0.0
+    services.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
 
 
-def _count(pages: Iterator[DuePage], backlog: Backlog, stop_at: datetime, parts: Parts) -> bool:
+def _count(pages: Iterator[DuePage], backlog: Backlog, stop_at: datetime, services: Services) -> bool:
     """Count what waits in a lane; True if there was more of it."""
     read = 0
     for page in pages:
         for entry in page.entries:
-            if isinstance(entry, DueJob) and _is_counted(entry, parts):
+            if isinstance(entry, DueJob) and _is_counted(entry, services):
                 backlog.depth[entry.job_type] += 1
                 backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
         read += len(page.entries)
-        if page.cursor is not None and (read >= COUNT_LIMIT or parts.clock.now() >= stop_at):
+        if page.cursor is not None and (read >= COUNT_LIMIT or services.clock.now() >= stop_at):
             return True
     return False
 
 
-def _is_counted(entry: DueJob, parts: Parts) -> bool:
+def _is_counted(entry: DueJob, services: Services) -> bool:
     """What calls itself a job of a type that it cannot be of must not be that type's backlog; the polls report it."""
-    return entry.status.is_waiting and parts.deployment.agrees(entry.job_id, entry.job_type)
+    return entry.status.is_waiting and services.deployment.agrees(entry.job_id, entry.job_type)
 
 
-def _due_pages(lane: str, parts: Parts) -> Iterator[DuePage]:
+def _due_pages(lane: str, services: Services) -> Iterator[DuePage]:
     cursor: Record | None = None
-    until = parts.clock.now()
+    until = services.clock.now()
     while True:
-        page = parts.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
+        page = services.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
         yield page
         cursor = page.cursor
         if cursor is None:
             return
 
 
-def _held_pages(lane: Lane, parts: Parts) -> Iterator[DuePage]:
+def _held_pages(lane: Lane, services: Services) -> Iterator[DuePage]:
     cursor: Record | None = None
     while True:
-        page = parts.store.jobs.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
+        page = services.store.jobs.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
         yield page
         cursor = page.cursor
         if cursor is None:

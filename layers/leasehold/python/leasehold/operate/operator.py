@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.operate import control as switch
-from leasehold.operate import redrive as letters
+from leasehold.operate import redrive as dead_letters
 from leasehold.operate.measure import backlog_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.registry import Registry, Switches
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
 
@@ -22,52 +22,52 @@ if TYPE_CHECKING:
 class Operator:
     """Acts on a queue. Who does, as AWS knows them, is recorded with everything it does.
 
-    >>> Operator(queue.parts).halt(reason="bad deploy")                        # doctest: +SKIP
+    >>> Operator(queue.services).halt(reason="bad deploy")                        # doctest: +SKIP
     True
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def publish(self, registry: Registry) -> None:
         """Say which job types are deployed, on how many shards."""
-        switch.publish(registry, self._parts)
+        switch.publish(registry, self._services)
 
     def switches(self) -> Switches:
         """What is halted or paused now, by whom and why; also by a circuit breaker."""
-        return switch.everything_stopped(self._parts)
+        return switch.everything_stopped(self._services)
 
     def halt(self, *, reason: str) -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
-        return switch.halt(self._parts, reason=reason)
+        return switch.halt(self._services, reason=reason)
 
     def resume(self, *, reason: str = "resumed") -> bool:
-        return switch.resume(self._parts, reason=reason)
+        return switch.resume(self._services, reason=reason)
 
     def pause(self, job_type: str, *, reason: str) -> bool:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
-        return switch.pause(job_type, self._parts, reason=reason)
+        return switch.pause(job_type, self._services, reason=reason)
 
     def unpause(self, job_type: str, *, reason: str = "resumed") -> bool:
         """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
-        return switch.unpause(job_type, self._parts, reason=reason)
+        return switch.unpause(job_type, self._services, reason=reason)
 
     def backlog(self) -> Backlog:
         """Due and unclaimed jobs per type, and the dead letters."""
-        return backlog_of(self._parts)
+        return backlog_of(self._services)
 
     def dead_letters(
         self, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
     ) -> Iterator[DeadLetter]:
         """Open dead letters, the oldest first, of one type or all, by the date of their failure."""
-        return letters.open_letters(self._parts, job_type=job_type, start=start, end=end)
+        return dead_letters.open_dead_letters(self._services, job_type=job_type, start=start, end=end)
 
     def dead_letter(self, job_id: str) -> DeadLetter:
-        return letters.find_letter(job_id, self._parts)
+        return dead_letters.find_dead_letter(job_id, self._services)
 
     def redrive(self, job_id: str, *, reason: str) -> Redriven:
         """Run a dead job again, as a new job."""
-        return letters.redrive(job_id, self._parts, reason=reason)
+        return dead_letters.redrive(job_id, self._services, reason=reason)
 
     def redrive_many(
         self,
@@ -80,8 +80,8 @@ class Operator:
         progress: Callable[[int], None] | None = None,
     ) -> list[Redriven]:
         """Redrive all open dead letters that match; each result says which job it became, or why not."""
-        return letters.redrive_many(
-            self._parts,
+        return dead_letters.redrive_many(
+            self._services,
             reason=reason,
             job_type=job_type,
             start=start,
@@ -92,4 +92,4 @@ class Operator:
 
     def discard(self, job_id: str, *, reason: str) -> DeadLetter:
         """Resolve a dead letter without running it again."""
-        return letters.discard(job_id, self._parts, reason=reason)
+        return dead_letters.discard(job_id, self._services, reason=reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import advance_with_record, contended, deed_on_job, tries
+from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, tries
 from leasehold.kernel.draft import needs_wake
 from leasehold.kernel.due import (
     CREATION_WIDTH,
@@ -34,7 +34,7 @@ from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, resche
 if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -52,7 +52,7 @@ class Line:
     is_complete: bool
 
 
-def line_of(parts: Parts, *, shard: int = 0, held_by: str | None = None, length: int = MAX_PLACES) -> Line:
+def line_of(services: Services, *, shard: int = 0, held_by: str | None = None, length: int = MAX_PLACES) -> Line:
     """Who is dispatched next, the first first: of those that may run, or of a queue (`queue_of`) that is held back."""
     found: list[JobId] = []
     reads = 0
@@ -62,7 +62,7 @@ def line_of(parts: Parts, *, shard: int = 0, held_by: str | None = None, length:
         while len(found) <= length:
             if reads == _MOST_READS:
                 return Line(tuple(found), is_complete=False)
-            page = parts.store.jobs.due(lane, parts.clock.now(), limit=MAX_PLACES, after=cursor)
+            page = services.store.jobs.due(lane, services.clock.now(), limit=MAX_PLACES, after=cursor)
             reads += 1
             found += [each.job_id for each in page.entries if isinstance(each, DueJob) and _waits(each)]
             cursor = page.cursor
@@ -71,17 +71,17 @@ def line_of(parts: Parts, *, shard: int = 0, held_by: str | None = None, length:
     return Line(tuple(found[:length]), is_complete=len(found) <= length)
 
 
-def place_of(job: Job, parts: Parts) -> int | None:
+def place_of(job: Job, services: Services) -> int | None:
     """The how-manieth it is of those that wait as it does; None if it is not due, or further back than is counted."""
-    if not job.status.is_waiting or job.due is None or job.due.at > parts.clock.now():
+    if not job.status.is_waiting or job.due is None or job.due.at > services.clock.now():
         return None
-    line = _line_with(job, parts)
+    line = _line_with(job, services)
     return line.index(job.job_id) + 1 if job.job_id in line else None
 
 
 def move_in_queue(
     job_id: object,
-    parts: Parts,
+    services: Services,
     *,
     before: object = None,
     after: object = None,
@@ -90,32 +90,32 @@ def move_in_queue(
 ) -> Job:
     """Next to another job, or to a place: exactly one of the three is given."""
     if position is None:
-        return move(job_id, parts, before=before, after=after, reason=reason)
+        return move(job_id, services, before=before, after=after, reason=reason)
     if before is not None or after is not None:
         raise InvalidOptionError(
             (before, after, position), "a job is moved to one place", "Pass one of before, after and position."
         )
-    return move_to_place(job_id, position, parts, reason=reason)
+    return move_to_place(job_id, position, services, reason=reason)
 
 
-def move_to_place(job_id: object, place: object, parts: Parts, *, reason: str) -> Job:
+def move_to_place(job_id: object, place: object, services: Services, *, reason: str) -> Job:
     """Have a waiting job dispatched as the n-th of those that wait with it; behind the last if there are fewer."""
     if isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= MAX_PLACES:
         raise InvalidOptionError(place, f"a place in the queue is 1 to {MAX_PLACES}", "Use 1 for the next.")
-    for _ in tries(parts):
-        job = find(job_id, parts)
+    for _ in tries(services):
+        job = find(job_id, services)
         check_waiting(job, "move")
-        line = _line_with(job, parts)
+        line = _line_with(job, services)
         others = [each for each in line if each != job.job_id]
         if line[place - 1 : place] == [job.job_id] or (place > len(others) and line[-1:] == [job.job_id]):
-            return look_at(job.job_id, parts)
+            return look_at(job.job_id, services)
         if not others:
             # Nobody waits: the first place is that of whoever is due.
-            return reschedule(job.job_id, parts, reason=reason)
+            return reschedule(job.job_id, services, reason=reason)
         try:
             if place <= len(others):
-                return move(job.job_id, parts, before=others[place - 1], reason=reason)
-            return move(job.job_id, parts, after=others[-1], reason=reason)
+                return move(job.job_id, services, before=others[place - 1], reason=reason)
+            return move(job.job_id, services, after=others[-1], reason=reason)
         except (WrongStateError, JobNotFoundError) as error:
             if error.job_id == job.job_id:
                 raise
@@ -123,9 +123,9 @@ def move_to_place(job_id: object, place: object, parts: Parts, *, reason: str) -
     raise contended(f"the order around job {job_id}")
 
 
-def _line_with(job: Job, parts: Parts) -> list[JobId]:
+def _line_with(job: Job, services: Services) -> list[JobId]:
     queue = queue_of_lane(job.due_lane or "")
-    return list(line_of(parts, shard=shard_of(job.job_id), held_by=queue).job_ids)
+    return list(line_of(services, shard=shard_of(job.job_id), held_by=queue).job_ids)
 
 
 def _waits(entry: DueJob) -> bool:
@@ -133,20 +133,22 @@ def _waits(entry: DueJob) -> bool:
     return entry.status.is_waiting and entry.job_type != DELIVERY
 
 
-def move(job_id: object, parts: Parts, *, before: object = None, after: object = None, reason: str = "moved") -> Job:
+def move(
+    job_id: object, services: Services, *, before: object = None, after: object = None, reason: str = "moved"
+) -> Job:
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
-    for _ in tries(parts):
-        job = check_waiting(find(wanted, parts), "move")
-        anchor = check_waiting(find(other, parts), "move a job next to")
-        due = _place(anchor, job, parts, is_before=after is None)
+    for _ in tries(services):
+        job = check_waiting(find(wanted, services), "move")
+        anchor = check_waiting(find(other, services), "move a job next to")
+        due = _place(anchor, job, services, is_before=after is None)
         side = {"before": other} if after is None else {"after": other}
         try:
-            deed = deed_on_job(wanted, "move", parts, reason=reason, **side)
-            advance_with_record(_write(job, anchor, due, parts), deed, parts)
+            audit_entry = audit_entry_on_job(wanted, "move", services, reason=reason, **side)
+            advance_with_record(_write(job, anchor, due, services), audit_entry, services)
         except TransitionRefused:
             continue
-        return look_at(wanted, parts)
+        return look_at(wanted, services)
     raise contended(f"job {wanted}")
 
 
@@ -170,21 +172,21 @@ def check_waiting(job: Job, wanted: str) -> Job:
     return job
 
 
-def _place(anchor: Job, job: Job, parts: Parts, *, is_before: bool) -> Due:
+def _place(anchor: Job, job: Job, services: Services, *, is_before: bool) -> Due:
     """A due key of the anchor's time that is not only between its neighbours, but also unlike any that ever was."""
     assert anchor.due is not None
     assert anchor.due_lane is not None
     mine = anchor.due.position
-    neighbour = parts.store.jobs.neighbour(anchor.due_lane, anchor.due, is_before=is_before, besides=job.job_id)
+    neighbour = services.store.jobs.neighbour(anchor.due_lane, anchor.due, is_before=is_before, besides=job.job_id)
     position = between(neighbour, mine) if is_before else between(mine, neighbour)
     if position is None:
         raise NoPlaceLeftError(anchor.job_id)
-    return Due(anchor.due.at, position + make_stamp(parts.chance), job.job_id, job.attempts + 1)
+    return Due(anchor.due.at, position + make_stamp(services.random_source), job.job_id, job.attempts + 1)
 
 
-def _write(job: Job, anchor: Job, due: Due, parts: Parts) -> Write:
+def _write(job: Job, anchor: Job, due: Due, services: Services) -> Write:
     values: dict[str, object] = {"due_key": due, "priority": anchor.priority, "due_lane": _lane(job, anchor)}
-    if values["due_lane"] == anchor.run_lane and needs_wake(due.at, parts.clock.now()):
+    if values["due_lane"] == anchor.run_lane and needs_wake(due.at, services.clock.now()):
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
     return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)

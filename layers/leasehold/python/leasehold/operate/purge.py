@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import deed_on_job, retried, token_of
+from leasehold.audit.records import audit_entry_on_job, retried, token_of
 from leasehold.kernel.jobs import transition
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.payload_items import deletion
@@ -16,40 +16,40 @@ from leasehold.webhooks.model import delivery_ids
 
 if TYPE_CHECKING:
     from leasehold.kernel.job import Job, Run
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
 
 
-def purge(job_id: object, parts: Parts, *, reason: str) -> Job:
+def purge(job_id: object, services: Services, *, reason: str) -> Job:
     """Forget payload, result, errors and artifacts: on the job, its dead letter, and what its webhooks were told.
 
     A job that has not ended needs its payload: cancel it first. So does a delivery that is still to be made.
     """
 
     def attempt() -> Job | None:
-        job = find(job_id, parts)
+        job = find(job_id, services)
         if not job.has_ended:
             raise WrongStateError(job.job_id, "purge", job.status, "It needs its data: cancel it first.")
         if job.owed:
             hint = "A receiver is still to be told of it, or its group: a poller does that in a moment."
             raise WrongStateError(job.job_id, "purge", f"{job.status} and owes something", hint)
-        deed = deed_on_job(job.job_id, "purge", parts, reason=reason)
-        changes: list[Change] = [transition(_write(job)), *_without_payloads(job, parts)]
-        letter = parts.store.letters.get(job.job_id)
-        if letter is not None:
-            changes.append(parts.store.letters.purged(letter, _without_content(letter.runs)))
-        for delivery in _deliveries(job, parts):
-            changes += [transition(_write(delivery)), *_without_payloads(delivery, parts)]
-        audit = parts.store.audits.audit(deed)
-        is_done = parts.store.audits.commit(changes, audit, token=token_of(deed))
-        return find(job.job_id, parts) if is_done else None
+        audit_entry = audit_entry_on_job(job.job_id, "purge", services, reason=reason)
+        changes: list[Change] = [transition(_write(job)), *_without_payloads(job, services)]
+        dead_letter = services.store.dead_letters.get(job.job_id)
+        if dead_letter is not None:
+            changes.append(services.store.dead_letters.purged(dead_letter, _without_content(dead_letter.runs)))
+        for delivery in _deliveries(job, services):
+            changes += [transition(_write(delivery)), *_without_payloads(delivery, services)]
+        audit = services.store.audits.audit(audit_entry)
+        is_done = services.store.audits.commit(changes, audit, token=token_of(audit_entry))
+        return find(job.job_id, services) if is_done else None
 
-    return retried(f"job {job_id}", attempt, parts)
+    return retried(f"job {job_id}", attempt, services)
 
 
-def _deliveries(job: Job, parts: Parts) -> list[Job]:
+def _deliveries(job: Job, services: Services) -> list[Job]:
     """What its receivers were told has the results and errors of its runs in it."""
-    found = parts.store.jobs.get_many(delivery_ids(job))
+    found = services.store.jobs.get_many(delivery_ids(job))
     for delivery in found.values():
         if not delivery.has_ended:
             told = f"The delivery {delivery.job_id} still tells its receiver of it: wait for it, or cancel it."
@@ -57,15 +57,15 @@ def _deliveries(job: Job, parts: Parts) -> list[Job]:
     return list(found.values())
 
 
-def _without_payloads(job: Job, parts: Parts) -> list[Change]:
+def _without_payloads(job: Job, services: Services) -> list[Change]:
     """What stands apart goes too: what edits have left at once, what the job still names together with its purge.
 
     So what is recorded as purged is gone, and a purge that came to nothing has taken nothing that is still in use.
     """
-    names = parts.store.payloads.names(job.job_id)
+    names = services.store.payloads.names(job.job_id)
     for name in names:
         if name != job.payload_name:
-            parts.store.payloads.delete(job.job_id, name)
+            services.store.payloads.delete(job.job_id, name)
     return [deletion(job.job_id, name) for name in names if name == job.payload_name]
 
 

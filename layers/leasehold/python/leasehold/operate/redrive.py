@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.audit.records import check_deed, dead_letter_target, deed_of, deed_on_job, retried
-from leasehold.kernel.admission import is_trusted_letter, trusted_job
+from leasehold.audit.records import audit_entry_of, audit_entry_on_job, check_audit_entry, dead_letter_target, retried
+from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
 from leasehold.kernel.dead_letters import AlreadyResolved, ResolvedBy
 from leasehold.kernel.dedups import insertions, repointed
 from leasehold.kernel.end import retire_dedup_record
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.draft import Draft
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Attribute, Change, Record
 
 
@@ -42,7 +42,7 @@ _PAGE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redriven:
-    """`created`: this call made the job, and not an earlier one. `error`: why a letter of many was left as it is."""
+    """`created`: this call made the job, not an earlier one. `error`: why a dead letter of many was left as it is."""
 
     dead_letter_id: JobId
     job_id: JobId | None = None
@@ -52,46 +52,48 @@ class Redriven:
 
 def redrive(
     dead_letter_id: object,
-    parts: Parts,
+    services: Services,
     *,
     reason: str,
     priority: Priority | PriorityName | int | None = None,
     new_job_id: JobId | None = None,
 ) -> Redriven:
-    """Run a dead job again as a new job. A second redrive of the same letter is told which job the first made."""
-    parts.deployment.refuse_if_halted()
+    """Run a dead job again as a new job. A second redrive of the same dead letter is told which job the first made."""
+    services.deployment.refuse_if_halted()
 
     def attempt() -> Redriven | None:
-        letter = find_letter(dead_letter_id, parts)
-        if not letter.is_open:
-            return _resolved_before(letter, parts)
-        again, changes = _revival(letter, parts, priority, new_job_id)
-        deed = _deed(letter, "redrive", parts, reason=reason, new_job_id=again.job.job_id)
-        audit = parts.store.audits.audit(deed)
+        dead_letter = find_dead_letter(dead_letter_id, services)
+        if not dead_letter.is_open:
+            return _resolved_before(dead_letter, services)
+        again, changes = _revival(dead_letter, services, priority, new_job_id)
+        audit_entry = _audit_entry(dead_letter, "redrive", services, reason=reason, new_job_id=again.job.job_id)
+        audit = services.store.audits.audit(audit_entry)
         try:
-            parts.store.letters.redrive(letter.id, _resolution(letter, deed, parts), again.job.job_id, changes, audit)
+            services.store.dead_letters.redrive(
+                dead_letter.id, _resolution(dead_letter, audit_entry, services), again.job.job_id, changes, audit
+            )
         except AlreadyResolved as resolved:
-            if resolved.letter is None:
-                raise JobNotFoundError("dead letter", letter.id) from None
-            return _resolved_before(resolved.letter, parts)
+            if resolved.dead_letter is None:
+                raise JobNotFoundError("dead letter", dead_letter.id) from None
+            return _resolved_before(resolved.dead_letter, services)
         except TransactionCancelled:
-            # The dedup record's pointer, which the next attempt tells, or somebody else's deed on this letter.
+            # The dedup record's pointer, which the next attempt shows, or somebody else's action on this dead letter.
             return None
-        _let_job_expire(letter, parts)
-        parts.telemetry.event(
+        _let_job_expire(dead_letter, services)
+        services.telemetry.event(
             Event.JOB_ENQUEUED,
             job_id=again.job.job_id,
-            job_type=letter.job_type,
-            retry_of=letter.id,
-            created_by=deed.by,
+            job_type=dead_letter.job_type,
+            retry_of=dead_letter.id,
+            created_by=audit_entry.by,
         )
-        return Redriven(dead_letter_id=letter.id, job_id=again.job.job_id, created=True)
+        return Redriven(dead_letter_id=dead_letter.id, job_id=again.job.job_id, created=True)
 
-    return retried(f"dead letter {dead_letter_id}", attempt, parts)
+    return retried(f"dead letter {dead_letter_id}", attempt, services)
 
 
 def redrive_many(
-    parts: Parts,
+    services: Services,
     *,
     reason: str,
     job_type: str | None = None,
@@ -100,116 +102,124 @@ def redrive_many(
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Redriven]:
-    """Redrive every open letter that matches; one that cannot be redriven does not stop the others."""
+    """Redrive every open dead letter that matches; one that cannot be redriven does not stop the others."""
     results: list[Redriven] = []
-    for letter in open_letters(parts, job_type=job_type, start=start, end=end):
+    for dead_letter in open_dead_letters(services, job_type=job_type, start=start, end=end):
         if limit is not None and len(results) >= limit:
             break
         try:
-            results.append(redrive(letter.id, parts, reason=reason))
+            results.append(redrive(dead_letter.id, services, reason=reason))
         except LeaseholdError as error:
-            results.append(Redriven(dead_letter_id=letter.id, error=error))
+            results.append(Redriven(dead_letter_id=dead_letter.id, error=error))
         if progress is not None:
             progress(len(results))
     return results
 
 
-def discard(dead_letter_id: object, parts: Parts, *, reason: str) -> DeadLetter:
+def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadLetter:
     """Resolve a dead letter without running it again."""
 
     def attempt() -> DeadLetter | None:
-        letter = find_letter(dead_letter_id, parts)
-        deed = _deed(letter, "discard", parts, reason=reason)
+        dead_letter = find_dead_letter(dead_letter_id, services)
+        audit_entry = _audit_entry(dead_letter, "discard", services, reason=reason)
         try:
-            parts.store.letters.discard(letter.id, _resolution(letter, deed, parts), parts.store.audits.audit(deed))
+            services.store.dead_letters.discard(
+                dead_letter.id,
+                _resolution(dead_letter, audit_entry, services),
+                services.store.audits.audit(audit_entry),
+            )
         except AlreadyResolved as before:
-            _let_job_expire(letter, parts)
-            how = before.letter.resolution if before.letter else None
-            raise WrongStateError(letter.id, "discard", f"{how or 'gone'} already") from None
+            _let_job_expire(dead_letter, services)
+            how = before.dead_letter.resolution if before.dead_letter else None
+            raise WrongStateError(dead_letter.id, "discard", f"{how or 'gone'} already") from None
         except TransactionCancelled:
             return None
-        _let_job_expire(letter, parts)
-        return find_letter(letter.id, parts)
+        _let_job_expire(dead_letter, services)
+        return find_dead_letter(dead_letter.id, services)
 
-    resolved = retried(f"dead letter {dead_letter_id}", attempt, parts)
-    job = parts.store.jobs.get(resolved.id)
+    resolved = retried(f"dead letter {dead_letter_id}", attempt, services)
+    job = services.store.jobs.get(resolved.id)
     if job is not None:
-        retire_dedup_record(job, job.expires_at, parts)
+        retire_dedup_record(job, job.expires_at, services)
     return resolved
 
 
-def find_letter(dead_letter_id: object, parts: Parts) -> DeadLetter:
+def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:
     wanted = parse_job_id(dead_letter_id)
-    letter = parts.store.letters.get(wanted)
-    if letter is None or not is_trusted_letter(letter, parts):
+    dead_letter = services.store.dead_letters.get(wanted)
+    if dead_letter is None or not is_trusted_dead_letter(dead_letter, services):
         raise JobNotFoundError("dead letter", wanted)
-    return letter
+    return dead_letter
 
 
-def open_letters(
-    parts: Parts, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
+def open_dead_letters(
+    services: Services, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
 ) -> Iterator[DeadLetter]:
-    """All open letters, the oldest first, a page at a time."""
+    """All open dead letters, the oldest first, a page at a time."""
     cursor: Record | None = None
     while True:
-        page = parts.store.letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
-        report_unreadable(page.unreadable, parts)
-        yield from (letter for letter in page.letters if is_trusted_letter(letter, parts))
+        page = services.store.dead_letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
+        report_unreadable(page.unreadable, services)
+        yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
         cursor = page.cursor
         if cursor is None:
             return
 
 
 def _revival(
-    letter: DeadLetter, parts: Parts, priority: Priority | PriorityName | int | None, job_id: JobId | None
+    dead_letter: DeadLetter, services: Services, priority: Priority | PriorityName | int | None, job_id: JobId | None
 ) -> tuple[Draft, list[Change]]:
-    # It is kept as long as its letter is open. A letter alone proves nothing: its writer could say anything in it.
-    job = trusted_job(parts.store.jobs.get(letter.id), parts)
-    if job is None or job.status is not JobStatus.DEAD_LETTER or job.job_type != letter.job_type:
-        raise DeadJobMissingError(letter.id, letter.job_type)
-    by = parts.identity.actor()
-    again = successor(with_payload_of(letter, job), parts, created_by=by, priority=priority, job_id=job_id)
-    again = replace(again, job=laid_out(again.job, parts))
+    # It is kept as long as its dead letter is open. Alone it proves nothing: its writer could say anything in it.
+    job = trusted_job(services.store.jobs.get(dead_letter.id), services)
+    if job is None or job.status is not JobStatus.DEAD_LETTER or job.job_type != dead_letter.job_type:
+        raise DeadJobMissingError(dead_letter.id, dead_letter.job_type)
+    by = services.identity.actor()
+    again = successor(with_payload_of(dead_letter, job), services, created_by=by, priority=priority, job_id=job_id)
+    again = replace(again, job=laid_out(again.job, services))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
-        holder = parts.store.dedups.get(again.record.ref)
+        holder = services.store.dedups.get(again.record.ref)
         if holder is None:
             changes = insertions(again.job, again.record)
-        elif holder.job_id == letter.id or is_free(holder, job_of_holder(holder, parts), parts):
+        elif holder.job_id == dead_letter.id or is_free(holder, job_of_holder(holder, services), services):
             changes.append(repointed(again.record, holder))
         else:
-            raise DuplicateJobError(letter.job_type, again.record.ref.key, holder.job_id)
+            raise DuplicateJobError(dead_letter.job_type, again.record.ref.key, holder.job_id)
     return again, changes
 
 
-def _resolved_before(letter: DeadLetter, parts: Parts) -> Redriven:
+def _resolved_before(dead_letter: DeadLetter, services: Services) -> Redriven:
     # Whoever resolved it may have crashed right after.
-    _let_job_expire(letter, parts)
-    if letter.redriven_as is None:
-        raise WrongStateError(letter.id, "redrive", "discarded already")
-    return Redriven(dead_letter_id=letter.id, job_id=letter.redriven_as)
+    _let_job_expire(dead_letter, services)
+    if dead_letter.redriven_as is None:
+        raise WrongStateError(dead_letter.id, "redrive", "discarded already")
+    return Redriven(dead_letter_id=dead_letter.id, job_id=dead_letter.redriven_as)
 
 
-def _deed(letter: DeadLetter, action: str, parts: Parts, *, reason: str, **details: Attribute) -> Deed:
-    actor = parts.identity.actor()
-    check_deed("dead letter", actor, reason)
-    return deed_of(dead_letter_target(letter.id), action, details, parts, by=actor, reason=reason)
+def _audit_entry(
+    dead_letter: DeadLetter, action: str, services: Services, *, reason: str, **details: Attribute
+) -> AuditEntry:
+    actor = services.identity.actor()
+    check_audit_entry("dead letter", actor, reason)
+    return audit_entry_of(dead_letter_target(dead_letter.id), action, details, services, by=actor, reason=reason)
 
 
-def _resolution(letter: DeadLetter, deed: Deed, parts: Parts) -> ResolvedBy:
-    return ResolvedBy(by=deed.by, at=deed.at, reason=deed.reason, expires_at=_expires_at(letter, parts))
+def _resolution(dead_letter: DeadLetter, audit_entry: AuditEntry, services: Services) -> ResolvedBy:
+    return ResolvedBy(
+        by=audit_entry.by, at=audit_entry.at, reason=audit_entry.reason, expires_at=_expires_at(dead_letter, services)
+    )
 
 
-def _expires_at(letter: DeadLetter, parts: Parts) -> int:
-    retention = parts.deployment.settings_of(letter.job_type).retention.dead_letter
-    return int((parts.clock.now() + retention).timestamp())
+def _expires_at(dead_letter: DeadLetter, services: Services) -> int:
+    retention = services.deployment.settings_of(dead_letter.job_type).retention.dead_letter
+    return int((services.clock.now() + retention).timestamp())
 
 
-def _let_job_expire(letter: DeadLetter, parts: Parts) -> None:
-    """The dead job was kept for its letter's sake; from now on the usual retention counts."""
+def _let_job_expire(dead_letter: DeadLetter, services: Services) -> None:
+    """The dead job was kept for its dead letter's sake; from now on the usual retention counts."""
     try:
-        parts.store.jobs.advance(
-            Write(job_id=letter.id, transition=RESOLVE, values={"expires_at": _expires_at(letter, parts)})
+        services.store.jobs.apply_and_read(
+            Write(job_id=dead_letter.id, transition=RESOLVE, values={"expires_at": _expires_at(dead_letter, services)})
         )
     except TransitionRefused:
         return  # it is gone already
@@ -217,48 +227,58 @@ def _let_job_expire(letter: DeadLetter, parts: Parts) -> None:
 
 def retry(
     job_id: object,
-    parts: Parts,
+    services: Services,
     *,
     reason: str,
     priority: Priority | PriorityName | int | None = None,
     new_job_id: JobId | None = None,
 ) -> Enqueued:
     """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
-    parts.deployment.refuse_if_halted()
-    job = find(job_id, parts)
+    services.deployment.refuse_if_halted()
+    job = find(job_id, services)
     match job.status:
         case JobStatus.PENDING | JobStatus.FAILED:
-            reschedule(job.job_id, parts, priority=priority, reason=reason)
+            reschedule(job.job_id, services, priority=priority, reason=reason)
             return Enqueued(job_id=job.job_id, created=False)
         case JobStatus.IN_PROGRESS:
             raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
         case JobStatus.COMPLETED | JobStatus.CANCELLED:
-            return _again(job, parts, reason=reason, priority=priority, new_job_id=new_job_id)
+            return _again(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
         case JobStatus.DEAD_LETTER:
-            return _revived(job, parts, reason=reason, priority=priority, new_job_id=new_job_id)
+            return _revived(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
         case _:
             assert_never(job.status)
 
 
 def _revived(
-    job: Job, parts: Parts, *, reason: str, priority: Priority | PriorityName | int | None, new_job_id: JobId | None
+    job: Job,
+    services: Services,
+    *,
+    reason: str,
+    priority: Priority | PriorityName | int | None,
+    new_job_id: JobId | None,
 ) -> Enqueued:
-    """A retry of a dead job resolves its letter: left open, it would be redriven once more."""
-    letter = parts.store.letters.get(job.job_id)
-    if letter is not None and letter.redriven_as is not None and letter.redriven_as == new_job_id:
+    """A retry of a dead job resolves its dead letter: left open, it would be redriven once more."""
+    dead_letter = services.store.dead_letters.get(job.job_id)
+    if dead_letter is not None and dead_letter.redriven_as is not None and dead_letter.redriven_as == new_job_id:
         return Enqueued(job_id=new_job_id, created=True)
-    if letter is None or not letter.is_open:
-        job = job if letter is None else with_payload_of(letter, job)
-        return _again(job, parts, reason=reason, priority=priority, new_job_id=new_job_id)
-    redriven = redrive(job.job_id, parts, reason=reason, priority=priority, new_job_id=new_job_id)
+    if dead_letter is None or not dead_letter.is_open:
+        job = job if dead_letter is None else with_payload_of(dead_letter, job)
+        return _again(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
+    redriven = redrive(job.job_id, services, reason=reason, priority=priority, new_job_id=new_job_id)
     assert redriven.job_id is not None
-    # Somebody may have been faster since the letter was read: then it is their job, and nothing was done here.
+    # Somebody may have been faster since the dead letter was read: then it is their job, and nothing was done here.
     return Enqueued(job_id=redriven.job_id, created=redriven.created)
 
 
 def _again(
-    job: Job, parts: Parts, *, reason: str, priority: Priority | PriorityName | int | None, new_job_id: JobId | None
+    job: Job,
+    services: Services,
+    *,
+    reason: str,
+    priority: Priority | PriorityName | int | None,
+    new_job_id: JobId | None,
 ) -> Enqueued:
-    again = successor(job, parts, created_by=parts.identity.actor(), priority=priority, job_id=new_job_id)
-    deed = deed_on_job(job.job_id, "retry", parts, reason=reason, new_job_id=again.job.job_id)
-    return write(again, parts, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, deed=deed)
+    again = successor(job, services, created_by=services.identity.actor(), priority=priority, job_id=new_job_id)
+    audit_entry = audit_entry_on_job(job.job_id, "retry", services, reason=reason, new_job_id=again.job.job_id)
+    return write(again, services, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, audit_entry=audit_entry)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.audit.records import check_deed, deed_of, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, token_of
 from leasehold.kernel import keys
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, TableDefinition
 
 HALT_TARGET = "control#halt"
@@ -44,13 +44,13 @@ class Loaded:
     there: int
 
 
-def export(folder: Path, parts: Parts, *, progress: Callable[[int, None], None] | None = None) -> int:
+def export(folder: Path, services: Services, *, progress: Callable[[int, None], None] | None = None) -> int:
     """Write every record of both tables; the number of them. Of a table that is in use, no single moment is seen."""
     _make_room(folder)
     count = 0
     for name, definition in _FILES.items():
         with gzip.open(_file(folder, name), "xt", encoding="utf-8") as file:
-            for record in parts.store.table.scan(definition):
+            for record in services.store.table.scan(definition):
                 file.write(json.dumps({"Item": _as_text(to_item(record))}) + "\n")
                 count += 1
                 if progress is not None and count % 1000 == 0:
@@ -91,17 +91,19 @@ def records_of(folder: Path, definition: TableDefinition) -> Iterator[Record]:
                     yield from_item(json.loads(line)["Item"])
 
 
-def load(folder: Path, parts: Parts, *, reason: str, progress: Callable[[int, None], None] | None = None) -> Loaded:
+def load(
+    folder: Path, services: Services, *, reason: str, progress: Callable[[int, None], None] | None = None
+) -> Loaded:
     """Fill this queue's tables from an export. It is halted from the first write on, until somebody resumes it."""
-    actor = parts.identity.actor()
-    check_deed("queue", actor, reason)
+    actor = services.identity.actor()
+    check_audit_entry("queue", actor, reason)
     for definition in _FILES.values():
         next(records_of(folder, definition), None)  # refused before anything is written
-    _halt_unrecorded(actor, reason, parts)
+    _halt_unrecorded(actor, reason, services)
     loaded = there = 0
     for definition in _FILES.values():
         for batch in batched(map(_put(definition), _data(folder, definition)), _AT_ONCE):
-            for answer in parts.store.table.insert_many(batch):
+            for answer in services.store.table.insert_many(batch):
                 if isinstance(answer, ConditionFailed):
                     there += 1
                 elif answer is not None:
@@ -111,19 +113,19 @@ def load(folder: Path, parts: Parts, *, reason: str, progress: Callable[[int, No
             if progress is not None:
                 progress(loaded + there, None)
     # Now that the chain of the halt is here it goes on: a chain that was begun before would not be the one it was.
-    entry = deed_of(HALT_TARGET, "restore", {"loaded": loaded}, parts, by=actor, reason=reason)
-    parts.store.audits.commit([], parts.store.audits.audit(entry), token=token_of(entry))
-    parts.deployment.forget()
+    entry = audit_entry_of(HALT_TARGET, "restore", {"loaded": loaded}, services, by=actor, reason=reason)
+    services.store.audits.commit([], services.store.audits.audit(entry), token=token_of(entry))
+    services.deployment.forget()
     return Loaded(loaded=loaded, there=there)
 
 
-def _halt_unrecorded(actor: str, reason: str, parts: Parts) -> None:
+def _halt_unrecorded(actor: str, reason: str, services: Services) -> None:
     try:
-        parts.store.table.write(halted(Switch(by=actor, at=parts.clock.now(), reason=f"restored: {reason}")))
+        services.store.table.write(halted(Switch(by=actor, at=services.clock.now(), reason=f"restored: {reason}")))
     except ConditionFailed:
         return  # it is halted already
     # Until every poller has seen it.
-    parts.clock.sleep(CACHE_FOR + timedelta(seconds=1))
+    services.clock.sleep(CACHE_FOR + timedelta(seconds=1))
 
 
 def _data(folder: Path, definition: TableDefinition) -> Iterator[Record]:

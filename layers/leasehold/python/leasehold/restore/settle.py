@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -74,13 +74,13 @@ class _Old:
     made: dict[str, Found]
 
 
-def look(at: datetime, parts: Parts, *, old: Path | None) -> Report:
+def look(at: datetime, services: Services, *, old: Path | None) -> Report:
     """What was done since the restored moment, by an export of the old tables; nothing is written."""
-    _refuse_future(at, parts)
+    _refuse_future(at, services)
     before = _Old(set(), {}, {}) if old is None else _read(old, at)
     ran, unknown, goes_on = [], [], 0
     live: set[str] = set()
-    for job in _jobs(parts.store.table.scan(JOBS)):
+    for job in _jobs(services.store.table.scan(JOBS)):
         before.made.pop(job.job_id, None)
         if job.has_ended:
             continue
@@ -88,22 +88,24 @@ def look(at: datetime, parts: Parts, *, old: Path | None) -> Report:
         found = before.ran.get(job.job_id)
         if found is not None:
             ran.append(replace(found, then=str(job.status)))
-        elif job.job_id not in before.known and _may_have_run(job, parts.clock.now()):
+        elif job.job_id not in before.known and _may_have_run(job, services.clock.now()):
             unknown.append(Found(job_id=job.job_id, job_type=job.job_type, then=str(job.status), since=None))
         else:
             goes_on += 1
-    now = parts.clock.now()
-    schedules = [each.name for each in all_schedules(parts) if each.is_active and (each.next_slot() or now) <= now]
+    now = services.clock.now()
+    schedules = [each.name for each in all_schedules(services) if each.is_active and (each.next_slot() or now) <= now]
     return Report(
         at=at, ran=ran, made=list(before.made.values()), unknown=unknown, goes_on=goes_on, schedules=schedules
     )
 
 
-def settle(at: datetime, parts: Parts, *, reason: str, old: Path | None, unknown: Unknown | None = None) -> Report:
+def settle(
+    at: datetime, services: Services, *, reason: str, old: Path | None, unknown: Unknown | None = None
+) -> Report:
     """Halt, look, and keep from running again what ran since; the report of it. Doing it again changes nothing more."""
-    _refuse_future(at, parts)
-    halt(parts, reason=f"restored to {to_text(at)}: {reason}")
-    report = look(at, parts, old=old)
+    _refuse_future(at, services)
+    halt(services, reason=f"restored to {to_text(at)}: {reason}")
+    report = look(at, services, old=old)
     if report.unknown and unknown is None:
         raise InvalidOptionError(
             len(report.unknown),
@@ -112,21 +114,21 @@ def settle(at: datetime, parts: Parts, *, reason: str, old: Path | None, unknown
         )
     why = f"it ran after the restored moment {to_text(at)}: {reason}"
     for found in report.ran:
-        _set_aside(found.job_id, why, parts)
+        _set_aside(found.job_id, why, services)
     if unknown is Unknown.CANCEL:
         for found in report.unknown:
-            _set_aside(found.job_id, f"it may have run after the restored moment {to_text(at)}: {reason}", parts)
+            _set_aside(found.job_id, f"it may have run after the restored moment {to_text(at)}: {reason}", services)
     for name in report.schedules:
         # A schedule that is resumed goes on with its next slot: those that passed may have run.
-        actor = parts.identity.actor()
-        pause(name, parts, by=actor, reason=why)
-        resume(name, parts, by=actor, reason=why)
+        actor = services.identity.actor()
+        pause(name, services, by=actor, reason=why)
+        resume(name, services, by=actor, reason=why)
     return report
 
 
-def _set_aside(job_id: JobId, why: str, parts: Parts) -> None:
+def _set_aside(job_id: JobId, why: str, services: Services) -> None:
     try:
-        cancel(job_id, why, parts)
+        cancel(job_id, why, services)
     except WrongStateError:
         return  # ended meanwhile, by an earlier try of this
 
@@ -134,12 +136,16 @@ def _set_aside(job_id: JobId, why: str, parts: Parts) -> None:
 def _read(folder: Path, at: datetime) -> _Old:
     old = _Old(set(), {}, {})
     for record in records_of(folder, DEAD_LETTERS):
-        letter = dead_letter_of(record)
-        if letter.failed_at > at:
-            old.ran[letter.id] = Found(
-                job_id=letter.id, job_type=letter.job_type, then=None, since="dead_letter", ran_at=letter.failed_at
+        dead_letter = dead_letter_of(record)
+        if dead_letter.failed_at > at:
+            old.ran[dead_letter.id] = Found(
+                job_id=dead_letter.id,
+                job_type=dead_letter.job_type,
+                then=None,
+                since="dead_letter",
+                ran_at=dead_letter.failed_at,
             )
-            old.known.add(letter.id)
+            old.known.add(dead_letter.id)
     for job in _jobs(records_of(folder, JOBS)):
         old.known.add(job.job_id)
         ran_at = _last_run(job)
@@ -169,6 +175,6 @@ def _may_have_run(job: Job, now: datetime) -> bool:
     return job.due_at is None or job.due_at <= now
 
 
-def _refuse_future(at: datetime, parts: Parts) -> None:
-    if at > parts.clock.now():
+def _refuse_future(at: datetime, services: Services) -> None:
+    if at > services.clock.now():
         raise InvalidOptionError(to_text(at), "this moment has not come yet", "Pass the moment that was restored.")

@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
     from leasehold.direct_runs.model import DirectRun
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import ForeignItem
 
 
 def run_directly(
-    run: DirectRun, work: Callable[[JobContext], object], parts: Parts, *, time_left: timedelta
+    run: DirectRun, work: Callable[[JobContext], object], services: Services, *, time_left: timedelta
 ) -> DirectAnswer:
     """Run the handler, unless jobs of its type could run beside it: then its caller gave up long ago, or died."""
-    now = parts.clock.now()
+    now = services.clock.now()
     if now + time_left > run.until:
         return DirectAnswer(
             error=f"the call came so late that it might not have ended by {to_text(run.until)}; nothing ran",
             error_code="too_late",
         )
-    context = DirectContext(run, parts, started_at=now, deadline=now + time_left)
-    parts.telemetry.event(Event.DIRECT_RUN_STARTED, run_id=run.run_id, job_type=run.job_type, trace=run.trace)
+    context = DirectContext(run, services, started_at=now, deadline=now + time_left)
+    services.telemetry.event(Event.DIRECT_RUN_STARTED, run_id=run.run_id, job_type=run.job_type, trace=run.trace)
     answer = _answer(context, work)
-    parts.telemetry.event(
+    services.telemetry.event(
         Event.DIRECT_RUN_ENDED,
         run_id=run.run_id,
         job_type=run.job_type,
         trace=run.trace,
-        duration_ms=round((parts.clock.now() - now).total_seconds() * 1000),
+        duration_ms=round((services.clock.now() - now).total_seconds() * 1000),
         error=None if answer.error is None else redacted(answer.error, decode(run.payload_text))[-1000:],
         error_code=answer.error_code,
     )
@@ -81,9 +81,9 @@ def _raised(error: BaseException) -> DirectAnswer:
 class DirectContext(JobContext):
     """A JobContext in whose place a direct run stands."""
 
-    def __init__(self, run: DirectRun, parts: Parts, *, started_at: datetime, deadline: datetime) -> None:
+    def __init__(self, run: DirectRun, services: Services, *, started_at: datetime, deadline: datetime) -> None:
         self._run = run
-        self._parts = parts
+        self._services = services
         self._started_at = started_at
         self._deadline = deadline
         self._artifacts = 0
@@ -141,5 +141,5 @@ class DirectContext(JobContext):
         """Make your own DynamoDB writes, all or none; the result is the run's."""
         text = None if result is None else encode_result(result)
         token = request_token(self._run.run_id, "complete", str(len(self.completions)))
-        self._parts.store.table.transact((), token=token, foreign=items)
+        self._services.store.table.transact((), token=token, foreign=items)
         self.completions.append(text)

@@ -66,7 +66,7 @@ def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJob
     job_type = asked.job_type if isinstance(asked, DirectRun) else asked[0].job_type
     # The registry says which function a type is handed to; a class that names its type is held to it.
     handlers = {handler.job_type or job_type: handler}
-    worker = Worker(container.parts, handlers, worker_id=worker_id(context))
+    worker = Worker(container.services, handlers, worker_id=worker_id(context))
     try:
         if isinstance(asked, DirectRun):
             return worker.run_directly(asked, remaining=remaining(context)).to_document()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.execute import Execution, Handover
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.runtime.handler import BaseJobHandler, Handler
 
 
@@ -78,17 +78,17 @@ class Worker:
 
     def __init__(
         self,
-        parts: Parts,
+        services: Services,
         handlers: Mapping[str, Handler],
         *,
         worker_id: str,
         limit_time: bool = True,
         keep_alive: Callable[[Attempt], AbstractContextManager[object]] = heartbeat,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._handlers = handlers
         self._limit_time = limit_time
-        self._executor = Executor(parts, worker_id=worker_id, keep_alive=keep_alive)
+        self._executor = Executor(services, worker_id=worker_id, keep_alive=keep_alive)
 
     def run(self, handover: Handover, *, remaining: timedelta | None = None) -> Execution:
         """Run one hand-over; `remaining` is how long the platform lets this invocation live."""
@@ -98,19 +98,19 @@ class Worker:
         """Run several hand-overs of one type; `remaining` is how long the platform lets this invocation live."""
         from leasehold.batches.execute import BatchExecutor
 
-        batch = BatchExecutor(self._executor, self._parts, reserve=RESERVE)
+        batch = BatchExecutor(self._executor, self._services, reserve=RESERVE)
         return batch.execute(handovers, self._work_of_batch, remaining=remaining)
 
     def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
         """Run a handler for a caller who waits for it, without a job."""
-        timeout = self._parts.deployment.settings_of(run.job_type).timeout
+        timeout = self._services.deployment.settings_of(run.job_type).timeout
 
         def work(context: JobContext) -> object:
             return self._handle(decode(run.payload_text), context, timeout, remaining)
 
         # The rest of a function's time is that of its batches.
         longest = timeout + START_AND_RESERVE
-        return run_directly(run, work, self._parts, time_left=min(remaining, longest) if remaining else timeout)
+        return run_directly(run, work, self._services, time_left=min(remaining, longest) if remaining else timeout)
 
     def _work(self, remaining: timedelta | None) -> Callable[[Attempt], object]:
         def work(attempt: Attempt) -> object:
@@ -120,13 +120,13 @@ class Worker:
 
     def _work_of_batch(self, attempts: Sequence[Attempt]) -> Sequence[object]:
         def handle(attempt: Attempt) -> object:
-            return self._work(attempt.deadline - self._parts.clock.now())(attempt)
+            return self._work(attempt.deadline - self._services.clock.now())(attempt)
 
         def run(work: Callable[[timedelta | None], object]) -> object:
             if not self._limit_time:
                 return work(None)
             timeout = attempts[0].job_type.timeout * len(attempts)
-            limit = _limit(timeout, attempts[0].deadline - self._parts.clock.now())
+            limit = _limit(timeout, attempts[0].deadline - self._services.clock.now())
             return run_within(limit, lambda: work(limit))
 
         handler = self._handlers.get(attempts[0].job.job_type)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import batched, islice
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
     from leasehold.schedules.model import Schedule
 
@@ -33,14 +33,14 @@ MAX_NEXT_RUNS = 1_000
 _READ_AT_ONCE = 100
 
 
-def run_now(name: str, parts: Parts, *, reason: str) -> JobId:
+def run_now(name: str, services: Services, *, reason: str) -> JobId:
     """Make a job of a schedule outside of its plan, paused or not. Two calls within a minute make one."""
-    parts.deployment.refuse_if_halted()
-    schedule, slot = find(name, parts), parts.clock.now().replace(second=0, microsecond=0)
-    look_up_template(schedule, parts)
-    job = job_of_slot(schedule, slot, parts, kind="by-hand", created_by=parts.identity.actor())
-    deed = _deed(schedule, "trigger", {"job_id": job.job_id}, parts, reason)
-    _make(job, deed, parts, also=[triggered_by_hand(schedule, deed.at)])
+    services.deployment.refuse_if_halted()
+    schedule, slot = find(name, services), services.clock.now().replace(second=0, microsecond=0)
+    look_up_template(schedule, services)
+    job = job_of_slot(schedule, slot, services, kind="by-hand", created_by=services.identity.actor())
+    audit_entry = _audit_entry(schedule, "trigger", {"job_id": job.job_id}, services, reason)
+    _make(job, audit_entry, services, also=[triggered_by_hand(schedule, audit_entry.at)])
     return job.job_id
 
 
@@ -48,7 +48,7 @@ def backfill(
     name: str,
     start: datetime,
     end: datetime,
-    parts: Parts,
+    services: Services,
     *,
     reason: str,
     beyond_retention: bool = False,
@@ -60,16 +60,18 @@ def backfill(
     `beyond_retention` says that they may be run twice. All are made at once, whatever the schedule says about overlaps:
     the job type's concurrency paces them.
     """
-    parts.deployment.refuse_if_halted()
-    schedule = find(name, parts)
-    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
-    look_up_template(schedule, parts)
+    services.deployment.refuse_if_halted()
+    schedule = find(name, services)
+    slots = _past_slots(schedule, start, end, services, beyond_retention=beyond_retention)
+    look_up_template(schedule, services)
     made = []
     for number, slot in enumerate(slots, start=1):
-        parts.deployment.refuse_if_halted()
-        job = job_of_slot(schedule, slot, parts, created_by=parts.identity.actor())
-        deed = _deed(schedule, "backfill", {"job_id": job.job_id, "slot": to_text(slot)}, parts, reason)
-        if _make(job, deed, parts):
+        services.deployment.refuse_if_halted()
+        job = job_of_slot(schedule, slot, services, created_by=services.identity.actor())
+        audit_entry = _audit_entry(
+            schedule, "backfill", {"job_id": job.job_id, "slot": to_text(slot)}, services, reason
+        )
+        if _make(job, audit_entry, services):
             made.append(job.job_id)
         if progress is not None:
             progress(number, len(slots))
@@ -77,36 +79,36 @@ def backfill(
 
 
 def slots_without_jobs(
-    name: str, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool = False
+    name: str, start: datetime, end: datetime, services: Services, *, beyond_retention: bool = False
 ) -> list[datetime]:
     """The dry run of a backfill: the slots whose jobs it would make."""
-    schedule = find(name, parts)
-    slots = _past_slots(schedule, start, end, parts, beyond_retention=beyond_retention)
+    schedule = find(name, services)
+    slots = _past_slots(schedule, start, end, services, beyond_retention=beyond_retention)
     missing: list[datetime] = []
     for some in batched(slots, _READ_AT_ONCE):
-        made = parts.store.jobs.get_many([id_of_slot(schedule, slot, parts) for slot in some])
-        missing += [slot for slot in some if id_of_slot(schedule, slot, parts) not in made]
+        made = services.store.jobs.get_many([id_of_slot(schedule, slot, services) for slot in some])
+        missing += [slot for slot in some if id_of_slot(schedule, slot, services) not in made]
     return missing
 
 
 def _past_slots(
-    schedule: Schedule, start: datetime, end: datetime, parts: Parts, *, beyond_retention: bool
+    schedule: Schedule, start: datetime, end: datetime, services: Services, *, beyond_retention: bool
 ) -> list[datetime]:
-    first, last = instant(start, what="start"), min(instant(end, what="end"), parts.clock.now())
+    first, last = instant(start, what="start"), min(instant(end, what="end"), services.clock.now())
     after = first - timedelta(milliseconds=1)
     slots = list(islice(slots_between(schedule.recurrence, after, last), MAX_BACKFILL + 1))
     if len(slots) > MAX_BACKFILL:
         raise InvalidOptionError((start, end), f"these are more than {MAX_BACKFILL} slots", "Backfill in parts.")
     if slots and not beyond_retention:
-        _refuse_if_forgotten(schedule, slots[0], parts)
+        _refuse_if_forgotten(schedule, slots[0], services)
     return slots
 
 
-def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, parts: Parts) -> None:
+def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, services: Services) -> None:
     """A job that ended stays for its retention: only so long does its absence say that there was none."""
-    retention = parts.deployment.settings_of(schedule.job_type).retention
+    retention = services.deployment.settings_of(schedule.job_type).retention
     kept_for = min(retention.completed, retention.cancelled, retention.dead_letter)
-    known_since = parts.clock.now() - kept_for
+    known_since = services.clock.now() - kept_for
     if oldest < known_since:
         raise InvalidOptionError(
             to_text(oldest),
@@ -117,33 +119,33 @@ def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, parts: Parts) -> 
         )
 
 
-def _deed(schedule: Schedule, action: str, details: Record, parts: Parts, reason: str) -> Deed:
-    actor = parts.identity.actor()
-    check_deed("schedule", actor, reason)
-    return deed_of(f"schedule#{schedule.name}", action, details, parts, by=actor, reason=reason)
+def _audit_entry(schedule: Schedule, action: str, details: Record, services: Services, reason: str) -> AuditEntry:
+    actor = services.identity.actor()
+    check_audit_entry("schedule", actor, reason)
+    return audit_entry_of(f"schedule#{schedule.name}", action, details, services, by=actor, reason=reason)
 
 
-def _make(job: Job, deed: Deed, parts: Parts, *, also: Sequence[Change] = ()) -> bool:
+def _make(job: Job, audit_entry: AuditEntry, services: Services, *, also: Sequence[Change] = ()) -> bool:
     """Make a job with the record of who wanted it; False, and no record, where the slot has its job already."""
 
     def attempt() -> bool | None:
-        if parts.store.jobs.get(job.job_id) is not None:
+        if services.store.jobs.get(job.job_id) is not None:
             return False
-        stored = laid_out(job, parts)
-        audit = parts.store.audits.audit(deed)
-        return parts.store.audits.commit([insertion(stored), *also], audit, token=token_of(deed)) or None
+        stored = laid_out(job, services)
+        audit = services.store.audits.audit(audit_entry)
+        return services.store.audits.commit([insertion(stored), *also], audit, token=token_of(audit_entry)) or None
 
-    is_new = retried(deed.target, attempt, parts)
+    is_new = retried(audit_entry.target, attempt, services)
     if is_new:
-        tell(job, parts)
+        tell(job, services)
     return is_new
 
 
-def next_runs(name: str, count: object, parts: Parts) -> list[datetime]:
+def next_runs(name: str, count: object, services: Services) -> list[datetime]:
     """The coming slots; none while it is disabled or paused."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_NEXT_RUNS:
         raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
-    schedule = find(name, parts)
+    schedule = find(name, services)
     if not schedule.is_active:
         return []
-    return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, parts.clock.now())), count))
+    return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, services.clock.now())), count))

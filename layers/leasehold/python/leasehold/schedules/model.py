@@ -170,8 +170,8 @@ class Plan:
     every: timedelta | None = None
     cron: str | None = None
     timezone: str | None = None
-    in_the_gap: InTheGap | str | None = None
-    when_repeated: WhenRepeated | str | None = None
+    on_dst_gap: InTheGap | str | None = None
+    on_dst_overlap: WhenRepeated | str | None = None
     missed: Missed | str | None = None
     missed_window: timedelta | None = None
     overlap: Overlap | str | None = None
@@ -218,7 +218,7 @@ def replanned(old: Schedule, plan: Plan) -> Schedule:
 def _recurrence(plan: Plan, old: Recurrence | None) -> Recurrence:
     if plan.every is not None and plan.cron is not None:
         raise InvalidOptionError((plan.every, plan.cron), "every and cron exclude each other", "Pass one of them.")
-    local = (plan.timezone, plan.in_the_gap, plan.when_repeated)
+    local = (plan.timezone, plan.on_dst_gap, plan.on_dst_overlap)
     if plan.every is not None or (plan.cron is None and isinstance(old, Every)):
         if any(each is not None for each in local):
             raise InvalidOptionError(
@@ -235,8 +235,8 @@ def _recurrence(plan: Plan, old: Recurrence | None) -> Recurrence:
     cron = Cron(
         line,
         was.timezone if plan.timezone is None else plan.timezone,
-        _parse(InTheGap, "in_the_gap", plan.in_the_gap, was.in_the_gap),
-        _parse(WhenRepeated, "when_repeated", plan.when_repeated, was.when_repeated),
+        _parse(InTheGap, "on_dst_gap", plan.on_dst_gap, was.on_dst_gap),
+        _parse(WhenRepeated, "on_dst_overlap", plan.on_dst_overlap, was.on_dst_overlap),
     )
     check_slots(cron)
     return cron

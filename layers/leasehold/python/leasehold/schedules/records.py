@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload_items import Listed
     from leasehold.kernel.table import Condition, Record, Table
@@ -50,14 +50,16 @@ class Schedules:
     def all(self) -> Listed[Schedule]:
         return read_each(records_in(self._table, keys.SCHEDULE), schedule_of)
 
-    def commit(self, old: Schedule | None, new: Schedule, deed: Deed, *, due_at: datetime | None, token: str) -> bool:
+    def commit(
+        self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None, token: str
+    ) -> bool:
         """Put a schedule with its audit record; False if it is not, or no longer, what was read.
 
         One that is due at once wakes a poller, which tells EventBridge.
         """
-        audit = self._audits.audit(deed)
-        due: Record = {} if due_at is None else _due(new.name, due_at, deed.at)
-        if due_at is not None and due_at <= deed.at:
+        audit = self._audits.audit(audit_entry)
+        due: Record = {} if due_at is None else _due(new.name, due_at, audit_entry.at)
+        if due_at is not None and due_at <= audit_entry.at:
             due["wake"] = True
         put = Put(
             key=keys.schedule(new.name),
@@ -66,10 +68,10 @@ class Schedules:
         )
         return self._audits.commit([put], audit, token=token)
 
-    def delete(self, schedule: Schedule, deed: Deed, *, token: str) -> bool:
+    def delete(self, schedule: Schedule, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
         gone = Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule))
-        return self._audits.commit([gone], self._audits.audit(deed), token=token)
+        return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""
@@ -240,12 +242,12 @@ def _recurrence_record(recurrence: Recurrence) -> Record:
     match recurrence:
         case Every(interval):
             return {"every": int(interval.total_seconds())}
-        case Cron(line, timezone, in_the_gap, when_repeated):
+        case Cron(line, timezone, on_dst_gap, on_dst_overlap):
             return {
                 "cron": line,
                 "timezone": timezone,
-                "in_the_gap": str(in_the_gap),
-                "when_repeated": str(when_repeated),
+                "on_dst_gap": str(on_dst_gap),
+                "on_dst_overlap": str(on_dst_overlap),
             }
         case _:
             assert_never(recurrence)
@@ -254,4 +256,4 @@ def _recurrence_record(recurrence: Recurrence) -> Record:
 def _recurrence_of(read: dict[str, Any]) -> Recurrence:
     if "every" in read:
         return Every(timedelta(seconds=read["every"]))
-    return Cron(read["cron"], read["timezone"], InTheGap(read["in_the_gap"]), WhenRepeated(read["when_repeated"]))
+    return Cron(read["cron"], read["timezone"], InTheGap(read["on_dst_gap"]), WhenRepeated(read["on_dst_overlap"]))

@@ -58,8 +58,8 @@ class Cron:
 
     line: str
     timezone: str = "UTC"
-    in_the_gap: InTheGap = InTheGap.ONCE
-    when_repeated: WhenRepeated = WhenRepeated.ONCE
+    on_dst_gap: InTheGap = InTheGap.ONCE
+    on_dst_overlap: WhenRepeated = WhenRepeated.ONCE
 
     def __post_init__(self) -> None:
         _check(self.line, self.timezone)
@@ -171,8 +171,8 @@ def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
     if first.utcoffset() == second.utcoffset():
         return [first.astimezone(UTC)]
     if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
-        return [] if cron.in_the_gap is InTheGap.SKIP else [_end_of_gap(first, second, zone)]
-    match cron.when_repeated:
+        return [] if cron.on_dst_gap is InTheGap.SKIP else [_end_of_gap(first, second, zone)]
+    match cron.on_dst_overlap:
         case WhenRepeated.ONCE:
             return [first.astimezone(UTC)]
         case WhenRepeated.BOTH:
@@ -180,7 +180,7 @@ def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
         case WhenRepeated.SKIP:
             return []
         case _:
-            assert_never(cron.when_repeated)
+            assert_never(cron.on_dst_overlap)
 
 
 def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.schedules.model import Missed, Overlap, Schedule
     from leasehold.schedules.recurrence import InTheGap, WhenRepeated
 
@@ -35,8 +35,8 @@ class Schedules:
     >>> queue.schedules.create("sync", "user_sync", every=timedelta(minutes=30))  # doctest: +SKIP
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def create(
         self,
@@ -48,8 +48,8 @@ class Schedules:
         every: timedelta | None = None,
         cron: str | None = None,
         timezone: str | None = None,
-        in_the_gap: InTheGap | str | None = None,
-        when_repeated: WhenRepeated | str | None = None,
+        on_dst_gap: InTheGap | str | None = None,
+        on_dst_overlap: WhenRepeated | str | None = None,
         missed: Missed | str | None = None,
         missed_window: timedelta | None = None,
         overlap: Overlap | str | None = None,
@@ -65,8 +65,8 @@ class Schedules:
             (default a day), or `skip`.
         overlap: a slot whose predecessor's job has not ended: `skip` it (default), `queue` it (default with
             missed="all"), or `allow` both.
-        in_the_gap: local times that a clock change leaves out: `once`, at the end of the gap (default), or `skip`.
-        when_repeated: local times that come twice: `once`, at the first (default), `both`, or `skip`.
+        on_dst_gap: local times that a clock change leaves out: `once`, at the end of the gap (default), or `skip`.
+        on_dst_overlap: local times that come twice: `once`, at the first (default), `both`, or `skip`.
         """
         job_type, payload_text = resolve(job, payload)
         plan = Plan(
@@ -76,27 +76,27 @@ class Schedules:
             every=every,
             cron=cron,
             timezone=timezone,
-            in_the_gap=in_the_gap,
-            when_repeated=when_repeated,
+            on_dst_gap=on_dst_gap,
+            on_dst_overlap=on_dst_overlap,
             missed=missed,
             missed_window=missed_window,
             overlap=overlap,
             priority=priority,
             enabled=enabled,
         )
-        return schedules.create(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return schedules.create(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
 
     def list(self) -> _Schedules:
         """All schedules by name; `mirror_error` says what EventBridge refused, if it did."""
-        return schedules.all_schedules(self._parts)
+        return schedules.all_schedules(self._services)
 
     def get(self, name: str) -> Schedule:
         """ScheduleNotFoundError if there is none."""
-        return schedules.find(name, self._parts)
+        return schedules.find(name, self._services)
 
     def next_runs(self, name: str, count: int = 5) -> _Moments:
         """The coming slots, in UTC."""
-        return by_hand.next_runs(name, count, self._parts)
+        return by_hand.next_runs(name, count, self._services)
 
     def update(
         self,
@@ -108,8 +108,8 @@ class Schedules:
         every: timedelta | None = None,
         cron: str | None = None,
         timezone: str | None = None,
-        in_the_gap: InTheGap | str | None = None,
-        when_repeated: WhenRepeated | str | None = None,
+        on_dst_gap: InTheGap | str | None = None,
+        on_dst_overlap: WhenRepeated | str | None = None,
         missed: Missed | str | None = None,
         missed_window: timedelta | None = None,
         overlap: Overlap | str | None = None,
@@ -125,31 +125,31 @@ class Schedules:
             every=every,
             cron=cron,
             timezone=timezone,
-            in_the_gap=in_the_gap,
-            when_repeated=when_repeated,
+            on_dst_gap=on_dst_gap,
+            on_dst_overlap=on_dst_overlap,
             missed=missed,
             missed_window=missed_window,
             overlap=overlap,
             priority=priority,
             enabled=enabled,
         )
-        return schedules.update(name, plan, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return schedules.update(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
 
     def pause(self, name: str, *, reason: str) -> Schedule:
         """Run no slots until it is resumed; also of a schedule that comes from a job.toml."""
-        return schedules.pause(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return schedules.pause(name, self._services, by=self._services.identity.actor(), reason=reason)
 
     def resume(self, name: str, *, reason: str = "resumed") -> Schedule:
         """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
-        return schedules.resume(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return schedules.resume(name, self._services, by=self._services.identity.actor(), reason=reason)
 
     def delete(self, name: str, *, reason: str = "deleted") -> None:
         """Remove a schedule. Its jobs stay."""
-        schedules.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+        schedules.delete(name, self._services, by=self._services.identity.actor(), reason=reason)
 
     def trigger(self, name: str, *, reason: str = "triggered") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
-        return by_hand.run_now(name, self._parts, reason=reason)
+        return by_hand.run_now(name, self._services, reason=reason)
 
     def backfill(
         self,
@@ -168,9 +168,9 @@ class Schedules:
         `progress` is called with how many slots were looked at and how many there are.
         """
         return by_hand.backfill(
-            name, start, end, self._parts, reason=reason, beyond_retention=beyond_retention, progress=progress
+            name, start, end, self._services, reason=reason, beyond_retention=beyond_retention, progress=progress
         )
 
     def missing_runs(self, name: str, start: datetime, end: datetime, *, beyond_retention: bool = False) -> _Moments:
         """The past slots that have no job: what `backfill` would make."""
-        return by_hand.slots_without_jobs(name, start, end, self._parts, beyond_retention=beyond_retention)
+        return by_hand.slots_without_jobs(name, start, end, self._services, beyond_retention=beyond_retention)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.schedules.model import Schedule
 
 
@@ -36,7 +36,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(minutes=10)
 _BACK_OFF = timedelta(minutes=5)
 
 
-def trigger(name: str, parts: Parts) -> list[JobId]:
+def trigger(name: str, services: Services) -> list[JobId]:
     """Decide about the slots that have come by now; returns the jobs that this call made.
 
     What is left after some rounds stays due, and the next poll goes on with it.
@@ -45,13 +45,13 @@ def trigger(name: str, parts: Parts) -> list[JobId]:
     existing: frozenset[str] = frozenset()
     for _ in range(_TRIES):
         # A slot that comes while all is halted is left undecided: after the halt it is a missed one.
-        if parts.deployment.switches().halt is not None:
+        if services.deployment.switches().halt is not None:
             return made
         try:
-            schedule = _current(name, parts)
+            schedule = _current(name, services)
             if schedule is None:
                 return made
-            jobs, is_done = _decide_once(schedule, existing, parts)
+            jobs, is_done = _decide_once(schedule, existing, services)
         except ScheduleChanged as changed:
             existing |= changed.existing
             continue
@@ -61,69 +61,69 @@ def trigger(name: str, parts: Parts) -> list[JobId]:
     return made
 
 
-def _current(name: str, parts: Parts) -> Schedule | None:
+def _current(name: str, services: Services) -> Schedule | None:
     """The schedule if it runs; one that does not is told to EventBridge and then left alone."""
-    schedule = parts.store.schedules.get(name)
+    schedule = services.store.schedules.get(name)
     if schedule is None:
         return None
-    converged = converge(schedule, parts)
+    converged = converge(schedule, services)
     if converged is None or converged.is_active:
         return converged
     if converged.due_key is not None:
-        now = parts.clock.now()
-        parts.store.schedules.look_again(converged, _tell_at(converged, parts), now)
+        now = services.clock.now()
+        services.store.schedules.look_again(converged, _tell_at(converged, services), now)
     return None
 
 
-def _decide_once(schedule: Schedule, existing: frozenset[str], parts: Parts) -> tuple[list[JobId], bool]:
+def _decide_once(schedule: Schedule, existing: frozenset[str], services: Services) -> tuple[list[JobId], bool]:
     """Decide about as many slots as fit into one transaction; the jobs made, and whether that was all."""
-    now = parts.clock.now()
+    now = services.clock.now()
     slot = schedule.next_slot()
     if slot is None or slot > now:
         if schedule.due_key is None or Due.parse(schedule.due_key).at <= now:
             # It was due for EventBridge's sake only.
-            parts.store.schedules.look_again(schedule, _due_at(schedule, schedule.cursor, parts), now)
+            services.store.schedules.look_again(schedule, _due_at(schedule, schedule.cursor, services), now)
         return [], True
-    decision = _decision(schedule, now, parts)
+    decision = _decision(schedule, now, services)
     if decision is None:
-        parts.store.schedules.look_again(schedule, now + _wait(schedule, now), now)
+        services.store.schedules.look_again(schedule, now + _wait(schedule, now), now)
         return [], True
     try:
         if decision.make:
-            look_up_template(schedule, parts)
-        jobs = [job_of_slot(schedule, slot, parts) for slot in decision.make]
+            look_up_template(schedule, services)
+        jobs = [job_of_slot(schedule, slot, services) for slot in decision.make]
     except InvalidInputError:
         # Due again at once, it would fail at once, in every poll.
-        parts.store.schedules.look_again(schedule, now + _BACK_OFF, now)
+        services.store.schedules.look_again(schedule, now + _BACK_OFF, now)
         raise
-    jobs = [laid_out(job, parts) for job in jobs if job.job_id not in existing]
-    token = request_token("trigger", schedule.name, to_text(schedule.cursor), f"{parts.chance.bits(64):x}")
-    due_at = _due_at(schedule, decision.cursor, parts)
-    parts.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)
+    jobs = [laid_out(job, services) for job in jobs if job.job_id not in existing]
+    token = request_token("trigger", schedule.name, to_text(schedule.cursor), f"{services.random_source.bits(64):x}")
+    due_at = _due_at(schedule, decision.cursor, services)
+    services.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)
     for job in jobs:
-        tell(job, parts)
+        tell(job, services)
     return [job.job_id for job in jobs], due_at is None or due_at > now or schedule.overlap is Overlap.QUEUE
 
 
-def _due_at(schedule: Schedule, cursor: datetime, parts: Parts) -> datetime | None:
+def _due_at(schedule: Schedule, cursor: datetime, services: Services) -> datetime | None:
     """When the schedule needs a poll again: at its next slot, or sooner if EventBridge is to be told again."""
     following = next(slots_after(schedule.recurrence, cursor), None)
-    times = [each for each in (following, _tell_at(schedule, parts)) if each is not None]
+    times = [each for each in (following, _tell_at(schedule, services)) if each is not None]
     return min(times, default=None)
 
 
-def _tell_at(schedule: Schedule, parts: Parts) -> datetime | None:
+def _tell_at(schedule: Schedule, services: Services) -> datetime | None:
     """When EventBridge is to be told again; where it does not know, it has just now been tried in vain."""
-    tell_at = next_telling_at(schedule, parts)
+    tell_at = next_telling_at(schedule, services)
     return tell_at if tell_at is None or schedule.is_mirrored else tell_at + TELL_AGAIN_AFTER
 
 
-def _decision(schedule: Schedule, now: datetime, parts: Parts) -> Decision | None:
+def _decision(schedule: Schedule, now: datetime, services: Services) -> Decision | None:
     """What to do now; None if the slot has to wait for the job of the one before."""
     decision = decide(schedule, now)
     if not decision.make or schedule.overlap is Overlap.ALLOW:
         return decision
-    is_running = _is_running(schedule, parts)
+    is_running = _is_running(schedule, services)
     if schedule.overlap is Overlap.QUEUE:
         return None if is_running else Decision(decision.make[:1], decision.make[0])
     if is_running:
@@ -137,10 +137,10 @@ def _wait(schedule: Schedule, now: datetime) -> timedelta:
     return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, so_far / 8))
 
 
-def _is_running(schedule: Schedule, parts: Parts) -> bool:
+def _is_running(schedule: Schedule, services: Services) -> bool:
     if schedule.last_job_id is None:
         return False
-    job = parts.store.jobs.get(schedule.last_job_id)
+    job = services.store.jobs.get(schedule.last_job_id)
     return job is not None and not job.has_ended
 
 
@@ -148,14 +148,14 @@ def _is_running(schedule: Schedule, parts: Parts) -> bool:
 _SHARD = 0
 
 
-def look_up_template(schedule: Schedule, parts: Parts) -> None:
+def look_up_template(schedule: Schedule, services: Services) -> None:
     """Jobs of slots are made from the template as it is now, not as it was some seconds ago."""
     if schedule.template is not None:
-        parts.templates.get(schedule.template, fresh=True)
+        services.templates.get(schedule.template, fresh=True)
 
 
 def job_of_slot(
-    schedule: Schedule, slot: datetime, parts: Parts, *, kind: str = "slot", created_by: str | None = None
+    schedule: Schedule, slot: datetime, services: Services, *, kind: str = "slot", created_by: str | None = None
 ) -> Job:
     request = JobRequest(
         job_type=schedule.job_type,
@@ -165,16 +165,16 @@ def job_of_slot(
         created_by=created_by or f"schedule:{schedule.name}",
         schedule=schedule.name,
     )
-    return draft(request, parts, job_id=id_of_slot(schedule, slot, parts, kind=kind)).job
+    return draft(request, services, job_id=id_of_slot(schedule, slot, services, kind=kind)).job
 
 
-def id_of_slot(schedule: Schedule, slot: datetime, parts: Parts, *, kind: str = "slot") -> JobId:
-    partition = parts.deployment.registry().partition_of(schedule.job_type, _SHARD)
+def id_of_slot(schedule: Schedule, slot: datetime, services: Services, *, kind: str = "slot") -> JobId:
+    partition = services.deployment.registry().partition_of(schedule.job_type, _SHARD)
     return derive_job_id(slot, partition, "schedule", schedule.name, kind, to_text(slot))
 
 
-def tell(job: Job, parts: Parts) -> None:
-    parts.telemetry.event(
+def tell(job: Job, services: Services) -> None:
+    services.telemetry.event(
         Event.JOB_ENQUEUED,
         job_id=job.job_id,
         job_type=job.job_type,
@@ -189,64 +189,64 @@ TELL_AGAIN_AFTER = timedelta(minutes=5)
 _MAX_ERROR_BYTES = 512
 
 
-def converge(schedule: Schedule, parts: Parts) -> Schedule | None:
+def converge(schedule: Schedule, services: Services) -> Schedule | None:
     """The schedule as it is afterwards; None if it is gone, or waits for EventBridge to forget it."""
-    tell_at = next_telling_at(schedule, parts)
+    tell_at = next_telling_at(schedule, services)
     if tell_at is None and schedule.retired:
-        parts.store.schedules.remove(schedule)
-    if tell_at is None or tell_at > parts.clock.now():
+        services.store.schedules.remove(schedule)
+    if tell_at is None or tell_at > services.clock.now():
         return None if schedule.retired else schedule
     try:
-        return _told(schedule, parts)
+        return _told(schedule, services)
     except ScheduleChanged:
-        _make_up_for(schedule, parts)
+        _make_up_for(schedule, services)
         raise
 
 
-def next_telling_at(schedule: Schedule, parts: Parts) -> datetime | None:
+def next_telling_at(schedule: Schedule, services: Services) -> datetime | None:
     """When EventBridge is to be told of it; None if it knows, or nobody is to be told."""
-    if not parts.mirror.is_on:
+    if not services.mirror.is_on:
         return None
-    return schedule.mirror_again_at if schedule.is_mirrored else parts.clock.now()
+    return schedule.mirror_again_at if schedule.is_mirrored else services.clock.now()
 
 
-def _told(schedule: Schedule, parts: Parts) -> Schedule | None:
-    now = parts.clock.now()
+def _told(schedule: Schedule, services: Services) -> Schedule | None:
+    now = services.clock.now()
     is_the_second_time = schedule.is_mirrored
     try:
         if schedule.retired:
-            parts.mirror.delete(schedule.name)
+            services.mirror.delete(schedule.name)
         else:
-            parts.mirror.put(schedule)
+            services.mirror.put(schedule)
     except MirrorError as error:
-        return _refused(schedule, str(error), parts)
+        return _refused(schedule, str(error), services)
     if schedule.retired and is_the_second_time:
-        if not parts.store.schedules.remove(schedule):
+        if not services.store.schedules.remove(schedule):
             raise ScheduleChanged
         return None
     again_at = None if is_the_second_time else now + TELL_AGAIN_AFTER
-    noted = parts.store.schedules.note_mirror(schedule, again_at)
+    noted = services.store.schedules.note_mirror(schedule, again_at)
     if not noted.retired:
         return noted
-    parts.store.schedules.look_again(noted, again_at, now)
+    services.store.schedules.look_again(noted, again_at, now)
     return None
 
 
-def _refused(schedule: Schedule, error: str, parts: Parts) -> Schedule | None:
-    parts.telemetry.event(Event.MIRROR_FAILED, schedule=schedule.name, error=error)
-    noted = parts.store.schedules.note_mirror_error(schedule, shortened(error, _MAX_ERROR_BYTES))
+def _refused(schedule: Schedule, error: str, services: Services) -> Schedule | None:
+    services.telemetry.event(Event.MIRROR_FAILED, schedule=schedule.name, error=error)
+    noted = services.store.schedules.note_mirror_error(schedule, shortened(error, _MAX_ERROR_BYTES))
     if not noted.retired:
         return noted
-    now = parts.clock.now()
-    parts.store.schedules.look_again(noted, now + TELL_AGAIN_AFTER, now)
+    now = services.clock.now()
+    services.store.schedules.look_again(noted, now + TELL_AGAIN_AFTER, now)
     return None
 
 
-def _make_up_for(told: Schedule, parts: Parts) -> None:
+def _make_up_for(told: Schedule, services: Services) -> None:
     """What we have told may have landed on top of what a newer version told."""
-    current = parts.store.schedules.get(told.name)
+    current = services.store.schedules.get(told.name)
     if current is None:
         if not told.retired:
-            parts.mirror.delete(told.name)
+            services.mirror.delete(told.name)
     elif current.version != told.version:
-        parts.store.schedules.mirror_anew(told.name, parts.clock.now())
+        services.store.schedules.mirror_anew(told.name, services.clock.now())

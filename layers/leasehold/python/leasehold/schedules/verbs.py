@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload_items import readable
 from leasehold.kernel.refusals import ScheduleDeployedError, ScheduleExistsError, ScheduleNotFoundError
@@ -20,99 +20,99 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
-    from leasehold.kernel.services import Parts
+    from leasehold.audit.records import AuditEntry
+    from leasehold.kernel.services import Services
     from leasehold.schedules.model import Plan, Schedule
 
 _DEPLOYMENT = ("deployment", "deployed")
 
 
-def find(name: str, parts: Parts) -> Schedule:
-    schedule = parts.store.schedules.get(parse_schedule_name(name))
+def find(name: str, services: Services) -> Schedule:
+    schedule = services.store.schedules.get(parse_schedule_name(name))
     if schedule is None or schedule.retired:
         raise ScheduleNotFoundError(name)
     return schedule
 
 
-def all_schedules(parts: Parts) -> list[Schedule]:
-    return [schedule for schedule in readable(parts.store.schedules.all(), parts) if not schedule.retired]
+def all_schedules(services: Services) -> list[Schedule]:
+    return [schedule for schedule in readable(services.store.schedules.all(), services) if not schedule.retired]
 
 
-def create(name: str, plan: Plan, parts: Parts, *, by: str, reason: str) -> Schedule:
+def create(name: str, plan: Plan, services: Services, *, by: str, reason: str) -> Schedule:
     """Make a schedule whose first slot is the next one from now."""
-    wanted = _checked(planned(name, plan), parts)
+    wanted = _checked(planned(name, plan), services)
 
     def new(old: Schedule | None) -> Schedule:
         if old is not None and not old.retired:
             raise ScheduleExistsError(name, old.origin)
-        return _made(wanted, old, parts.clock.now(), by)
+        return _made(wanted, old, services.clock.now(), by)
 
-    return _change(wanted.name, "create", new, parts, by=by, reason=reason)
+    return _change(wanted.name, "create", new, services, by=by, reason=reason)
 
 
-def update(name: str, plan: Plan, parts: Parts, *, by: str, reason: str) -> Schedule:
+def update(name: str, plan: Plan, services: Services, *, by: str, reason: str) -> Schedule:
     """Change what a schedule does. Another plan counts from now on; missed slots of the old one are not run."""
 
     def new(old: Schedule | None) -> Schedule:
         found = _made_here(old, name, "update")
-        return _redefined(found, _checked(replanned(found, plan), parts), parts.clock.now())
+        return _redefined(found, _checked(replanned(found, plan), services), services.clock.now())
 
-    return _change(parse_schedule_name(name), "update", new, parts, by=by, reason=reason)
+    return _change(parse_schedule_name(name), "update", new, services, by=by, reason=reason)
 
 
-def pause(name: str, parts: Parts, *, by: str, reason: str) -> Schedule:
+def pause(name: str, services: Services, *, by: str, reason: str) -> Schedule:
     """Run no slots until it is resumed. A pause outlasts deployments."""
 
     def new(old: Schedule | None) -> Schedule:
         found = _found(old, name)
         return found if found.paused else replace(found, paused=True, version=found.version + 1)
 
-    return _change(parse_schedule_name(name), "pause", new, parts, by=by, reason=reason)
+    return _change(parse_schedule_name(name), "pause", new, services, by=by, reason=reason)
 
 
-def resume(name: str, parts: Parts, *, by: str, reason: str) -> Schedule:
+def resume(name: str, services: Services, *, by: str, reason: str) -> Schedule:
     """Run its slots again, from the next one on. Those that passed meanwhile were not missed, but not wanted."""
 
     def new(old: Schedule | None) -> Schedule:
         found = _found(old, name)
         if not found.paused:
             return found
-        return replace(found, paused=False, cursor=parts.clock.now(), version=found.version + 1)
+        return replace(found, paused=False, cursor=services.clock.now(), version=found.version + 1)
 
-    return _change(parse_schedule_name(name), "resume", new, parts, by=by, reason=reason)
+    return _change(parse_schedule_name(name), "resume", new, services, by=by, reason=reason)
 
 
-def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
+def delete(name: str, services: Services, *, by: str, reason: str) -> None:
     """Remove a schedule; the jobs that it has made are left alone."""
 
     def new(old: Schedule | None) -> Schedule:
         found = _made_here(old, name, "delete")
         return replace(found, retired=True, version=found.version + 1)
 
-    _change(parse_schedule_name(name), "delete", new, parts, by=by, reason=reason)
+    _change(parse_schedule_name(name), "delete", new, services, by=by, reason=reason)
 
 
-def deploy(definitions: Sequence[Schedule], parts: Parts) -> None:
+def deploy(definitions: Sequence[Schedule], services: Services) -> None:
     """Make the deployed schedules be these, and leave those alone that were made at run time."""
     by, reason = _DEPLOYMENT
-    known = {schedule.name: schedule for schedule in parts.store.schedules.all().items}
+    known = {schedule.name: schedule for schedule in services.store.schedules.all().items}
     for wanted in definitions:
         found = known.get(wanted.name)
         if found is not None and found.origin is Origin.MADE and not found.retired:
             # Said before anything is written.
             raise ScheduleExistsError(wanted.name, found.origin)
     for wanted in definitions:
-        _change(wanted.name, "deploy", _deployed(wanted, parts, by), parts, by=by, reason=reason)
+        _change(wanted.name, "deploy", _deployed(wanted, services, by), services, by=by, reason=reason)
     names = {wanted.name for wanted in definitions}
     for name in [each.name for each in known.values() if each.origin is Origin.DEPLOYED and each.name not in names]:
-        _remove(name, parts, by=by, reason=reason)
+        _remove(name, services, by=by, reason=reason)
 
 
-def _deployed(wanted: Schedule, parts: Parts, by: str) -> Callable[[Schedule | None], Schedule]:
+def _deployed(wanted: Schedule, services: Services, by: str) -> Callable[[Schedule | None], Schedule]:
     def new(old: Schedule | None) -> Schedule:
         if old is None or old.retired:
-            return replace(_made(wanted, old, parts.clock.now(), by), origin=Origin.DEPLOYED)
-        return old if old.definition == wanted.definition else _redefined(old, wanted, parts.clock.now())
+            return replace(_made(wanted, old, services.clock.now(), by), origin=Origin.DEPLOYED)
+        return old if old.definition == wanted.definition else _redefined(old, wanted, services.clock.now())
 
     return new
 
@@ -121,35 +121,37 @@ def _change(
     name: str,
     action: str,
     new: Callable[[Schedule | None], Schedule],
-    parts: Parts,
+    services: Services,
     *,
     by: str,
     reason: str,
 ) -> Schedule:
     """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
-    check_deed("schedule", by, reason)
+    check_audit_entry("schedule", by, reason)
 
     def attempt() -> Schedule | None:
-        old = parts.store.schedules.get(name)
+        old = services.store.schedules.get(name)
         changed = new(old)
         if changed == old:
             return changed
-        deed = _deed(changed, action, parts, by=by, reason=reason)
-        due_at, token = _due_at(changed, deed.at), token_of(deed)
-        return changed if parts.store.schedules.commit(old, changed, deed, due_at=due_at, token=token) else None
+        audit_entry = _audit_entry(changed, action, services, by=by, reason=reason)
+        due_at, token = _due_at(changed, audit_entry.at), token_of(audit_entry)
+        return (
+            changed if services.store.schedules.commit(old, changed, audit_entry, due_at=due_at, token=token) else None
+        )
 
-    return retried(f"schedule {name!r}", attempt, parts)
+    return retried(f"schedule {name!r}", attempt, services)
 
 
-def _remove(name: str, parts: Parts, *, by: str, reason: str) -> None:
+def _remove(name: str, services: Services, *, by: str, reason: str) -> None:
     def attempt() -> bool | None:
-        old = parts.store.schedules.get(name)
+        old = services.store.schedules.get(name)
         if old is None or old.origin is not Origin.DEPLOYED:
             return True
-        deed = _deed(old, "delete", parts, by=by, reason=reason)
-        return parts.store.schedules.delete(old, deed, token=token_of(deed)) or None
+        audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
+        return services.store.schedules.delete(old, audit_entry, token=token_of(audit_entry)) or None
 
-    retried(f"schedule {name!r}", attempt, parts)
+    retried(f"schedule {name!r}", attempt, services)
 
 
 def _made(wanted: Schedule, old: Schedule | None, now: datetime, by: str) -> Schedule:
@@ -181,18 +183,18 @@ def _due_at(schedule: Schedule, now: datetime) -> datetime | None:
     return schedule.next_slot() if schedule.is_active else None
 
 
-def _deed(schedule: Schedule, action: str, parts: Parts, *, by: str, reason: str) -> Deed:
+def _audit_entry(schedule: Schedule, action: str, services: Services, *, by: str, reason: str) -> AuditEntry:
     says = {"version": schedule.version, **definition_record(schedule)}
-    return deed_of(f"schedule#{schedule.name}", action, says, parts, by=by, reason=reason)
+    return audit_entry_of(f"schedule#{schedule.name}", action, says, services, by=by, reason=reason)
 
 
-def _checked(schedule: Schedule, parts: Parts) -> Schedule:
+def _checked(schedule: Schedule, services: Services) -> Schedule:
     """That a job could be made of it today: its type is deployed, its payload fits its template."""
     if schedule.template is not None:
-        template = parts.templates.get(schedule.template, fresh=True)
+        template = services.templates.get(schedule.template, fresh=True)
         merged(template.payload_text, schedule.payload_text)
         schedule = replace(schedule, job_type=job_type_from(template, schedule.job_type or None))
-    parts.deployment.registry().job_type(parse_users_job_type(schedule.job_type))
+    services.deployment.registry().job_type(parse_users_job_type(schedule.job_type))
     return schedule
 
 

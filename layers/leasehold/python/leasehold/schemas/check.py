@@ -15,7 +15,7 @@ from leasehold.schemas.fit import misfits
 
 if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.schemas.shape import Shape
 
@@ -46,7 +46,7 @@ def digest_of(shape: Shape) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None:
+def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
     """InvalidPayloadError with the path and the reason. It reads once per process and schema, and writes nothing."""
     shape = _shape(job_type, services)
     payload = decode(payload_text) if shape else None
@@ -66,7 +66,7 @@ def check_payload(job_type: JobType, payload_text: str, services: Parts) -> None
     )
 
 
-def _shape(job_type: JobType, services: Parts) -> Shape | None:
+def _shape(job_type: JobType, services: Services) -> Shape | None:
     """None where there is none that is understood, or a deployment replaces it right now: then the handler decides."""
     if job_type.schema is None:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.schemas.shape import Shape
 
     # A handler's answer, or None if it could not be asked, e.g. because all its places are taken.
@@ -29,7 +29,7 @@ _AT_ONCE = 8
 _LATE = timedelta(hours=1)
 
 
-def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, services: Parts) -> Registry:
+def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, services: Services) -> Registry:
     """The registry, with the schemas that the handlers say hold for their types.
 
     codes: what is deployed for each type that is to be asked. A handler that was published with the same code before is
@@ -63,7 +63,7 @@ def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, service
     return replace(registry, types=types)
 
 
-def _report(job_type: JobType, shape: Shape, services: Parts) -> None:
+def _report(job_type: JobType, shape: Shape, services: Services) -> None:
     """Look whether jobs that wait fit what their handler asks for from now on."""
     waiting = _waiting(job_type, services)
     unfit = {
@@ -78,7 +78,7 @@ def _report(job_type: JobType, shape: Shape, services: Parts) -> None:
     )
 
 
-def _waiting(job_type: JobType, services: Parts) -> list[Job]:
+def _waiting(job_type: JobType, services: Services) -> list[Job]:
     """Some that are to run from now on or should have run by now; payloads that stand apart are not read."""
     since = services.clock.now() - _LATE
     found: list[Job] = []

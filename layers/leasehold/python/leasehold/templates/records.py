@@ -15,7 +15,7 @@ from leasehold.kernel.table import Delete, Equals, Put
 from leasehold.templates.model import NO_DEFAULTS, Template
 
 if TYPE_CHECKING:
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.payload_items import Listed
     from leasehold.kernel.table import Condition, Record, Table
 
@@ -32,9 +32,9 @@ class Templates:
     def all(self) -> Listed[Template]:
         return read_each(records_in(self._table, keys.TEMPLATE), template_of)
 
-    def commit(self, old: Template | None, new: Template, deed: Deed, *, token: str) -> Template | None:
+    def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry, *, token: str) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""
-        audit = self._audits.audit(deed)
+        audit = self._audits.audit(audit_entry)
         put = Put(
             key=keys.template(new.name),
             record={**template_record(new), "audit_head": audit.head},
@@ -43,10 +43,10 @@ class Templates:
         is_done = self._audits.commit([put], audit, token=token)
         return replace(new, audit_head=audit.head) if is_done else None
 
-    def delete(self, template: Template, deed: Deed, *, token: str) -> bool:
+    def delete(self, template: Template, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a template, and leave the record of it; False if it is no longer what was read."""
         gone = Delete(key=keys.template(template.name), conditions=_as_read(template))
-        return self._audits.commit([gone], self._audits.audit(deed), token=token)
+        return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
 
 def _as_read(template: Template) -> tuple[Condition, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
     from leasehold.templates.model import Template
 
     # Named out here: within the class, `list` is a method.
@@ -30,8 +30,8 @@ class Templates:
     >>> queue.enqueue(template="nightly", payload={"user_id": "ada"})                             # doctest: +SKIP
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def create(
         self,
@@ -62,15 +62,15 @@ class Templates:
             webhook=webhook,
             description=description,
         )
-        return templates.create(name, preset, self._parts, by=self._parts.identity.actor(), reason=reason)
+        return templates.create(name, preset, self._services, by=self._services.identity.actor(), reason=reason)
 
     def list(self) -> _Templates:
         """All templates by name."""
-        return templates.all_templates(self._parts)
+        return templates.all_templates(self._services)
 
     def get(self, name: str) -> Template:
         """UnknownTemplateError if there is none."""
-        return templates.find(name, self._parts)
+        return templates.find(name, self._services)
 
     def update(
         self,
@@ -100,9 +100,9 @@ class Templates:
             description=description,
         )
         return templates.update(
-            name, preset, self._parts, remove=remove, by=self._parts.identity.actor(), reason=reason
+            name, preset, self._services, remove=remove, by=self._services.identity.actor(), reason=reason
         )
 
     def delete(self, name: str, *, reason: str = "deleted") -> None:
         """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
-        templates.delete(name, self._parts, by=self._parts.identity.actor(), reason=reason)
+        templates.delete(name, self._services, by=self._services.identity.actor(), reason=reason)

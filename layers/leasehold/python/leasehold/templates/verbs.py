@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import check_deed, deed_of, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.draft import parse_attempts, parse_priority
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
@@ -23,101 +23,103 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from datetime import datetime
 
-    from leasehold.audit.records import Deed
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
-def find(name: str, parts: Parts) -> Template:
-    return parts.templates.get(name, fresh=True)
+def find(name: str, services: Services) -> Template:
+    return services.templates.get(name, fresh=True)
 
 
-def all_templates(parts: Parts) -> list[Template]:
-    return readable(parts.store.templates.all(), parts)
+def all_templates(services: Services) -> list[Template]:
+    return readable(services.store.templates.all(), services)
 
 
-def create(name: str, preset: Preset, parts: Parts, *, by: str, reason: str) -> Template:
-    wanted = template_from(name, preset, created_by=by, created_at=parts.clock.now())
-    _check_type(wanted, parts)
+def create(name: str, preset: Preset, services: Services, *, by: str, reason: str) -> Template:
+    wanted = template_from(name, preset, created_by=by, created_at=services.clock.now())
+    _check_type(wanted, services)
 
     def new(old: Template | None) -> Template:
         if old is not None:
             raise TemplateExistsError(name)
         return wanted
 
-    return _change(wanted.name, "create", new, parts, by=by, reason=reason)
+    return _change(wanted.name, "create", new, services, by=by, reason=reason)
 
 
-def update(name: str, preset: Preset, parts: Parts, *, remove: Collection[str] = (), by: str, reason: str) -> Template:
+def update(
+    name: str, preset: Preset, services: Services, *, remove: Collection[str] = (), by: str, reason: str
+) -> Template:
     """Change what jobs made from now on are given; those that exist keep what they have."""
 
     def new(old: Template | None) -> Template:
         if old is None:
-            raise parts.templates.unknown(name)
+            raise services.templates.unknown(name)
         template = changed(old, preset, remove)
         if template.job_type != old.job_type:
-            _check_type(template, parts)
-            _refuse_if_used(name, "change the job type of", parts)
+            _check_type(template, services)
+            _refuse_if_used(name, "change the job type of", services)
         return template
 
-    return _change(parse_template_name(name), "update", new, parts, by=by, reason=reason)
+    return _change(parse_template_name(name), "update", new, services, by=by, reason=reason)
 
 
-def delete(name: str, parts: Parts, *, by: str, reason: str) -> None:
+def delete(name: str, services: Services, *, by: str, reason: str) -> None:
     """Remove a template, unless a schedule needs it; jobs that were made from it are left alone."""
-    check_deed("template", by, reason)
+    check_audit_entry("template", by, reason)
     parse_template_name(name)
 
     def attempt() -> bool | None:
-        old = parts.store.templates.get(name)
+        old = services.store.templates.get(name)
         if old is None:
-            raise parts.templates.unknown(name)
-        _refuse_if_used(name, "delete", parts)
-        deed = _deed(old, "delete", parts, by=by, reason=reason)
-        return parts.store.templates.delete(old, deed, token=token_of(deed)) or None
+            raise services.templates.unknown(name)
+        _refuse_if_used(name, "delete", services)
+        audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
+        return services.store.templates.delete(old, audit_entry, token=token_of(audit_entry)) or None
 
-    _retried(name, attempt, parts)
+    _retried(name, attempt, services)
 
 
 def _change(
-    name: str, action: str, new: Callable[[Template | None], Template], parts: Parts, *, by: str, reason: str
+    name: str, action: str, new: Callable[[Template | None], Template], services: Services, *, by: str, reason: str
 ) -> Template:
-    check_deed("template", by, reason)
+    check_audit_entry("template", by, reason)
 
     def attempt() -> Template | None:
-        old = parts.store.templates.get(name)
+        old = services.store.templates.get(name)
         template = new(old)
         if template == old:
             return old  # a change that changes nothing writes nothing
-        deed = _deed(template, action, parts, by=by, reason=reason)
-        return parts.store.templates.commit(old, template, deed, token=token_of(deed))
+        audit_entry = _audit_entry(template, action, services, by=by, reason=reason)
+        return services.store.templates.commit(old, template, audit_entry, token=token_of(audit_entry))
 
-    return _retried(name, attempt, parts)
+    return _retried(name, attempt, services)
 
 
-def _retried[Thing](name: str, attempt: Callable[[], Thing | None], parts: Parts) -> Thing:
+def _retried[Thing](name: str, attempt: Callable[[], Thing | None], services: Services) -> Thing:
     try:
-        return retried(f"template {name!r}", attempt, parts)
+        return retried(f"template {name!r}", attempt, services)
     finally:
         # Also if it failed: whether the last try was written is then not known.
-        parts.templates.forget(name)
+        services.templates.forget(name)
 
 
-def _deed(template: Template, action: str, parts: Parts, *, by: str, reason: str) -> Deed:
+def _audit_entry(template: Template, action: str, services: Services, *, by: str, reason: str) -> AuditEntry:
     says = {"version": template.version, **preset_record(template)}
-    return deed_of(f"template#{template.name}", action, says, parts, by=by, reason=reason)
+    return audit_entry_of(f"template#{template.name}", action, says, services, by=by, reason=reason)
 
 
-def _check_type(template: Template, parts: Parts) -> None:
-    parts.deployment.registry().job_type(parse_users_job_type(template.job_type))
+def _check_type(template: Template, services: Services) -> None:
+    services.deployment.registry().job_type(parse_users_job_type(template.job_type))
     if template.webhook is not None:
-        parts.deployment.refuse_if_webhooks_are_off(template.webhook)
+        services.deployment.refuse_if_webhooks_are_off(template.webhook)
 
 
-def _refuse_if_used(name: str, wanted: str, parts: Parts) -> None:
+def _refuse_if_used(name: str, wanted: str, services: Services) -> None:
     """Best effort: a schedule that is given the template just now is missed, and says so itself when its slot comes."""
-    users = [schedule.name for schedule in all_schedules(parts) if schedule.template == name]
+    users = [schedule.name for schedule in all_schedules(services) if schedule.template == name]
     if users:
         raise TemplateInUseError(name, wanted, users)
 

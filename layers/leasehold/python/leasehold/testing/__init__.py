@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leasehold.testing.clock import FakeClock, SeededChance
+    from leasehold.testing.clock import FakeClock, SeededRandomSource
     from leasehold.testing.queue import Drained, LeaseholdTest
     from leasehold.testing.recorder import Recorder
 
@@ -18,10 +18,10 @@ _HOME_OF = {
     "FakeClock": "leasehold.testing.clock",
     "LeaseholdTest": "leasehold.testing.queue",
     "Recorder": "leasehold.testing.recorder",
-    "SeededChance": "leasehold.testing.clock",
+    "SeededRandomSource": "leasehold.testing.clock",
 }
 
-__all__ = ["Drained", "FakeClock", "LeaseholdTest", "Recorder", "SeededChance"]
+__all__ = ["Drained", "FakeClock", "LeaseholdTest", "Recorder", "SeededRandomSource"]
 
 
 def __getattr__(name: str) -> object:

@@ -41,7 +41,7 @@ class FakeClock:
         self.advance(duration)
 
 
-class SeededChance:
+class SeededRandomSource:
     """The same seed, the same ids, tokens and jitter."""
 
     def __init__(self, seed: int = 0) -> None:

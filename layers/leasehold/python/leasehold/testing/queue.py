@@ -16,14 +16,14 @@ from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.services import Parts
+from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.loading import describe
 from leasehold.runtime.worker import Worker
 from leasehold.schemas.publish import with_schemas
-from leasehold.testing.clock import FakeClock, SeededChance
+from leasehold.testing.clock import FakeClock, SeededRandomSource
 from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 from leasehold.webhooks.model import delivery_type
@@ -85,14 +85,18 @@ class LeaseholdTest:
         self._handlers: dict[str, Handler] = {DELIVERY: receiver(self.told)}
         self._types: dict[str, JobType] = {}
         self._drained = Drained()
-        self.parts = Parts(
-            store=Store(MemoryTable()), clock=self.clock, chance=SeededChance(), telemetry=self.telemetry, caller=self
+        self.services = Services(
+            store=Store(MemoryTable()),
+            clock=self.clock,
+            random_source=SeededRandomSource(),
+            telemetry=self.telemetry,
+            caller=self,
         )
-        self.parts.identity = KnownIdentity("test")
-        self.queue: Queue = _InlineQueue(self.parts, self)
-        self.operator = Operator(self.parts)
-        self._worker = Worker(self.parts, self._handlers, worker_id="test", limit_time=False)
-        self._poller = Poller(self.parts, self, worker_id="test")
+        self.services.identity = KnownIdentity("test")
+        self.queue: Queue = _InlineQueue(self.services, self)
+        self.operator = Operator(self.services)
+        self._worker = Worker(self.services, self._handlers, worker_id="test", limit_time=False)
+        self._poller = Poller(self.services, self, worker_id="test")
         settings = {each.name: each for each in types}
         for name, handler in (handlers or {}).items():
             self.register(name, handler, settings.pop(name, None))
@@ -112,7 +116,7 @@ class LeaseholdTest:
         registry = Registry(types={**self._types, DELIVERY: delivery_type()})
         asked = {name: "test" for name in self._handlers if name in self._types}
         # As a deployment does, so that payloads that do not fit are refused here too.
-        self.operator.publish(with_schemas(registry, asked, self._describe, self.parts) if asked else registry)
+        self.operator.publish(with_schemas(registry, asked, self._describe, self.services) if asked else registry)
 
     def _describe(self, job_type: JobType) -> dict[str, Any] | None:
         try:
@@ -126,10 +130,10 @@ class LeaseholdTest:
         return sorted(found, key=lambda job: job.key.sk)
 
     def _stored(self, *job_types: str) -> list[Job]:
-        jobs = self.parts.store.jobs
-        partitions = self.parts.deployment.registry().partitions(*job_types)
+        jobs = self.services.store.jobs
+        partitions = self.services.deployment.registry().partitions(*job_types)
         stored = [job for each in partitions for job in jobs.by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
-        return self.parts.store.payloads.shown_many(stored)
+        return self.services.store.payloads.shown_many(stored)
 
     def assert_enqueued(
         self,
@@ -201,7 +205,7 @@ class LeaseholdTest:
 
     def _next_due_at(self) -> datetime | None:
         lanes = [lane for level in lanes_by_priority(1) for lane in level]
-        upcoming = [at for lane in lanes if (at := self.parts.store.jobs.next_due(lane)) is not None]
+        upcoming = [at for lane in lanes if (at := self.services.store.jobs.next_due(lane)) is not None]
         waiting = any(not job.has_ended for job in (*self._stored(), *self._stored(DELIVERY)))
         return min(upcoming) if upcoming and waiting else None
 
@@ -209,8 +213,8 @@ class LeaseholdTest:
 class _InlineQueue(Queue):
     """A queue that runs each job as it is enqueued, if the test asked for that."""
 
-    def __init__(self, parts: Parts, test: LeaseholdTest) -> None:
-        super().__init__(parts)
+    def __init__(self, services: Services, test: LeaseholdTest) -> None:
+        super().__init__(services)
         self._test = test
 
     def enqueue(self, *args: object, **options: object) -> Enqueued:
@@ -227,14 +231,14 @@ class _InlineQueue(Queue):
 
     @property
     def groups(self) -> Groups:
-        return _InlineGroups(self._parts, self._test)
+        return _InlineGroups(self._services, self._test)
 
 
 class _InlineGroups(Groups):
     """Groups that run as they are created, if the test asked for that."""
 
-    def __init__(self, parts: Parts, test: LeaseholdTest) -> None:
-        super().__init__(parts)
+    def __init__(self, services: Services, test: LeaseholdTest) -> None:
+        super().__init__(services)
         self._test = test
 
     def create(self, *args: object, **options: object) -> GroupCreated:

@@ -56,8 +56,8 @@ def flow(site: Site, report: Report, run: str) -> None:
             told.append(f"started {_seconds(job.scheduled_for, job.runs[0].started_at)} after its time")
         with report.check(PHASE, "a dead letter") as told:
             job = sent.ended(fail, JobStatus.DEAD_LETTER)
-            letter = Operator(queue.parts).dead_letter(job.job_id)
-            told.append(f"{_hops(job)}, after {letter.attempts} attempts")
+            dead_letter = Operator(queue.services).dead_letter(job.job_id)
+            told.append(f"{_hops(job)}, after {dead_letter.attempts} attempts")
         with report.check(PHASE, "a job whose worker crashed runs again") as told:
             job = sent.ended(crash, JobStatus.COMPLETED)
             told.append(f"{_hops(job)}, in attempt {job.attempts}")
@@ -73,7 +73,7 @@ def flow(site: Site, report: Report, run: str) -> None:
 
 
 def _is_deployed(site: Site, report: Report) -> bool:
-    is_there = PROBE in site.queue.parts.deployment.registry().types
+    is_there = PROBE in site.queue.services.deployment.registry().types
     with report.check(PHASE, "the job type of the flow"):
         if not is_there:
             raise Wrong(f"{PROBE} is not deployed. Pass probe=True to the JobQueue, deploy, try again.")
@@ -116,7 +116,7 @@ class _Sent:
         if self.schedule is not None:
             with report.check("tear down", "the schedule"):
                 self._queue.schedules.delete(self.schedule, reason=_REASON)
-        operator, open_jobs = Operator(self._queue.parts), []
+        operator, open_jobs = Operator(self._queue.services), []
         with report.check("tear down", "jobs and dead letters") as told:
             for job_id in self.job_ids:
                 job = self._queue.get(job_id)

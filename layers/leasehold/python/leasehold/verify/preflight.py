@@ -87,7 +87,7 @@ def _check_functions(site: Site, told: list[str]) -> None:
         if state.get("LastUpdateStatus", "Successful") != "Successful":
             problems.append(f"the last update of {function.name} is {state['LastUpdateStatus']}")
     deployed = {each.name for each in site.functions}
-    for name, each in site.queue.parts.deployment.registry().types.items():
+    for name, each in site.queue.services.deployment.registry().types.items():
         if each.function and each.function not in deployed:
             problems.append(f"{each.function}, which handles {name}, is not there")
     if problems:

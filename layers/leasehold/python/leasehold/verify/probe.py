@@ -87,7 +87,7 @@ class _Asked:
         self.place = place
         self._client = site.client("dynamodb")
         self._units = 0.0
-        self._now = site.queue.parts.clock.now()
+        self._now = site.queue.services.clock.now()
         home = JobPartition(next(iter(_codes(site))))
         # By a job's real record, so that sizes and indexes are those of jobs; only its place is another.
         self._jobs = {name: self._job(make_job_id(self._now, home, number)) for number, name in enumerate("abc")}
@@ -188,7 +188,7 @@ class _Asked:
 
 
 def _codes(site: Site) -> Sequence[int]:
-    registry = site.queue.parts.deployment.registry()
+    registry = site.queue.services.deployment.registry()
     return [registry.code_of(name) for name in sorted(registry.types)] or [0]
 
 

@@ -128,7 +128,7 @@ def _decide(
 
 def _of_this(site: Site, function: Function, calls: Sequence[Asked]) -> Iterator[Asked]:
     """The recorded calls in the names of this deployment."""
-    name = function.job_type or next(iter(sorted(site.queue.parts.deployment.registry().types)), "none")
+    name = function.job_type or next(iter(sorted(site.queue.services.deployment.registry().types)), "none")
     for action, place, partition in calls:
         if action == "lambda:InvokeFunction":
             targets = [each.arn for each in site.functions if each.kind == place]
@@ -139,12 +139,12 @@ def _of_this(site: Site, function: Function, calls: Sequence[Asked]) -> Iterator
 
 def _named(site: Site, job_type: str, partition: str) -> str:
     home = _home(site, job_type)
-    job_id = make_job_id(site.queue.parts.clock.now(), home, 7)
+    job_id = make_job_id(site.queue.services.clock.now(), home, 7)
     return partition.replace("{job}", home.name).replace("{type}", job_type).replace("{id}", job_id)
 
 
 def _home(site: Site, job_type: str) -> JobPartition:
-    return JobPartition(site.queue.parts.deployment.registry().code_of(job_type))
+    return JobPartition(site.queue.services.deployment.registry().code_of(job_type))
 
 
 def _foreign(site: Site, function: Function) -> tuple[str, str] | None:

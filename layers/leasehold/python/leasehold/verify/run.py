@@ -28,9 +28,9 @@ It takes about five minutes, and costs less than ${DOLLARS:.2f}."""
 
 
 def verify(site: Site, *, phases: Collection[str] = CHOSEN, say: Callable[[str], None] = lambda _: None) -> Report:
-    parts = site.queue.parts
-    report = Report(queue=site.name, at=parts.clock.now(), engine="the local AWS" if site.is_local else "AWS")
-    run = make_stamp(parts.chance)
+    services = site.queue.services
+    report = Report(queue=site.name, at=services.clock.now(), engine="the local AWS" if site.is_local else "AWS")
+    run = make_stamp(services.random_source)
     if "preflight" in phases:
         say("preflight: quotas, bootstrap, tables, functions, secrets, rights")
         preflight(site, report)

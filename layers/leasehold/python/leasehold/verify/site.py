@@ -47,7 +47,7 @@ class Site:
     @cached_property
     def functions(self) -> list[Function]:
         """All functions that work on this queue's table: their environment names it."""
-        registry = self.queue.parts.deployment.registry()
+        registry = self.queue.services.deployment.registry()
         handlers = {each.function: name for name, each in registry.types.items() if each.function}
         pages = self.client("lambda").get_paginator("list_functions").paginate()
         found = [self._function(each, handlers) for page in pages for each in page["Functions"]]

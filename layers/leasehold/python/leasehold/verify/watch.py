@@ -48,7 +48,7 @@ def watch(site: Site, report: Report) -> None:
 
 def _is_known(site: Site, series: Series) -> bool:
     """What has no figure yet: a type that is not deployed any more, a circuit that never opened."""
-    types = site.queue.parts.deployment.registry().types
+    types = site.queue.services.deployment.registry().types
     return series[0] != CIRCUIT_OPEN.name and all(value in types for _, value in series[1])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 NAME = "webhooks"
 # What is owed is noted by the numbers of the runs, and this for the dead letter.
@@ -32,12 +32,12 @@ _DEAD_LETTER = "-"
 
 
 class WebhookHooks(Hooks):
-    def with_end(self, end: End, services: Parts) -> Joining:
+    def with_end(self, end: End, services: Services) -> Joining:
         before = note_of(NAME, end.job)
         noted = [*(before.split(",") if before else ()), *_noted(end)]
         return Joining(is_owed=True, note=",".join(noted)) if noted else NOTHING
 
-    def settle(self, job: Job, services: Parts) -> Joining:
+    def settle(self, job: Job, services: Services) -> Joining:
         url = _address(job, services.deployment.settings_of(job.job_type))
         settings = services.deployment.registry().types.get(DELIVERY)
         shown = services.store.payloads.shown(job)
@@ -74,7 +74,7 @@ def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
                 yield event, run, run.ended_at
 
 
-def _make(made: Job, services: Parts) -> None:
+def _make(made: Job, services: Services) -> None:
     layout = lay_out(made, services)
     if layout.item is not None:
         services.store.payloads.put(layout.item)

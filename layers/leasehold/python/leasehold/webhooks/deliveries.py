@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 MOST_LISTED = 100
@@ -61,30 +61,32 @@ class Delivery:
     next_try_at: datetime | None = None
 
 
-def deliveries_of(job_id: object, parts: Parts) -> list[Delivery]:
+def deliveries_of(job_id: object, services: Services) -> list[Delivery]:
     """What is owed or was sent about each run that the job's history has, the first run first."""
     wanted = parse_job_id(job_id)
-    job = parts.store.jobs.get(wanted)
+    job = services.store.jobs.get(wanted)
     if job is None:
         raise JobNotFoundError("job", wanted)
-    return _listed(delivery_ids(job), parts)
+    return _listed(delivery_ids(job), services)
 
 
-def failed_deliveries(parts: Parts, *, limit: int) -> list[Delivery]:
+def failed_deliveries(services: Services, *, limit: int) -> list[Delivery]:
     """The newest deliveries that were given up, of all jobs; it needs the ended index."""
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
-    ids, _ = parts.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
-    return _listed(ids, parts)
+    ids, _ = services.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+    return _listed(ids, services)
 
 
-def _listed(ids: Sequence[JobId], parts: Parts) -> list[Delivery]:
-    read, unreadable = parts.store.jobs.look_up(ids)
-    report_unreadable(unreadable, parts)
+def _listed(ids: Sequence[JobId], services: Services) -> list[Delivery]:
+    read, unreadable = services.store.jobs.look_up(ids)
+    report_unreadable(unreadable, services)
     found = {
-        job.job_id: job for job in read.values() if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, parts)
+        job.job_id: job
+        for job in read.values()
+        if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, services)
     }
-    jobs = parts.store.payloads.shown_many([found[each] for each in ids if each in found])
+    jobs = services.store.payloads.shown_many([found[each] for each in ids if each in found])
     # What it told is gone with its payload.
     return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]
 
@@ -135,8 +137,8 @@ def _state(status: JobStatus) -> DeliveryState:
 class Webhooks:
     """`queue.webhooks`."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def deliveries(self, job_id: str) -> list[Delivery]:
         """What receivers were told, or will be, of this job's runs; kept as long as ended jobs are.
@@ -144,8 +146,8 @@ class Webhooks:
         >>> [(each.event, each.state) for each in queue.webhooks.deliveries(job_id)]     # doctest: +SKIP
         [('job.run.failed', 'delivered'), ('job.run.completed', 'waiting')]
         """
-        return deliveries_of(job_id, self._parts)
+        return deliveries_of(job_id, self._services)
 
     def failed(self, *, limit: int = 25) -> list[Delivery]:
         """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
-        return failed_deliveries(self._parts, limit=limit)
+        return failed_deliveries(self._services, limit=limit)

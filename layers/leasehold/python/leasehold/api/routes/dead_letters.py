@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.admin.acting import LettersWanted
+from leasehold.admin.acting import DeadLettersWanted
 from leasehold.admin.documents import page_document, redriven_document
-from leasehold.admin.job_documents import letter_document, letter_summary
-from leasehold.admin.others import LetterFilter
+from leasehold.admin.job_documents import dead_letter_document, dead_letter_summary
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import ReasonBody, RedriveManyBody
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.idempotency import made_once
-from leasehold.api.requests import LettersQuery
+from leasehold.api.requests import DeadLettersQuery
 
 if TYPE_CHECKING:
     from leasehold.api.callers import Call
 
 
-def list_letters(call: Call) -> Answer:
-    query = asked_for(LettersQuery, call.query)
-    wanted = LetterFilter(job_type=query.job_type, failed_from=query.failed_from, failed_to=query.failed_to)
+def list_dead_letters(call: Call) -> Answer:
+    query = asked_for(DeadLettersQuery, call.query)
+    wanted = DeadLetterFilter(job_type=query.job_type, failed_from=query.failed_from, failed_to=query.failed_to)
     page = call.read.dead_letters(wanted, limit=query.limit, cursor=query.cursor)
-    return answered(page_document(page, letter_summary))
+    return answered(page_document(page, dead_letter_summary))
 
 
 def show(call: Call) -> Answer:
-    return answered(letter_document(call.read.dead_letter(call.path["job_id"])))
+    return answered(dead_letter_document(call.read.dead_letter(call.path["job_id"])))
 
 
 def redrive(call: Call) -> Answer:
     body, job_id = asked_for(ReasonBody, call.body), call.path["job_id"]
 
     def make(_made_id: str | None, _again: bool) -> Answer:
-        # A letter is redriven once, and a second redrive is told what the first made.
+        # A dead letter is redriven once, and a second redrive is told what the first made.
         return answered(redriven_document(call.act.redrive(job_id, reason=body.reason)))
 
     return made_once(call, lambda: call.read.dead_letter(job_id).id, make)
@@ -41,13 +41,13 @@ def redrive(call: Call) -> Answer:
 
 def redrive_many(call: Call) -> Answer:
     body = asked_for(RedriveManyBody, call.body)
-    wanted = LettersWanted(
+    wanted = DeadLettersWanted(
         job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to, limit=body.limit
     )
     # Refuses a range or a type that cannot be.
-    LetterFilter(job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to)
+    DeadLetterFilter(job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to)
     if body.dry_run:
-        return answered({"dry_run": True, "job_ids": list(call.act.matching_letters(wanted))})
+        return answered({"dry_run": True, "job_ids": list(call.act.matching_dead_letters(wanted))})
 
     def make(_made_id: str | None, _again: bool) -> Answer:
         done = call.act.redrive_many(wanted, reason=body.reason)
@@ -58,7 +58,7 @@ def redrive_many(call: Call) -> Answer:
 
 def discard(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(letter_document(call.act.discard(call.path["job_id"], reason=reason)))
+    return answered(dead_letter_document(call.act.discard(call.path["job_id"], reason=reason)))
 
 
 OPERATIONS = (
@@ -67,8 +67,8 @@ OPERATIONS = (
         path="/api/dead-letters",
         name="list_dead_letters",
         summary="List open dead letters, those that failed last first",
-        act=list_letters,
-        query=LettersQuery,
+        act=list_dead_letters,
+        query=DeadLettersQuery,
         answers={200: "DeadLetterPage"},
     ),
     Operation(

@@ -22,7 +22,7 @@ def start(call: Call) -> Answer:
     body = asked_for(DirectRunBody, call.body)
     order = DirectOrder(
         # The key is in the id: whoever asks again finds the same run, and its result.
-        run_id=make_run_id(call.parts) if call.asked is None else f"direct-{call.asked.name}",
+        run_id=make_run_id(call.services) if call.asked is None else f"direct-{call.asked.name}",
         job_type=body.job_type,
         payload_text=encode_value(cast("Json", body.payload)),
         timeout=timedelta(seconds=body.timeout),
@@ -30,12 +30,12 @@ def start(call: Call) -> Answer:
         key="" if call.asked is None else call.asked.key,
         fingerprint="" if call.asked is None else call.asked.fingerprint,
     )
-    request = accept(order, call.parts)
+    request = accept(order, call.services)
     if request.state is DirectState.ACCEPTED:
         # Started twice, it is begun once: see DirectRequests.take.
         call.starter.start(request.run_id)
-    request = wait_for_direct(request.run_id, call.parts, patience=call.patience)
-    now = call.parts.clock.now()
+    request = wait_for_direct(request.run_id, call.services, patience=call.patience)
+    now = call.services.clock.now()
     document = direct_run_document(request, now)
     if request.state_at(now).has_ended:
         return answered(document)
@@ -44,7 +44,7 @@ def start(call: Call) -> Answer:
 
 
 def show(call: Call) -> Answer:
-    return answered(direct_run_document(find_direct(call.path["run_id"], call.parts), call.parts.clock.now()))
+    return answered(direct_run_document(find_direct(call.path["run_id"], call.services), call.services.clock.now()))
 
 
 OPERATIONS = (

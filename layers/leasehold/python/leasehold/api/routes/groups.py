@@ -27,7 +27,9 @@ def create(call: Call) -> Answer:
     body = asked_for(NewGroupBody, call.body)
 
     def propose() -> str:
-        return f"{call.parts.chance.bits(80):020x}" if body.group_id is None else parse_group_id(body.group_id)
+        return (
+            f"{call.services.random_source.bits(80):020x}" if body.group_id is None else parse_group_id(body.group_id)
+        )
 
     def make(group_id: str | None, again: bool) -> Answer:
         made = call.act.groups.create(
@@ -36,7 +38,7 @@ def create(call: Call) -> Answer:
             on_failure=body.on_failure,
             callback=None if body.callback is None else member_of(body.callback),
             group_id=group_id or body.group_id,
-            created_by=call.parts.identity.actor(),
+            created_by=call.services.identity.actor(),
             reason=body.reason,
         )
         document = {**group_document(made.group), "created": made.created or again}

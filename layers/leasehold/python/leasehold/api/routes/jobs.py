@@ -56,7 +56,7 @@ def create(call: Call) -> Answer:
     job, on_duplicate = job_of(body), OnDuplicate(body.on_duplicate)
     return job_made_once(
         call,
-        lambda: draft(request_of(job), call.parts).job.job_id,
+        lambda: draft(request_of(job), call.services).job.job_id,
         lambda job_id: call.act.enqueue(job, reason=body.reason, on_duplicate=on_duplicate, job_id=job_id),
     )
 
@@ -81,8 +81,10 @@ def retry(call: Call) -> Answer:
 
 def successor_id(job_id: str, call: Call) -> JobId:
     """Of a job that does the work of this one again, in its partition."""
-    found = find(job_id, call.parts)
-    return make_job_id(call.parts.clock.now(), partition_of(found.job_id), call.parts.chance.bits(RANDOM_BITS))
+    found = find(job_id, call.services)
+    return make_job_id(
+        call.services.clock.now(), partition_of(found.job_id), call.services.random_source.bits(RANDOM_BITS)
+    )
 
 
 def run_now(call: Call) -> Answer:

@@ -74,7 +74,7 @@ def trigger(call: Call) -> Answer:
 def backfill(call: Call) -> Answer:
     body, name = asked_for(BackfillBody, call.body), call.path["name"]
     recurrence = call.read.schedule(name, next_runs=0).schedule.recurrence
-    first, last = instant(body.start, what="start"), min(instant(body.end, what="end"), call.parts.clock.now())
+    first, last = instant(body.start, what="start"), min(instant(body.end, what="end"), call.services.clock.now())
     slots = islice(slots_between(recurrence, first, last), MAX_SLOTS + 1)
     if sum(1 for _ in slots) > MAX_SLOTS:
         raise InvalidOptionError((body.start, body.end), f"these are more than {MAX_SLOTS} slots", "Backfill in parts.")
@@ -96,8 +96,8 @@ def _options(body: SchedulePlan) -> dict[str, Any]:
         "every": None if body.every is None else timedelta(seconds=body.every),
         "cron": body.cron,
         "timezone": body.timezone,
-        "in_the_gap": body.in_the_gap,
-        "when_repeated": body.when_repeated,
+        "on_dst_gap": body.on_dst_gap,
+        "on_dst_overlap": body.on_dst_overlap,
         "missed": body.missed,
         "missed_window": None if body.missed_window is None else timedelta(seconds=body.missed_window),
         "overlap": body.overlap,

@@ -26,7 +26,7 @@ def console(
     """
     from leasehold.console.opening import console_of
 
-    server = console_of(session.admin.parts, name=session.queue_name, port=port, open_roots=session.root_archive)
+    server = console_of(session.admin.services, name=session.queue_name, port=port, open_roots=session.root_archive)
     session.out.done({"url": server.url}, f"The console of {server.name} is open at\n{server.url}")
     session.out.hint("Whoever knows this address can act as you: keep it to yourself. Ctrl-C ends it.")
     try:

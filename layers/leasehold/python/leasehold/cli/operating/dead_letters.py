@@ -27,11 +27,11 @@ _Since = Annotated[
     str | None, typer.Option(help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
 ]
 _Until = Annotated[str | None, typer.Option(help="Failed before then.")]
-_LetterId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The dead job's id.")]
+_DeadLetterId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The dead job's id.")]
 
 
 @command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
-def list_letters(
+def list_dead_letters(
     session: Session,
     *,
     job_type: JobTypeOption = None,
@@ -42,34 +42,34 @@ def list_letters(
     cursor: Cursor = None,
 ) -> None:
     """List open dead letters, those that failed last first."""
-    from leasehold.admin.job_documents import letter_document
-    from leasehold.admin.others import LetterFilter
+    from leasehold.admin.job_documents import dead_letter_document
+    from leasehold.admin.others import DeadLetterFilter
     from leasehold.cli.operating.columns import LETTERS
     from leasehold.cli.operating.values import check_type
     from leasehold.cli.times import past_moment
 
     now = session.now()
-    wanted = LetterFilter(
+    wanted = DeadLetterFilter(
         job_type=job_type,
         failed_from=past_moment(since, now, what="--since"),
         failed_to=past_moment(until, now, what="--until"),
     )
-    check_type(session.admin.parts, job_type)
+    check_type(session.admin.services, job_type)
     fetch = partial(session.admin.read.dead_letters, wanted)
-    list_pages(fetch, letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(fetch, dead_letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
 
 
 @command(app, "show", example="leasehold dead-letters show JOB_ID")
-def show(session: Session, job_id: _LetterId) -> None:
+def show(session: Session, job_id: _DeadLetterId) -> None:
     """Show a dead letter, resolved or not, with its error and runs."""
-    from leasehold.admin.job_documents import letter_document
-    from leasehold.cli.operating.job_page import show_letter
+    from leasehold.admin.job_documents import dead_letter_document
+    from leasehold.cli.operating.job_page import show_dead_letter
 
-    document = letter_document(session.admin.read.dead_letter(job_id))
+    document = dead_letter_document(session.admin.read.dead_letter(job_id))
     if session.out.as_json:
         session.out.document(document)
     else:
-        show_letter(document, session.out.console)
+        show_dead_letter(document, session.out.console)
 
 
 @command(
@@ -109,14 +109,14 @@ def redrive(
         return
     now = session.now()
     start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
-    wanted = redriving.letters_wanted(job_type, start, end, limit, now)
+    wanted = redriving.dead_letters_wanted(job_type, start, end, limit, now)
     redriving.redrive_matching(session, wanted, reason=why, dry_run=dry_run, yes=yes)
 
 
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
-def discard(session: Session, job_id: _LetterId, *, reason: Reason) -> None:
+def discard(session: Session, job_id: _DeadLetterId, *, reason: Reason) -> None:
     """Resolve a dead letter without running it again."""
-    from leasehold.admin.job_documents import letter_document
+    from leasehold.admin.job_documents import dead_letter_document
 
-    letter = session.admin.act.discard(job_id, reason=reason)
-    session.out.done(letter_document(letter), f"{letter.id} is discarded")
+    dead_letter = session.admin.act.discard(job_id, reason=reason)
+    session.out.done(dead_letter_document(dead_letter), f"{dead_letter.id} is discarded")

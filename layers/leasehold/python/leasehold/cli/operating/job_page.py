@@ -19,16 +19,16 @@ _BELOW = ("payload", "result", "traceback", "runs", "timeline", "dead_letter", "
 
 def show_job(document: Document, console: Console) -> None:
     head = {"job_id": document["job_id"], "priority": priority_name(document["priority"])}
-    letter = cast("Document", document.get("dead_letter") or {})
-    if letter:
-        head["dead letter"] = "open" if letter["is_open"] else letter.get("resolution")
+    dead_letter = cast("Document", document.get("dead_letter") or {})
+    if dead_letter:
+        head["dead letter"] = "open" if dead_letter["is_open"] else dead_letter.get("resolution")
     rest = {name: value for name, value in document.items() if name not in _BELOW}
     show_fields({"job_id": head.pop("job_id"), **rest, **head}, console)
     _show_content(document, console)
     _show_records("timeline", document, console)
 
 
-def show_letter(document: Document, console: Console) -> None:
+def show_dead_letter(document: Document, console: Console) -> None:
     show_fields(document, console, without=("payload", "traceback", "runs"))
     _show_content(document, console)
 

@@ -75,7 +75,7 @@ def jobs(
         schedule=schedule,
         template=template,
     )
-    check_type(session.admin.parts, job_type)
+    check_type(session.admin.services, job_type)
     fetch = partial(session.admin.read.jobs, wanted)
     list_pages(fetch, job_summary, job_columns(now), session.out, limit=limit, cursor=cursor, everything=everything)
 

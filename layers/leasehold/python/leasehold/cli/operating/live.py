@@ -65,20 +65,20 @@ def _looks(session: Session, interval: timedelta, *, once: bool) -> Iterator[Doc
 
 
 def render(document: Document, now: datetime, console: Console, *, trouble: str = "") -> RenderableType:
-    parts: list[RenderableType] = [Text(f"leasehold  {short_time(str(document['at']))}  (Ctrl-C ends)", style="dim")]
+    services: list[RenderableType] = [Text(f"leasehold  {short_time(str(document['at']))}  (Ctrl-C ends)", style="dim")]
     if trouble:
-        parts.append(Text(f"{trouble}; trying again", style="bold red"))
-    parts += [Text(line, style=style) for line, style in headlines(document, now)]
-    parts += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")), console.width)
-    parts += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
+        services.append(Text(f"{trouble}; trying again", style="bold red"))
+    services += [Text(line, style=style) for line, style in headlines(document, now)]
+    services += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")), console.width)
+    services += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
     running = cast("dict[str, Any]", document["running"])
     if running["items"]:
         more = "+" if "cursor" in running else ""
-        parts += [
+        services += [
             Text(f"\nrunning: {len(running['items'])}{more}", style="bold"),
             _table(job_columns(now), running["items"], console),
         ]
-    return Group(*parts)
+    return Group(*services)
 
 
 def _last_hour(hour: dict[str, Any] | None, width: int) -> list[RenderableType]:

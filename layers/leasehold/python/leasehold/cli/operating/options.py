@@ -29,7 +29,7 @@ def complete_priority(incomplete: str) -> list[str]:
 
 
 Reason = Annotated[str, typer.Option(help="Why; it is kept on record with who you are.")]
-# A dry run is nobody's deed: `needed` asks for the reason where something is done.
+# A dry run is nobody's audit entry: `needed` asks for the reason where something is done.
 ReasonUnlessDry = Annotated[str | None, typer.Option("--reason", help="Why; needed unless it is a dry run.")]
 JobIdArgument = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
 JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]

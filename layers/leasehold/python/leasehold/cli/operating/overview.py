@@ -69,9 +69,9 @@ def headlines(document: Document, now: datetime) -> list[tuple[str, str]]:
         lines.append((f"{job_type} {what} {_by(pause, now)}", "yellow"))
     for job_type, reserved in control["reservations"].items():
         lines.append((f"{job_type} reserved for a direct run until {cell(reserved['until'])}", "yellow"))
-    letters, oldest = counts["dead_letters"], backlog.get("oldest_dead_letter_at")
-    if letters["value"]:
-        lines.append((f"dead letters: {counted(letters)}, the oldest {ago(oldest, now)}", "red"))
+    dead_letters, oldest = counts["dead_letters"], backlog.get("oldest_dead_letter_at")
+    if dead_letters["value"]:
+        lines.append((f"dead letters: {counted(dead_letters)}, the oldest {ago(oldest, now)}", "red"))
     else:
         lines.append(("dead letters: none", ""))
     return [(clean(line), style) for line, style in lines]

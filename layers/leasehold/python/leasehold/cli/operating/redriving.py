@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from leasehold.admin.acting import LettersWanted
+from leasehold.admin.acting import DeadLettersWanted
 from leasehold.admin.documents import redriven_document
-from leasehold.admin.job_documents import letter_document
-from leasehold.admin.others import LetterFilter
+from leasehold.admin.job_documents import dead_letter_document
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.cli import exits
 from leasehold.cli.operating.columns import LETTERS
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-def letters_wanted(
+def dead_letters_wanted(
     job_type: str | None, start: datetime | None, end: datetime | None, limit: int | None, now: datetime
-) -> LettersWanted:
+) -> DeadLettersWanted:
     """What dies after the look was not looked at: it is left out."""
-    checked = LetterFilter(job_type=job_type, failed_from=start, failed_to=min(end or now, now))
+    checked = DeadLetterFilter(job_type=job_type, failed_from=start, failed_to=min(end or now, now))
     if limit is not None and limit < 1:
         raise InvalidOptionError(limit, "a limit is at least 1", "Leave it out for all of them.")
-    return LettersWanted(
+    return DeadLettersWanted(
         job_type=checked.job_type, failed_from=checked.failed_from, failed_to=checked.failed_to, limit=limit
     )
 
 
-def redrive_matching(session: Session, wanted: LettersWanted, *, reason: str, dry_run: bool, yes: bool) -> None:
-    found = session.admin.act.matching_letters(wanted)
+def redrive_matching(session: Session, wanted: DeadLettersWanted, *, reason: str, dry_run: bool, yes: bool) -> None:
+    found = session.admin.act.matching_dead_letters(wanted)
     if dry_run or not found:
         _tell_dry_run(session, found, dry_run=dry_run)
         return
@@ -53,23 +53,23 @@ def redrive_matching(session: Session, wanted: LettersWanted, *, reason: str, dr
 
 
 def redrive_these(session: Session, job_ids: Sequence[str], *, reason: str, dry_run: bool) -> None:
-    letters = [session.admin.read.dead_letter(each) for each in job_ids]
+    dead_letters = [session.admin.read.dead_letter(each) for each in job_ids]
     if dry_run:
-        _tell_dry_run(session, [each.id for each in letters], dry_run=True)
+        _tell_dry_run(session, [each.id for each in dead_letters], dry_run=True)
         return
     if len(job_ids) == 1:
         one = session.admin.act.redrive(job_ids[0], reason=reason)
         session.out.done(redriven_document(one), str(one.job_id))
         return
-    _tell_results(session, [_redriven(session, each.id, reason) for each in letters])
+    _tell_results(session, [_redriven(session, each.id, reason) for each in dead_letters])
 
 
-def _redriven(session: Session, letter_id: JobId, reason: str) -> Redriven:
+def _redriven(session: Session, dead_letter_id: JobId, reason: str) -> Redriven:
     """One that cannot be redriven does not stop the others."""
     try:
-        return session.admin.act.redrive(letter_id, reason=reason)
+        return session.admin.act.redrive(dead_letter_id, reason=reason)
     except LeaseholdError as error:
-        return Redriven(dead_letter_id=letter_id, error=error)
+        return Redriven(dead_letter_id=dead_letter_id, error=error)
 
 
 def _tell_dry_run(session: Session, found: Sequence[JobId], *, dry_run: bool) -> None:
@@ -82,7 +82,7 @@ def _tell_dry_run(session: Session, found: Sequence[JobId], *, dry_run: bool) ->
 
 def _show_some(session: Session, found: Sequence[JobId]) -> None:
     if found and not session.out.as_json:
-        some = [letter_document(session.admin.read.dead_letter(each)) for each in found[:_SHOWN]]
+        some = [dead_letter_document(session.admin.read.dead_letter(each)) for each in found[:_SHOWN]]
         session.out.table(LETTERS, some)
         if len(found) > _SHOWN:
             session.out.say(f"… and {len(found) - _SHOWN:,} more")

@@ -25,7 +25,7 @@ def export(session: Session, folder: _Folder) -> None:
     from leasehold.restore.files import export as write
 
     with session.out.progress("exporting") as progress:
-        count = write(folder, session.admin.parts, progress=progress)
+        count = write(folder, session.admin.services, progress=progress)
     session.out.done({"folder": str(folder), "records": count}, f"Wrote {count:,} records to {folder}.")
 
 
@@ -34,10 +34,10 @@ def load(session: Session, folder: _Folder, *, reason: Reason, yes: Yes = False)
     """Fill the tables of a deployment from an export. It is halted first, and what is there is never overwritten."""
     from leasehold.restore.files import load as fill
 
-    parts = session.admin.parts
-    session.confirm(f"Halt {parts.store.table.name} and load {folder} into it?", yes=yes)
+    services = session.admin.services
+    session.confirm(f"Halt {services.store.table.name} and load {folder} into it?", yes=yes)
     with session.out.progress("loading") as progress:
-        loaded = fill(folder, parts, reason=reason, progress=progress)
+        loaded = fill(folder, services, reason=reason, progress=progress)
     text = (
         f"Loaded {loaded.loaded:,} records; {loaded.there:,} were there. It is halted. Next: leasehold restore settle"
     )
@@ -79,13 +79,13 @@ def settle(
         raise InvalidOptionError(unknown, "--unknown says what becomes of such jobs", "Use run or cancel.")
     moment = past_moment(at, session.now(), what="--at")
     assert moment is not None
-    parts = session.admin.parts
+    services = session.admin.services
     if dry_run:
-        report = look(moment, parts, old=old)
+        report = look(moment, services, old=old)
     else:
-        session.confirm(f"Halt {parts.store.table.name} and cancel the jobs that ran since {at}?", yes=yes)
+        session.confirm(f"Halt {services.store.table.name} and cancel the jobs that ran since {at}?", yes=yes)
         chosen = None if unknown is None else Unknown(unknown)
-        report = put_right(moment, parts, reason=why, old=old, unknown=chosen)
+        report = put_right(moment, services, reason=why, old=old, unknown=chosen)
     session.out.done({"dry_run": dry_run, **_document(report)}, _told(report, dry_run=dry_run))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.services import Parts
+    from leasehold.kernel.services import Services
 
 
 def needed(reason: str | None) -> str:
@@ -45,11 +45,11 @@ def read_payload(text: str | None, file: str | None) -> Json:
     return payload
 
 
-def check_type(parts: Parts, job_type: str | None) -> None:
+def check_type(services: Services, job_type: str | None) -> None:
     """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
     from leasehold.kernel.type_options import DELIVERY
 
-    registry = parts.deployment.registry()
+    registry = services.deployment.registry()
     if job_type is not None and job_type != DELIVERY and job_type not in registry.retired:
         registry.job_type(job_type)
 

@@ -67,12 +67,12 @@ class DynamoTable:
         names: TableNames,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        random_source: Callable[[], float] = random.random,
     ) -> None:
         self._client = client
         self._names = names
         self._sleep = sleep
-        self._chance = chance
+        self._random_source = random_source
         self._takes_inserts = True
 
     @property
@@ -285,7 +285,7 @@ class DynamoTable:
         raise StoreUnavailableError(f"table {self.name!r} is contended: {last}") from last
 
     def _pause(self, attempt: int) -> None:
-        self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._chance() / 2))
+        self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._random_source() / 2))
 
 
 def _was_repeated(response: Any) -> bool:

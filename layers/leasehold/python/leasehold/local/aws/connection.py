@@ -26,7 +26,7 @@ def open_queue(running: Running, queue_name: str | None = None) -> Queue:
     address = queue_address(running, queue_name)
     tables = (address.jobs_table, address.dead_letters_table)
     queue = Queue.connect(*tables, client=connect(**options), caller=caller)
-    queue.parts.identity = CallerIdentity(**options)
+    queue.services.identity = CallerIdentity(**options)
     return queue
 
 

@@ -70,7 +70,7 @@ def run_demo(
 def _wait_for_starts(job_ids: Sequence[JobId], queue: Queue) -> None:
     give_up_at = time.monotonic() + START_SECONDS
     while time.monotonic() < give_up_at:
-        jobs = queue.parts.store.jobs.get_many(job_ids).values()
+        jobs = queue.services.store.jobs.get_many(job_ids).values()
         if all(job.attempts or job.last_attempt_at for job in jobs):
             return
         time.sleep(_LOOK_EVERY_SECONDS)
@@ -83,7 +83,7 @@ def _follow(
     give_up_at = time.monotonic() + patience_seconds
     seen: dict[JobId, Job] = {}
     while True:
-        jobs = queue.parts.store.jobs.get_many(wanted)
+        jobs = queue.services.store.jobs.get_many(wanted)
         for change in changes(seen, jobs):
             journal.say(change)
         view.show(list(jobs.values()), journal)
@@ -103,13 +103,13 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
     strangers = [f"{job.job_id}: nobody asked for this job" for job in made if job.job_id not in jobs]
     dead = {job.job_id for job in jobs.values() if job.status is JobStatus.DEAD_LETTER}
     ours = {job.job_id for job in made} | jobs.keys()
-    letters = {letter.id for letter in Operator(queue.parts).dead_letters()} & ours
-    differing = [f"{job_id}: the dead-letter table and the job disagree" for job_id in sorted(dead ^ letters)]
+    dead_letters = {dead_letter.id for dead_letter in Operator(queue.services).dead_letters()} & ours
+    differing = [f"{job_id}: the dead-letter table and the job disagree" for job_id in sorted(dead ^ dead_letters)]
     return Verdict(
         case="nothing else",
         asked="both tables, read from the demo's start on",
         expected="only these jobs; a letter per dead job",
-        came_out=f"{len(made)} jobs, {len(letters)} dead letter{'' if len(letters) == 1 else 's'}",
+        came_out=f"{len(made)} jobs, {len(dead_letters)} dead letter{'' if len(dead_letters) == 1 else 's'}",
         jobs=0,
         problems=(*strangers, *differing),
     )
@@ -118,14 +118,14 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
 def _made_by(who: str, began_at: datetime, queue: Queue) -> list[Job]:
     # Some room for a clock that was corrected meanwhile.
     start = began_at - timedelta(minutes=1)
-    partitions = queue.parts.deployment.registry().partitions()
+    partitions = queue.services.deployment.registry().partitions()
     return [job for each in partitions for job in _since(start, each, queue) if job.created_by == who]
 
 
 def _since(start: datetime, partition: str, queue: Queue) -> Iterator[Job]:
     cursor: Record | None = None
     while True:
-        page = queue.parts.store.jobs.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
+        page = queue.services.store.jobs.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
         yield from page.jobs
         cursor = page.cursor
         if cursor is None:

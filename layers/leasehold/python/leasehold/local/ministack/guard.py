@@ -85,14 +85,14 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 async def _body(receive: Receive) -> bytes:
-    parts: list[bytes] = []
+    services: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(parts)
-        parts.append(message.get("body", b""))
+            return b"".join(services)
+        services.append(message.get("body", b""))
         if not message.get("more_body", False):
-            return b"".join(parts)
+            return b"".join(services)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

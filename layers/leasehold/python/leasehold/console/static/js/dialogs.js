@@ -1,4 +1,4 @@
-// Questions before deeds. A dialog keeps the focus in itself and gives it back; Escape leaves everything as it is.
+// Questions before actions. A dialog keeps the focus in itself and gives it back; Escape leaves everything as it is.
 
 import { h, patch } from "./dom.js";
 
@@ -44,7 +44,7 @@ export function ask({ title, text, fields = [], confirm, danger = false, run }) 
   });
 }
 
-// A question that every deed asks: why.
+// A question that every action asks: why.
 export const REASON = {
   name: "reason",
   label: "Reason",

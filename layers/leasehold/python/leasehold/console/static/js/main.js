@@ -39,7 +39,7 @@ const refresher = new Refresher({
   every: () => view?.page.every,
 });
 
-// Tell those who see, and those who listen. A deed stays to be read; a passing word is only spoken.
+// Tell those who see, and those who listen. What was done stays to be read; a passing word is only spoken.
 function say(text, isDeed = false) {
   const said = h("p", { class: isDeed ? "toast" : "unseen" }, text);
   at("said").replaceChildren(said);

@@ -75,7 +75,7 @@ export class View {
     }
   }
 
-  // After a deed: say so, and show how things stand.
+  // After an action: say so, and show how things stand.
   async done(text) {
     this.say(text, true);
     await Promise.all([this.update(), this.changed()]);

@@ -1,7 +1,7 @@
 // Who did what, when and why.
 
 import { get } from "../api.js";
-import { button } from "../deeds.js";
+import { button } from "../actions.js";
 import { h, patch } from "../dom.js";
 import { targetLink } from "../links.js";
 import { further, Listing, table } from "../tables.js";

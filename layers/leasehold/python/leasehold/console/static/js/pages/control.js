@@ -1,7 +1,7 @@
 // Stop and go: the whole system, or one type.
 
 import { get } from "../api.js";
-import { act, button } from "../deeds.js";
+import { act, button } from "../actions.js";
 import { h } from "../dom.js";
 import { auditLink, jobsLink, link } from "../links.js";
 import { table } from "../tables.js";
@@ -59,7 +59,7 @@ function columns(view) {
     ["Timeout", (each) => duration(each.timeout), { class: "number" }],
     ["Attempts", (each) => each.max_attempts, { class: "number" }],
     ["Priority", (each) => PRIORITIES[each.priority] ?? each.priority],
-    ["Actions", (each) => h("div", { class: "choices start" }, deed(view, each), auditLink(`control#type#${each.name}`, "Records"))],
+    ["Actions", (each) => h("div", { class: "choices start" }, action(view, each), auditLink(`control#type#${each.name}`, "Records"))],
   ];
 }
 
@@ -82,7 +82,7 @@ function limits(each) {
   return said.join("; ") || "none";
 }
 
-function deed(view, { name, pause }) {
+function action(view, { name, pause }) {
   const path = (action) => `/api/control/types/${encodeURIComponent(name)}/${action}`;
   if (pause) {
     return button("Resume…", () => act(view, { path: path("resume"), title: `Resume ${name}?`, confirm: "Resume it",

@@ -1,7 +1,7 @@
 // What failed for good and waits for somebody.
 
 import { get } from "../api.js";
-import { button, discard, redrive } from "../deeds.js";
+import { button, discard, redrive } from "../actions.js";
 import { h, patch } from "../dom.js";
 import { jobLink } from "../links.js";
 import { further, Listing, table } from "../tables.js";

@@ -1,7 +1,7 @@
 // Jobs that belong together, and how far they are.
 
 import { get } from "../api.js";
-import { act, button } from "../deeds.js";
+import { act, button } from "../actions.js";
 import { h } from "../dom.js";
 import { auditLink, jobLink, link } from "../links.js";
 import { further, Listing, table } from "../tables.js";

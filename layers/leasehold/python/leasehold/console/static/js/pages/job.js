@@ -1,7 +1,7 @@
 // One job: what it is, what became of it, and what can be done with it.
 
 import { get } from "../api.js";
-import { button, cancel, discard, purge, redrive, reprioritise, retry, runNow } from "../deeds.js";
+import { button, cancel, discard, purge, redrive, reprioritise, retry, runNow } from "../actions.js";
 import { h } from "../dom.js";
 import { auditLink, jobLink, jobsLink, link } from "../links.js";
 import { table } from "../tables.js";
@@ -26,7 +26,7 @@ export const job = {
       h("div", { class: "summary" }, badge(data.status), h("code", { class: "id whole" }, data.job_id)),
       data.error ? h("p", { class: "error banner" }, problem(data)) : null,
       data.dead_letter ? letter(data.dead_letter) : null,
-      h("div", { class: "choices start", role: "group", "aria-label": "Actions" }, deeds(view)),
+      h("div", { class: "choices start", role: "group", "aria-label": "Actions" }, actionsOf(view)),
       h("div", { class: "halves" },
         h("section", { "aria-labelledby": "facts" }, h("h2", { id: "facts" }, "Facts"), facts(data)),
         h("section", { "aria-labelledby": "timeline" }, h("h2", { id: "timeline" }, "Timeline"), timeline(data))),
@@ -42,7 +42,7 @@ function problem({ error, error_code: code }) {
   return !code || error.startsWith(code) ? error : [h("strong", null, code), " ", error];
 }
 
-function deeds(view) {
+function actionsOf(view) {
   const { data } = view;
   const isOpen = data.dead_letter?.is_open;
   const isWaiting = data.status === "pending" || data.status === "failed";

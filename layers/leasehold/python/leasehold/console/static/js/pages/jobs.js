@@ -1,7 +1,7 @@
 // Jobs with a filter that takes effect at once.
 
 import { get } from "../api.js";
-import { button } from "../deeds.js";
+import { button } from "../actions.js";
 import { h, patch } from "../dom.js";
 import { jobLink, link } from "../links.js";
 import { further, Listing, table } from "../tables.js";

@@ -1,7 +1,7 @@
 // Recurring jobs: when they run next, and a hand on them.
 
 import { get } from "../api.js";
-import { act, button } from "../deeds.js";
+import { act, button } from "../actions.js";
 import { h } from "../dom.js";
 import { auditLink, jobLink, jobsLink, link } from "../links.js";
 import { further, Listing, table } from "../tables.js";
@@ -29,7 +29,7 @@ export const schedules = {
         ["State", (each) => badge(stateOf(each))],
         ["Next run", (each) => when(each.next_runs[0])],
         ["Last triggered", (each) => when(each.last_triggered_at)],
-        ["Actions", (each) => h("div", { class: "choices start" }, deeds(view, each))],
+        ["Actions", (each) => h("div", { class: "choices start" }, actionsOf(view, each))],
       ],
     }),
     further(view.data, view),
@@ -47,7 +47,7 @@ export const schedule = {
     return [
       h("div", { class: "summary" }, badge(stateOf(data)), plan(data)),
       data.mirror_error ? h("p", { class: "error banner" }, "EventBridge was not told: ", data.mirror_error) : null,
-      h("div", { class: "choices start", role: "group", "aria-label": "Actions" }, deeds(view, data)),
+      h("div", { class: "choices start", role: "group", "aria-label": "Actions" }, actionsOf(view, data)),
       h("div", { class: "halves" },
         h("section", { "aria-labelledby": "next" }, h("h2", { id: "next" }, "Next runs"),
           data.next_runs.length
@@ -88,7 +88,7 @@ function facts(data) {
     .map(([name, value]) => h("div", { "data-key": name }, h("dt", null, name), h("dd", null, value))));
 }
 
-function deeds(view, { name, paused }) {
+function actionsOf(view, { name, paused }) {
   const path = (action) => `/api/schedules/${encodeURIComponent(name)}/${action}`;
   return [
     paused

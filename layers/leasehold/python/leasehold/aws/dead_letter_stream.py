@@ -1,4 +1,4 @@
-"""What the dead-letter table's stream says to the reporter: letters that are new."""
+"""What the dead-letter table's stream says to the reporter: dead letters that are new."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SWEEP = "leasehold.sweep"
 
 
 @dataclass(frozen=True, slots=True)
-class NewLetter:
+class NewDeadLetter:
     sequence_number: str
     job_id: JobId
 
@@ -26,12 +26,12 @@ def is_sweep(event: Mapping[str, Any]) -> bool:
     return event.get("source") == SWEEP
 
 
-def new_letters(event: Mapping[str, Any]) -> list[NewLetter]:
-    """The letters of a stream event's inserts. Marks, resolutions and removals of letters are no news.
+def new_dead_letters(event: Mapping[str, Any]) -> list[NewDeadLetter]:
+    """The dead letters of a stream event's inserts. Marks, resolutions and removals of dead letters are no news.
 
-    A record that is no letter of ours is passed by: given back, it would block its shard until it expired.
+    A record that is no dead letter of ours is passed by: given back, it would block its shard until it expired.
     """
-    letters = []
+    dead_letters = []
     for record in event.get("Records", ()):
         change = record.get("dynamodb", {})
         if record.get("eventName") != "INSERT" or "SequenceNumber" not in change:
@@ -41,14 +41,16 @@ def new_letters(event: Mapping[str, Any]) -> list[NewLetter]:
             job_id = parse_job_id(key.get("id", {}).get("S"))
         except InvalidJobIdError:
             continue
-        letters.append(NewLetter(change["SequenceNumber"], job_id))
-    return letters
+        dead_letters.append(NewDeadLetter(change["SequenceNumber"], job_id))
+    return dead_letters
 
 
-def batch_answer(letters: Iterable[NewLetter], untaken: Collection[JobId]) -> dict[str, list[dict[str, str]]]:
+def batch_answer(dead_letters: Iterable[NewDeadLetter], untaken: Collection[JobId]) -> dict[str, list[dict[str, str]]]:
     """What ReportBatchItemFailures expects: Lambda delivers again from the first of these on."""
     return {
         "batchItemFailures": [
-            {"itemIdentifier": letter.sequence_number} for letter in letters if letter.job_id in untaken
+            {"itemIdentifier": dead_letter.sequence_number}
+            for dead_letter in dead_letters
+            if dead_letter.job_id in untaken
         ]
     }
