@@ -67,7 +67,9 @@ ACTIONS: list[tuple[Callable[[Shell], str], list[str], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("prepare", "action", "is_another_deed"), ACTIONS, ids=[" ".join(each[1]) for each in ACTIONS])
+@pytest.mark.parametrize(
+    ("prepare", "action", "is_another_audit_entry"), ACTIONS, ids=[" ".join(each[1]) for each in ACTIONS]
+)
 def test_an_action_leaves_exactly_one_record_and_a_repeated_one_none(
     prepare: Callable[[Shell], str], action: list[str], is_another_audit_entry: bool
 ):
