@@ -266,8 +266,8 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
             raise StoreUnavailableError("no answer")
         return advance(write)
 
-    monkeypatch.setattr(jobs, "advance_many", lose_first)
-    monkeypatch.setattr(jobs, "advance", lose_second)
+    monkeypatch.setattr(jobs, "apply_many", lose_first)
+    monkeypatch.setattr(jobs, "apply_and_read", lose_second)
     with pytest.raises(StoreUnavailableError):
         Worker(test.services, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 

@@ -108,7 +108,7 @@ def reap_by_two(deployed: RealQueue, monkeypatch: pytest.MonkeyPatch) -> list[Po
 
 
 @pytest.mark.parametrize(
-    ("starts", "status", "letters"),
+    ("starts", "status", "dead_letters"),
     [
         pytest.param(0, JobStatus.PENDING, 0, id="never started"),
         pytest.param(1, JobStatus.FAILED, 0, id="started"),

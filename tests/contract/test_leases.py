@@ -210,7 +210,7 @@ def test_of_two_extensions_at_the_same_time_the_shorter_one_has_lost_nothing(
         return advance(write)
 
     overtaking: list[datetime] = []
-    monkeypatch.setattr(world.services.store.jobs, "advance", overtaken)
+    monkeypatch.setattr(world.services.store.jobs, "apply_and_read", overtaken)
 
     assert attempt.extend() == overtaking[0] == world.job(job_id).lock_expires_at
     attempt.complete(None)

@@ -120,7 +120,7 @@ def test_of_several_pollers_one_sends_the_probe(world: World, monkeypatch: pytes
             rivals.pop().poll()
         claim(*args, **options)
 
-    monkeypatch.setattr(world.store.jobs, "advance_with", claim_late)
+    monkeypatch.setattr(world.store.jobs, "apply_with", claim_late)
 
     held = len(world.recorder.of(Event.JOB_HELD))
 

@@ -68,7 +68,7 @@ def test_a_step_of_a_group_that_is_not_one_transaction_is_noticed(
     site: Site, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(Groups, "change_with", one_by_one)
-    monkeypatch.setattr(Jobs, "advance_with", settled_one_by_one)
+    monkeypatch.setattr(Jobs, "apply_with", settled_one_by_one)
     with pytest.raises(AssertionError):
         strike_everywhere(site, scenario(name), Fault.KILL_AFTER)
 

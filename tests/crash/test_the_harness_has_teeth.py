@@ -69,7 +69,7 @@ def test_a_second_job_for_one_dedup_key_is_noticed(site: Site, monkeypatch: pyte
 
 
 def test_a_dead_job_without_its_dead_letter_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Jobs, "advance_with", lambda jobs, write, _changes, **_: jobs.apply_and_read(write))
+    monkeypatch.setattr(Jobs, "apply_with", lambda jobs, write, _changes, **_: jobs.apply_and_read(write))
     with pytest.raises(AssertionError, match="dead jobs and dead letters differ"):
         strike_everywhere(site, scenario("fail for the last time"), Fault.KILL_AFTER)
 
