@@ -74,7 +74,9 @@ def test_every_route_answers_as_described(operation: Any, world: World) -> None:
         path = f"/api/direct-runs/{world.done('POST /api/direct-runs', job_type='errand')['run_id']}"
     body = {**REASON, **BODIES.get(operation.route, {})} if operation.body else None
 
-    answer = world.api.send(f"{operation.method} {path}", body)
+    query = "every=3600" if operation.name == "preview_schedule" else ""
+
+    answer = world.api.send(f"{operation.method} {path}", body, query=query)
 
     assert answer.status in operation.answers, answer.body
     getattr(documents, operation.answers[answer.status]).model_validate(answer.body)
@@ -270,6 +272,15 @@ def test_dead_letters_in_a_list_come_without_their_payloads(world: World) -> Non
 
     assert not {"payload", "runs", "traceback"} & listed.keys()
     assert {"payload", "runs", "traceback"} <= world.shown(f"GET /api/dead-letters/{world.things.dead}").keys()
+
+
+def test_a_plan_is_explained_before_there_is_a_schedule(world: World) -> None:
+    shown = world.shown("GET /api/schedule-preview", "cron=0+9+*+*+1-5&timezone=Europe%2FBerlin&next_runs=2")
+
+    assert shown["plan"] == "at 09:00, Monday to Friday"
+    assert [each[11:16] for each in shown["next_runs"]] == ["08:00", "08:00"]
+    assert world.act("GET /api/schedule-preview", query="cron=every+day").code == "invalid_option"
+    assert world.act("GET /api/schedule-preview").code == "invalid_option"
 
 
 def test_a_schedule_lives_its_life(world: World) -> None:

@@ -55,7 +55,7 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
 def job_view_document(view: JobView) -> Document:
     """One job with its runs, its timeline and the dead letter that its death left."""
     dead_letter = dead_letter_document(view.dead_letter) if view.dead_letter else None
-    return {**job_document(view.job), **set_only(position=view.place, dead_letter=dead_letter)}
+    return {**job_document(view.job, view.dead_letter), **set_only(position=view.place, dead_letter=dead_letter)}
 
 
 def queue_document(view: QueueView) -> Document:

@@ -13,6 +13,7 @@ from leasehold.kernel.due import queue_of_lane, to_text
 from leasehold.kernel.payload import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.schedules.explain import explain
 from leasehold.schedules.recurrence import Cron, Every
 from leasehold.webhooks.model import external_status, run_document, running_document
 
@@ -62,8 +63,8 @@ def job_summary(job: Job) -> Document:
     )
 
 
-def job_document(job: Job) -> Document:
-    """All of a job: with payload, result, runs and timeline."""
+def job_document(job: Job, dead_letter: DeadLetter | None = None) -> Document:
+    """All of a job: with payload, result, runs and timeline, to which its dead letter's resolution belongs."""
     return {
         **job_summary(job),
         "payload": shown_json(job.payload_text),
@@ -81,7 +82,7 @@ def job_document(job: Job) -> Document:
             expires_at=epoch(job.expires_at),
         ),
         "runs": [*(run_of_job(job, run) for run in job.runs), *running_runs(job)],
-        "timeline": timeline(job),
+        "timeline": timeline(job, dead_letter),
     }
 
 
@@ -150,14 +151,16 @@ def _lease(job: Job) -> Document | None:
 type Moment = dict[str, object]
 
 
-def timeline(job: Job) -> list[Moment]:
-    """Moments in order, the last ones possibly still to come: `is_past` is left to whoever knows what time it is."""
-    return sorted(_moments(job), key=lambda moment: str(moment["at"]))
+def timeline(job: Job, dead_letter: DeadLetter | None = None) -> list[Moment]:
+    """Each thing once, in order, the last ones possibly still to come; what is of one moment stays as it follows."""
+    return sorted(_moments(job, dead_letter), key=lambda moment: str(moment["at"]))
 
 
-def _moments(job: Job) -> Iterator[Moment]:
+def _moments(job: Job, dead_letter: DeadLetter | None) -> Iterator[Moment]:
     yield _moment(job.created_at, "created", by=job.created_by)
-    if job.scheduled_for > job.created_at:
+    started_at = job.runs[0].started_at if job.runs else job.started_at
+    # A job that was run before its time, or ended before it, has no use for that time any more.
+    if job.created_at < job.scheduled_for <= (started_at or job.completed_at or job.scheduled_for):
         yield _moment(job.scheduled_for, "scheduled")
     for run in job.runs:
         yield _moment(run.started_at, "started", run=run.number, worker=run.worker)
@@ -172,14 +175,18 @@ def _moments(job: Job) -> Iterator[Moment]:
     if job.cancel_requested is not None:
         yield {"at": job.cancel_requested, "event": "cancel_requested"}
     yield from _now(job)
+    if dead_letter is not None and dead_letter.resolution is not None and dead_letter.resolved_at is not None:
+        resolved = str(dead_letter.resolution)
+        yield _moment(dead_letter.resolved_at, resolved, by=dead_letter.resolved_by, reason=dead_letter.resolved_reason)
 
 
 def _now(job: Job) -> Iterator[Moment]:
-    """How it stands: what runs, what comes next, or how it ended."""
-    if job.completed_at is not None:
+    """How it stands: what runs, what comes next, or how it ended, unless its last run says just that."""
+    last = str(job.runs[-1].outcome).lower() if job.runs else None
+    if job.completed_at is not None and last != str(job.status):
         yield _moment(job.completed_at, str(job.status), reason=job.cancel_reason)
-    if job.status is JobStatus.IN_PROGRESS and job.started_at is not None:
-        yield _moment(job.started_at, "running")
+    if (running := running_document(job)) is not None and job.started_at is not None:
+        yield _moment(job.started_at, "running", run=running["attempt"], worker=job.locked_by)
     elif job.status is JobStatus.IN_PROGRESS and job.locked_at is not None:
         yield _moment(job.locked_at, "handed_over")
     if job.status is JobStatus.FAILED and job.due is not None:
@@ -201,6 +208,7 @@ def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) ->
         "job_type": schedule.job_type,
         "payload": shown_json(schedule.payload_text),
         **_recurrence(schedule.recurrence),
+        "plan": explain(schedule.recurrence),
         "enabled": schedule.enabled,
         "paused": schedule.paused,
         "is_active": schedule.is_active,

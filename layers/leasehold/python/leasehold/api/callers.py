@@ -145,6 +145,7 @@ GET /api/dead-letters
 GET /api/dead-letters/{job_id}
 GET /api/schedules
 GET /api/schedules/{name}
+GET /api/schedule-preview
 GET /api/templates
 GET /api/templates/{name}
 GET /api/groups

@@ -131,6 +131,12 @@ class Schedule(Document):
     enabled: bool
     paused: bool
     is_active: bool
+    plan: str = Field(description="when it runs, in words")
+    next_runs: list[AwareDatetime]
+
+
+class SchedulePreview(Document):
+    plan: str = Field(description="when it would run, in words")
     next_runs: list[AwareDatetime]
 
 

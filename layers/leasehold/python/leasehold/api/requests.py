@@ -208,6 +208,14 @@ class ScheduleQuery(Query):
     next_runs: Annotated[int, Field(ge=0, le=100)] = 5
 
 
+class SchedulePreviewQuery(ScheduleQuery):
+    """Either `every` (seconds) or a five-field `cron` line."""
+
+    every: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    cron: Word | None = None
+    timezone: Word | None = None
+
+
 class AuditQuery(Paging):
     """target: `job#<id>`, `schedule#<name>`, `control#halt`, …"""
 

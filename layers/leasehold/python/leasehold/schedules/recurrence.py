@@ -257,6 +257,14 @@ def _weekdays(field: str) -> str | None:
     return ",".join(dict.fromkeys(_WEEKDAYS[number] for number in numbers))
 
 
+def values_of_field(line: str) -> list[list[int] | None]:
+    """For each field of a cron line the values that it stands for; None for what is more than values, such as L."""
+    ranges = (range(60), range(24), range(1, 32), range(1, 13), range(8))
+    names = ((), (), (), _MONTHS, _WEEKDAYS[:7])
+    fields = line.upper().split()
+    return [_numbers(*each) for each in zip(fields, ranges, names, strict=True)]
+
+
 def _listed(field: str, allowed: range, names: tuple[str, ...] = ()) -> str | None:
     """Steps and ranges written out: both speak of single values in the same way."""
     if field == "*":

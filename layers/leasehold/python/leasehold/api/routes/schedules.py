@@ -10,10 +10,12 @@ from leasehold.admin.documents import page_document, schedule_view_document
 from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody
 from leasehold.api.callers import Operation, asked_for
-from leasehold.api.requests import Paging, ScheduleQuery
-from leasehold.kernel.due import instant
+from leasehold.api.requests import Paging, SchedulePreviewQuery, ScheduleQuery
+from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.schedules.recurrence import slots_between
+from leasehold.schedules.explain import explain
+from leasehold.schedules.model import Plan, planned
+from leasehold.schedules.recurrence import slots_after, slots_between
 
 if TYPE_CHECKING:
     from leasehold.admin.job_documents import Document
@@ -43,6 +45,14 @@ def create(call: Call) -> Answer:
 def show(call: Call) -> Answer:
     view = call.read.schedule(call.path["name"], next_runs=asked_for(ScheduleQuery, call.query).next_runs)
     return answered(schedule_view_document(view))
+
+
+def preview(call: Call) -> Answer:
+    query = asked_for(SchedulePreviewQuery, call.query)
+    every = None if query.every is None else timedelta(seconds=query.every)
+    recurrence = planned("preview", Plan(every=every, cron=query.cron, timezone=query.timezone)).recurrence
+    slots = islice(slots_after(recurrence, call.services.clock.now()), query.next_runs)
+    return answered({"plan": explain(recurrence), "next_runs": [to_text(slot) for slot in slots]})
 
 
 def update(call: Call) -> Answer:
@@ -147,6 +157,15 @@ OPERATIONS = (
         act=show,
         query=ScheduleQuery,
         answers={200: "Schedule"},
+    ),
+    Operation(
+        method="GET",
+        path="/api/schedule-preview",
+        name="preview_schedule",
+        summary="A rate or a cron line in words, with its next runs; nothing is made",
+        act=preview,
+        query=SchedulePreviewQuery,
+        answers={200: "SchedulePreview"},
     ),
     Operation(
         method="PATCH",
