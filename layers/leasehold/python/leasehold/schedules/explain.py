@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
     from leasehold.schedules.recurrence import Recurrence
 
-_MONTHS = "January February March April May June July August September October November December".split()
-_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNITS = (("week", timedelta(weeks=1)), ("day", timedelta(days=1)), ("hour", timedelta(hours=1)))
 # So many times of day are named one by one.
 _MOST_TIMES = 4
