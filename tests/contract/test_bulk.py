@@ -14,7 +14,7 @@ from leasehold.kernel.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import OnDuplicate
-    from leasehold.kernel.enqueue import BulkResult
+    from leasehold.kernel.bulk import BulkResult
     from tests.contract.world import World
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
+    from leasehold.kernel.bulk import Rejected
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.dedup import Day, UntilEnded, Within
     from leasehold.kernel.draft import NewJob
     from leasehold.kernel.due import Priority
-    from leasehold.kernel.enqueue import Enqueued, OnDuplicate, Rejected
+    from leasehold.kernel.enqueue import Enqueued, OnDuplicate
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.execute import Cancel, Skip, Snooze
     from leasehold.kernel.job import Job, Outcome, Run
@@ -44,6 +45,7 @@ _HOMES = {
         "GroupState",
         "OnFailure",
     ),
+    "leasehold.kernel.bulk": ("Rejected",),
     "leasehold.kernel.dead_letter": ("DeadLetter",),
     "leasehold.kernel.dedup": (
         "Day",
@@ -55,7 +57,6 @@ _HOMES = {
     "leasehold.kernel.enqueue": (
         "Enqueued",
         "OnDuplicate",
-        "Rejected",
     ),
     "leasehold.kernel.errors": (
         "LeaseholdError",

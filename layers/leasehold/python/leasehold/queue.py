@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from leasehold.direct_runs.run import run_now
 from leasehold.features import Store
 from leasehold.kernel.draft import JobOptions, JobRequest, NewJob, request_of
-from leasehold.kernel.enqueue import OnDuplicate, enqueue, enqueue_changes, enqueue_many
+from leasehold.kernel.enqueue import OnDuplicate, enqueue, enqueue_changes
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.lean import dataclass
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.groups.sdk import Groups
+    from leasehold.kernel.bulk import BulkResult
     from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.dynamodb.table import TableNames
-    from leasehold.kernel.enqueue import BulkResult, Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
@@ -221,13 +222,15 @@ class Queue:
         on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[BulkResult]:
-        """Enqueue many jobs, 25 to a call; the answer has one result for each, in order.
+        """Enqueue many jobs, 25 to a call and calls side by side; the answer has one result for each, in order.
 
         A job that cannot be accepted is `Rejected` with its error and does not stop the others. `progress` is called
         with how many are done and how many there are.
 
         >>> queue.enqueue_many(NewJob(job="daily_summary", payload={"user_id": n}) for n in users)  # doctest: +SKIP
         """
+        from leasehold.kernel.bulk import enqueue_many
+
         return enqueue_many(
             [_request_or_error(job) for job in jobs],
             self._services,

@@ -11,23 +11,20 @@ from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.dedups import PointerMoved, insertions, repointed
 from leasehold.kernel.draft import Draft, JobRequest, draft
-from leasehold.kernel.due import numbered
 from leasehold.kernel.end import Ending, log_cancelled
-from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.jobs import insertion, is_as_made, is_of_same_origin
 from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.offload import laid_out, lay_out, lay_out_many
+from leasehold.kernel.offload import laid_out, lay_out
 from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
-from leasehold.kernel.spans import current_trace, span
+from leasehold.kernel.spans import span
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import CANCEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from leasehold.audit.records import Audit
     from leasehold.kernel.dedup import DedupRecord
     from leasehold.kernel.job import Job
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _TRIES = 5
-_BULK = 25
 
 
 class OnDuplicate(StrEnum):
@@ -56,54 +52,18 @@ class Enqueued:
     replaced: JobId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """One item of a bulk enqueue that was not accepted."""
-
-    error: LeaseholdError
-
-
-type BulkResult = Enqueued | Rejected
-
-
 def enqueue(
     request: JobRequest, services: Services, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
 ) -> Enqueued:
     services.deployment.refuse_if_halted()
     with span("enqueue", request.job_type, parent=request.trace) as sending:
-        drafted = draft(_sent_by(sending.trace, request), services)
+        drafted = draft(sent_by(sending.trace, request), services)
         enqueued = write(drafted, services, on_duplicate=on_duplicate, audit_entry=creation(drafted.job, services))
         sending.note(job_id=enqueued.job_id)
         return enqueued
 
 
-def enqueue_many(
-    requests: Sequence[JobRequest | LeaseholdError],
-    services: Services,
-    *,
-    on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[BulkResult]:
-    """Enqueue each request; one that cannot be accepted does not stop the others."""
-    services.deployment.refuse_if_halted()
-    results: list[BulkResult] = []
-    outer = current_trace()
-    with span("enqueue") as sending:
-        sending.note(count=len(requests))
-        # Who was given a trace of its own keeps it.
-        sent = [
-            _sent_by(sending.trace, each) if isinstance(each, JobRequest) and each.trace == outer else each
-            for each in requests
-        ]
-        for start in range(0, len(sent), _BULK):
-            # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
-            results += _write_batch(start, sent[start : start + _BULK], services, on_duplicate)
-            if progress is not None:
-                progress(len(results), len(sent))
-    return results
-
-
-def _sent_by(trace: str | None, request: JobRequest) -> JobRequest:
+def sent_by(trace: str | None, request: JobRequest) -> JobRequest:
     return request if trace is None else replace(request, trace=trace)
 
 
@@ -111,7 +71,7 @@ def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, lis
     """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
     services.deployment.refuse_if_halted()
     with span("create", request.job_type, parent=request.trace) as creating:
-        drafted = draft(_sent_by(creating.trace, request), services)
+        drafted = draft(sent_by(creating.trace, request), services)
         creating.note(job_id=drafted.job.job_id)
     if drafted.debounce is not None:
         raise InvalidOptionError(
@@ -162,14 +122,14 @@ def write(
     elif audit_entry is not None:
         result = _write_recorded(drafted.job, audit_entry, services)
     else:
-        drafted = replace(drafted, job=_inserted(drafted, services))
+        drafted = replace(drafted, job=inserted(drafted, services))
         result = Enqueued(job_id=drafted.job.job_id, created=True)
     if result.created:
-        _tell(drafted.job, services)
+        log_enqueued(drafted.job, services)
     return result
 
 
-def _inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | None = None) -> Job:
+def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | None = None) -> Job:
     """Insert a job, under another id if there is one already that this call did not write."""
     job = drafted.job
     for _ in range(_TRIES):
@@ -295,72 +255,7 @@ def is_free(holder: DedupRecord, existing: Job | None, services: Services) -> bo
     return existing is None or (existing.has_ended and holder.is_over(services.clock.now()))
 
 
-def _write_batch(
-    start: int, requests: Sequence[JobRequest | LeaseholdError], services: Services, on_duplicate: OnDuplicate
-) -> list[BulkResult]:
-    results: dict[int, BulkResult] = {}
-    plain: list[tuple[int, Job]] = []
-    for position, request in enumerate(requests):
-        try:
-            if isinstance(request, LeaseholdError):
-                raise request
-            services.deployment.refuse_if_halted()
-            drafted = _numbered(draft(request, services), start + position + 1)
-            audit_entry = creation(drafted.job, services)
-            if drafted.record is None and audit_entry is None:
-                plain.append((position, drafted.job))
-            else:
-                results[position] = write(drafted, services, on_duplicate=on_duplicate, audit_entry=audit_entry)
-        except LeaseholdError as error:
-            results[position] = Rejected(error=error)
-    for position, job, answer in _insert(plain, services):
-        results[position] = _bulk_result(job, answer, services)
-    return [results[position] for position in range(len(requests))]
-
-
-def _insert(plain: Sequence[tuple[int, Job]], services: Services) -> Iterator[tuple[int, Job, Exception | None]]:
-    """Insert jobs whose payloads are there, with an answer for each."""
-    layouts = zip(plain, lay_out_many([job for _, job in plain], services), strict=True)
-    ready: list[tuple[int, Job, Job]] = []
-    for (position, job), layout in layouts:
-        if isinstance(layout, Exception):
-            yield position, job, layout
-        else:
-            ready.append((position, job, layout.job))
-    answers: Sequence[Exception | None]
-    try:
-        answers = services.store.jobs.insert_many([stored for *_, stored in ready]) if ready else []
-    except StoreUnavailableError as error:
-        # Raised, it would take the answers of all other batches with it.
-        answers = [error] * len(ready)
-    for (position, job, _), answer in zip(ready, answers, strict=True):
-        yield position, job, answer
-
-
-def _numbered(drafted: Draft, number: int) -> Draft:
-    """Jobs of one call are often made within one millisecond: their number keeps them in order."""
-    due = drafted.job.due
-    assert due is not None
-    return replace(drafted, job=replace(drafted.job, due=due._replace(position=numbered(due.position, number))))
-
-
-def _bulk_result(job: Job, answer: Exception | None, services: Services) -> BulkResult:
-    if isinstance(answer, ConditionFailed):
-        try:
-            job, answer = _inserted(Draft(job), services, refused=answer), None
-        except LeaseholdError as error:
-            answer = error
-    match answer:
-        case None:
-            _tell(job, services)
-            return Enqueued(job_id=job.job_id, created=True)
-        case LeaseholdError():
-            return Rejected(error=answer)
-        case _:
-            return Rejected(error=StoreError(str(answer)))
-
-
-def _tell(job: Job, services: Services) -> None:
+def log_enqueued(job: Job, services: Services) -> None:
     services.telemetry.event(
         Event.JOB_ENQUEUED,
         job_id=job.job_id,

@@ -46,19 +46,18 @@ def laid_out(job: Job, services: Services) -> Job:
 
 def laid_out_many(jobs: Sequence[Job], services: Services) -> list[Job]:
     """As `laid_out`, in as few calls as possible; the first error if one of them cannot be."""
-    made = [each if isinstance(each, Exception) else each.job for each in lay_out_many(jobs, services)]
-    for each in made:
-        if isinstance(each, Exception):
-            raise each
-    return [each for each in made if not isinstance(each, Exception)]
-
-
-def lay_out_many(jobs: Sequence[Job], services: Services) -> list[Layout | Exception]:
-    """Write what goes apart; for each job its layout, or the error that kept its payload from being written."""
     layouts = [lay_out(job, services) for job in jobs]
+    for answer in put_items(layouts, services):
+        if answer is not None:
+            raise answer
+    return [layout.job for layout in layouts]
+
+
+def put_items(layouts: Sequence[Layout], services: Services) -> list[Exception | None]:
+    """Write what goes apart, in as few calls as possible; for each layout None, or what kept its item from it."""
     items = [layout.item for layout in layouts if layout.item is not None]
     answers = iter(services.store.payloads.put_many(items) if items else [])
-    return [layout if layout.item is None else _answered(layout, next(answers)) for layout in layouts]
+    return [None if layout.item is None else _store_error(next(answers)) for layout in layouts]
 
 
 def expiry_of(job: Job, since: datetime, services: Services) -> int:
@@ -68,10 +67,8 @@ def expiry_of(job: Job, since: datetime, services: Services) -> int:
     return int(since.timestamp() + kept_for.total_seconds())
 
 
-def _answered(layout: Layout, answer: Exception | None) -> Layout | Exception:
-    if answer is None or isinstance(answer, StoreError):
-        return answer or layout
-    return StoreError(str(answer))
+def _store_error(answer: Exception | None) -> StoreError | None:
+    return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,193 @@
+"""Bulk enqueue: 25 jobs to a call, and calls side by side; half as many at once after each that was throttled."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.draft import Draft, JobRequest, draft
+from leasehold.kernel.due import numbered
+from leasehold.kernel.enqueue import Enqueued, OnDuplicate, creation, inserted, log_enqueued, sent_by, write
+from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.lean import dataclass
+from leasehold.kernel.offload import lay_out, put_items
+from leasehold.kernel.spans import current_trace, span
+from leasehold.kernel.table import ConditionFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.offload import Layout
+    from leasehold.kernel.pool import Pending
+    from leasehold.kernel.services import Services
+
+    type Answers = list[Exception | None]
+
+
+_JOBS_PER_CALL = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """One item of a bulk enqueue that was not accepted."""
+
+    error: LeaseholdError
+
+
+type BulkResult = Enqueued | Rejected
+
+
+def enqueue_many(
+    requests: Sequence[JobRequest | LeaseholdError],
+    services: Services,
+    *,
+    on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[BulkResult]:
+    """Enqueue each request; one that cannot be accepted does not stop the others."""
+    services.deployment.refuse_if_halted()
+    results: list[BulkResult] = []
+    outer = current_trace()
+    with span("enqueue") as sending:
+        sending.note(count=len(requests))
+        # Who was given a trace of its own keeps it.
+        sent = [
+            sent_by(sending.trace, each) if isinstance(each, JobRequest) and each.trace == outer else each
+            for each in requests
+        ]
+        batches = (
+            _draft_batch(start, sent[start : start + _JOBS_PER_CALL], services, on_duplicate)
+            for start in range(0, len(sent), _JOBS_PER_CALL)
+        )
+        for batch in _Inserts(services).of(batches):
+            results += batch
+            if progress is not None:
+                progress(len(results), len(sent))
+    return results
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is known of each request, by its place; those of `plain` are inserted together."""
+
+    results: dict[int, BulkResult]
+    plain: list[tuple[int, Job, Layout]]
+
+
+def _draft_batch(
+    start: int, requests: Sequence[JobRequest | LeaseholdError], services: Services, on_duplicate: OnDuplicate
+) -> _Batch:
+    """Write what needs a call of its own, in order, since two may have the same dedup key; the others are plain."""
+    batch = _Batch({}, [])
+    for position, request in enumerate(requests):
+        try:
+            if isinstance(request, LeaseholdError):
+                raise request
+            # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
+            services.deployment.refuse_if_halted()
+            drafted = _numbered(draft(request, services), start + position + 1)
+            audit_entry = creation(drafted.job, services)
+            if drafted.record is None and audit_entry is None:
+                batch.plain.append((position, drafted.job, lay_out(drafted.job, services)))
+            else:
+                batch.results[position] = write(drafted, services, on_duplicate=on_duplicate, audit_entry=audit_entry)
+        except LeaseholdError as error:
+            batch.results[position] = Rejected(error=error)
+    return batch
+
+
+def _numbered(drafted: Draft, number: int) -> Draft:
+    """Jobs of one call are often made within one millisecond: their number keeps them in order."""
+    due = drafted.job.due
+    assert due is not None
+    return replace(drafted, job=replace(drafted.job, due=due._replace(position=numbered(due.position, number))))
+
+
+class _Inserts:
+    """As many calls at once as the pool has room for, and as the table takes."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._at_once = services.pool.size
+
+    def of(self, batches: Iterable[_Batch]) -> Iterator[list[BulkResult]]:
+        """The results of each batch, in order."""
+        under_way: deque[tuple[_Batch, Pending[Answers]]] = deque()
+        try:
+            for batch in batches:
+                under_way.append((batch, self._begin([layout for *_, layout in batch.plain])))
+                while len(under_way) >= self._at_once:
+                    yield self._results(*under_way.popleft())
+            while under_way:
+                yield self._results(*under_way.popleft())
+        finally:
+            # Whoever stops half-way leaves nothing behind that still runs.
+            for _, pending in under_way:
+                with suppress(BaseException):
+                    pending.result()
+
+    def _begin(self, layouts: Sequence[Layout]) -> Pending[Answers]:
+        return self._services.pool.submit(partial(_insert, layouts, self._services))
+
+    def _results(self, batch: _Batch, pending: Pending[Answers]) -> list[BulkResult]:
+        answers = self._answers([layout for *_, layout in batch.plain], pending)
+        for (position, job, _), answer in zip(batch.plain, answers, strict=True):
+            batch.results[position] = _result(job, answer, self._services)
+        return [batch.results[position] for position in sorted(batch.results)]
+
+    def _answers(self, layouts: Sequence[Layout], pending: Pending[Answers]) -> Answers:
+        """Ask again for what the table was too busy for, each time with half as many calls at once."""
+        answers = pending.result()
+        throttled = _throttled(answers)
+        if not throttled:
+            self._at_once = min(self._at_once + 1, self._services.pool.size)
+        while throttled and self._at_once > 1:
+            self._at_once //= 2
+            again = self._begin([layouts[position] for position in throttled]).result()
+            for position, answer in zip(throttled, again, strict=True):
+                # The try before may have written it, and only its answer was lost.
+                if isinstance(answer, ConditionFailed):
+                    answer = ConditionFailed(answer.current, was_repeated=True)  # noqa: PLW2901
+                answers[position] = answer
+            throttled = _throttled(answers)
+        return answers
+
+
+def _throttled(answers: Answers) -> list[int]:
+    return [position for position, answer in enumerate(answers) if isinstance(answer, StoreUnavailableError)]
+
+
+def _insert(layouts: Sequence[Layout], services: Services) -> Answers:
+    """Insert jobs behind their payloads, with an answer for each. It runs in the pool."""
+    if not layouts:
+        return []
+    try:
+        answers = put_items(layouts, services)
+        ready = [position for position, answer in enumerate(answers) if answer is None]
+        inserts = services.store.jobs.insert_many([layouts[position].job for position in ready]) if ready else []
+    except StoreUnavailableError as error:
+        # Raised, it would take the answers of all other batches with it.
+        return [error] * len(layouts)
+    for position, answer in zip(ready, inserts, strict=True):
+        answers[position] = answer
+    return answers
+
+
+def _result(job: Job, answer: Exception | None, services: Services) -> BulkResult:
+    if isinstance(answer, ConditionFailed):
+        try:
+            job, answer = inserted(Draft(job), services, refused=answer), None
+        except LeaseholdError as error:
+            answer = error
+    match answer:
+        case None:
+            log_enqueued(job, services)
+            return Enqueued(job_id=job.job_id, created=True)
+        case LeaseholdError():
+            return Rejected(error=answer)
+        case _:
+            return Rejected(error=StoreError(str(answer)))
