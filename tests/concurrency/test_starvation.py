@@ -11,8 +11,8 @@ import pytest
 
 from leasehold import JobType, NewJob, Priority
 from leasehold.kernel import keys
+from leasehold.kernel.job import job_record
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.records import job_record
 from leasehold.kernel.table import Put
 from leasehold.kernel.telemetry import Event
 from leasehold.testing import LeaseholdTest

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.transitions import Write
+    from leasehold.kernel.jobs import Write
     from tests.contract.world import World
 
 

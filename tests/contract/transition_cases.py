@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.due import Due, run_lane, to_text
-from leasehold.kernel.job import Outcome, Run
+from leasehold.kernel.job import Outcome, Run, encode, encode_all
+from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import JobPartition, make_job_id
-from leasehold.kernel.records import encode, encode_all
 from leasehold.kernel.table import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
-from leasehold.kernel.transitions import Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

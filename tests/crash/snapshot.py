@@ -9,9 +9,9 @@ from leasehold.groups.records import group_of
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.dedup import DedupRef
 from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import PAYLOAD, SYSTEM_PAYLOAD, job_id_of_key, payload_partition
 from leasehold.kernel.payload import text_in
-from leasehold.kernel.records import job_of
 
 if TYPE_CHECKING:
     from leasehold.groups.model import Group

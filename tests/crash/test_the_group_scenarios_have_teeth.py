@@ -19,7 +19,7 @@ from tests.crash.harness import strike_everywhere
 
 if TYPE_CHECKING:
     from leasehold.groups.model import Group
-    from leasehold.kernel.transitions import Write
+    from leasehold.kernel.jobs import Write
     from tests.crash.scenario import Scenario
     from tests.crash.world import Site
 

@@ -21,10 +21,10 @@ from leasehold.kernel.job import (
     Job,
     Outcome,
     Run,
+    job_record,
 )
 from leasehold.kernel.keys import MAX_SHARDS, JobPartition, make_job_id
 from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
-from leasehold.kernel.records import job_record
 from leasehold.kernel.retry import MAX_DELAYS, Fixed
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus

@@ -22,10 +22,10 @@ from leasehold.kernel.dynamodb.expressions import (
     write_request,
 )
 from leasehold.kernel.dynamodb.table import KEYS_PER_BATCH, STATEMENTS_PER_BATCH
-from leasehold.kernel.records import MAX_LENGTH
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
+    MAX_TOKEN_LENGTH,
     Above,
     Delete,
     Equals,
@@ -111,7 +111,7 @@ class Site:
 
     def token(self, token: str) -> str:
         """Engines remember tokens beyond a table's life: this one is the table's own."""
-        return token if len(token) > MAX_LENGTH else f"{token}-{self.table}"[-MAX_LENGTH:]
+        return token if len(token) > MAX_TOKEN_LENGTH else f"{token}-{self.table}"[-MAX_TOKEN_LENGTH:]
 
     def code(self, call: Callable[[], Any]) -> object:
         """ "made", or the code of the refusal with the codes of the reasons."""
@@ -323,10 +323,10 @@ CASES = (
         ),
     ),
     Case(
-        f"a token has at most {MAX_LENGTH} characters",
+        f"a token has at most {MAX_TOKEN_LENGTH} characters",
         "ValidationException",
         f"{_API}API_TransactWriteItems.html",
-        lambda site: site.transact(Put(key=_key("two"), record={}), token="x" * (MAX_LENGTH + 1)),
+        lambda site: site.transact(Put(key=_key("two"), record={}), token="x" * (MAX_TOKEN_LENGTH + 1)),
     ),
     Case(
         "a cancelled transaction has a reason for each change, with the item where asked, and changes nothing",

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from leasehold.kernel import keys
-from leasehold.kernel.jobs import Jobs, TransitionRefused, Undecided
-from leasehold.kernel.records import encode, request_token
-from leasehold.kernel.table import OneOf, Put, TransactionCancelled
+from leasehold.kernel.job import encode
+from leasehold.kernel.jobs import Jobs, TransitionRefused, Undecided, conditions_of
+from leasehold.kernel.table import OneOf, Put, TransactionCancelled, request_token
 from leasehold.kernel.transitions import DEAD_LETTER, ENDED, REAP_DEAD, JobStatus
 from tests.properties.job_writes import JOB_IDS, after, changes_anything, new_job, writes
 from tests.properties.reference import holds, same
@@ -19,9 +19,9 @@ from tests.properties.table_machine import machine_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from leasehold.kernel.jobs import Write
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.table import Record, Table
-    from leasehold.kernel.transitions import Write
 
 _BURIALS = (DEAD_LETTER, REAP_DEAD)
 
@@ -97,7 +97,7 @@ class JobMachine(RuleBasedStateMachine):
     def _is_allowed(self, write: Write) -> bool:
         step, record = write.transition, self.records[write.job_id]
         seen = {name: encode(value) for name, value in write.seen.items()}
-        conditions = step.conditions(seen)
+        conditions = conditions_of(step, seen)
         assert isinstance(conditions[0], OneOf)
         return all(holds(condition, record) for condition in conditions)
 

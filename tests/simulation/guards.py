@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
+from leasehold.kernel import jobs
+from leasehold.kernel.jobs import bind
+from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Transition
 
 if TYPE_CHECKING:
@@ -68,17 +70,17 @@ def without(*guards: Guard) -> Iterator[None]:
     """Every write of that transition is made without those conditions, in this process, to the end of the block."""
     names = {guard.name for guard in guards}
     (transition,) = {guard.transition for guard in guards}
-    whole = Transition.conditions
+    whole = jobs.conditions_of
 
-    def conditions(self: Transition, seen: Mapping[str, object]) -> tuple[Condition, ...]:
-        if self.name != transition:
-            return whole(self, seen)
-        kept = tuple(bind(each, seen) for each in self.guards if name_of(each) not in names)
-        statuses = frozenset(JobStatus) if SOURCES in names else self.sources
+    def conditions_of(step: Transition, seen: Mapping[str, object]) -> tuple[Condition, ...]:
+        if step.name != transition:
+            return whole(step, seen)
+        kept = tuple(bind(each, seen) for each in step.guards if name_of(each) not in names)
+        statuses = frozenset(JobStatus) if SOURCES in names else step.sources
         return (OneOf("status", tuple(sorted(statuses))), *kept)
 
-    Transition.conditions = conditions  # type: ignore[method-assign]
+    jobs.conditions_of = conditions_of
     try:
         yield
     finally:
-        Transition.conditions = whole  # type: ignore[method-assign]
+        jobs.conditions_of = whole

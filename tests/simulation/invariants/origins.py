@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.groups.records import group_of
 from leasehold.kernel.due import from_text
-from leasehold.kernel.records import job_of
+from leasehold.kernel.job import job_of
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after

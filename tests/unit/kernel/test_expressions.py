@@ -10,10 +10,10 @@ import pytest
 from leasehold.kernel import keys
 from leasehold.kernel.due import Due, position_at
 from leasehold.kernel.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
-from leasehold.kernel.jobs import transition
+from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import JobPartition, make_job_id
 from leasehold.kernel.table import JOBS, Delete, Exists, Key, Missing, NotAfter, OneOf, Put, Update
-from leasehold.kernel.transitions import CLAIM, EXTEND, RESOLVE, SETTLE, TRANSITIONS, Write
+from leasehold.kernel.transitions import CLAIM, EXTEND, RESOLVE, SETTLE, TRANSITIONS
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 JOB_ID = make_job_id(NOW, JobPartition(1), 7)

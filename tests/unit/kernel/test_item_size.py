@@ -23,10 +23,10 @@ from leasehold.kernel.job import (
     Outcome,
     Run,
     appended,
+    job_record,
 )
 from leasehold.kernel.keys import JobPartition, make_job_id
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
-from leasehold.kernel.records import job_record
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.limits.model import Places

@@ -9,8 +9,9 @@ import pytest
 
 from leasehold.kernel import transitions
 from leasehold.kernel.job import Job
+from leasehold.kernel.jobs import Write, bind, conditions_of, transition
 from leasehold.kernel.keys import JobId
-from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
+from leasehold.kernel.table import Above, After, AnyOf, Equals, Exists, Missing, NotAfter, OneOf, Seen
 from leasehold.kernel.transitions import (
     CLAIM,
     COMPLETE,
@@ -25,7 +26,6 @@ from leasehold.kernel.transitions import (
     WAITING,
     JobStatus,
     Transition,
-    Write,
     Writer,
 )
 
@@ -87,9 +87,8 @@ def test_a_guard_asks_only_for_what_writers_see(step):
     asked = {value.name for value in values if isinstance(value, Seen)}
 
     assert asked <= SEEN
-    assert not any(
-        isinstance(getattr(leaf, "value", None), Seen) for leaf in leaves(step.conditions(dict.fromkeys(asked, "x")))
-    )
+    bound = leaves(conditions_of(step, dict.fromkeys(asked, "x")))
+    assert not any(isinstance(getattr(leaf, "value", None), Seen) for leaf in bound)
 
 
 def test_end_states_absorb():
@@ -145,7 +144,7 @@ def test_an_attempt_is_counted_at_the_start_and_a_hand_over_at_the_claim():
 
 def test_a_write_provides_exactly_what_its_transition_takes():
     with pytest.raises(TypeError, match=r"complete: lacks \['completed_at', 'runs'\], does not take \['priority'\]"):
-        Write(job_id=JobId("x"), transition=COMPLETE, values={"priority": 1})
+        transition(Write(job_id=JobId("x"), transition=COMPLETE, values={"priority": 1}))
 
 
 def test_what_is_provided_is_not_removed():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from leasehold.kernel import keys
 from leasehold.kernel.due import Priority
 from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError
-from leasehold.kernel.job import Job
+from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, make_job_id
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.offload import layout_of
@@ -33,7 +33,6 @@ from leasehold.kernel.payload import (
     text_in,
 )
 from leasehold.kernel.payload_items import Payloads
-from leasehold.kernel.records import job_of, job_record
 from leasehold.kernel.transitions import JobStatus
 from tests.sample_payloads import order_event
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.jobs import conditions_of
+from leasehold.kernel.memory import MemoryTable, holds
 from leasehold.kernel.table import (
     JOBS,
     AnyOf,
@@ -19,7 +20,6 @@ from leasehold.kernel.table import (
     Put,
     Update,
     check_plain,
-    holds,
     plain,
 )
 from leasehold.kernel.transitions import TRANSITIONS
@@ -78,7 +78,7 @@ def test_every_transition_can_be_made_plain_and_stays_within_its_guards(transiti
         "payload": "{}",
     }
     seen["completed_at"] = "t"
-    update = Update(key=KEY, conditions=transition.conditions(seen), sets={"s": 1}, adds=dict(transition.adds))
+    update = Update(key=KEY, conditions=conditions_of(transition, seen), sets={"s": 1}, adds=dict(transition.adds))
 
     check_plain(plain(update))
 

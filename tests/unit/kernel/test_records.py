@@ -15,9 +15,8 @@ from leasehold.kernel.dedup import DedupRecord, DedupRef
 from leasehold.kernel.dedups import dedup_record_of, dedup_record_record
 from leasehold.kernel.due import Priority
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
-from leasehold.kernel.job import Job
+from leasehold.kernel.job import Job, encode, job_of, job_record
 from leasehold.kernel.keys import JobPartition, key_of, make_job_id
-from leasehold.kernel.records import encode, job_of, job_record
 from leasehold.kernel.transitions import JobStatus
 from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
 

@@ -11,11 +11,10 @@ from leasehold.admin.walking import TABLE_ORDER, Budget, Members, Scene, Walk, j
 from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted, report
 from leasehold.kernel.errors import InvalidCursorError
-from leasehold.kernel.job import Job
+from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each
-from leasehold.kernel.records import job_of
 from leasehold.kernel.table import JOBS
 
 if TYPE_CHECKING:

@@ -23,13 +23,12 @@ from leasehold.audit.roots import check_roots, verify, verify_all
 from leasehold.groups.records import LISTED, group_of
 from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted_dead_letter
-from leasehold.kernel.dead_letter import dead_letter_of
+from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each
-from leasehold.kernel.records import OPEN
 from leasehold.kernel.table import JOBS
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.records import request_token
 from leasehold.kernel.refusals import RequestKeyReusedError
-from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update
+from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable

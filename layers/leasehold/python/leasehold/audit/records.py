@@ -17,13 +17,11 @@ from leasehold.kernel import keys
 from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES
-from leasehold.kernel.jobs import TransitionRefused, transition
+from leasehold.kernel.jobs import TransitionRefused, Write, transition
 from leasehold.kernel.keys import records_in
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import fits
-from leasehold.kernel.records import request_token
-from leasehold.kernel.table import ENDED_INDEX, JOBS, Equals, Put, TransactionCancelled, Update
-from leasehold.kernel.transitions import Write
+from leasehold.kernel.table import ENDED_INDEX, JOBS, Equals, Put, TransactionCancelled, Update, request_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

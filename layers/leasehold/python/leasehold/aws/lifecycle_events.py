@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from leasehold.kernel.due import to_text
 from leasehold.kernel.dynamodb.expressions import from_item
+from leasehold.kernel.job import job_of
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.records import job_of
 from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:

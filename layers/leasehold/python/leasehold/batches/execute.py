@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.execute import Executor, Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.jobs import Write
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.transitions import Write
 
     # What each attempt came to: a JSON value, or what was raised in its place.
     type Work = Callable[[Sequence[Attempt]], Sequence[object]]

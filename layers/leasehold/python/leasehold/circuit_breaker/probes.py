@@ -13,7 +13,7 @@ from leasehold.circuit_breaker.circuits import probe_noted
 from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
-from leasehold.kernel.records import request_token
+from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
 from leasehold.kernel.type_options import Circuit, CircuitBreaker
 

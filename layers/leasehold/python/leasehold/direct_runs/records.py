@@ -9,7 +9,6 @@ from leasehold.direct_runs.model import DirectRequest, DirectState
 from leasehold.kernel import keys
 from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.jobs import awakened
-from leasehold.kernel.records import request_token
 from leasehold.kernel.registry_records import _reservation_record, reservation_of
 from leasehold.kernel.table import (
     AnyOf,
@@ -21,6 +20,7 @@ from leasehold.kernel.table import (
     Put,
     TransactionCancelled,
     Update,
+    request_token,
 )
 from leasehold.kernel.type_options import type_scope
 

@@ -20,9 +20,9 @@ from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import awakened, insertion
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out_many
-from leasehold.kernel.records import request_token
 from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError
 from leasehold.kernel.services import make_stamp
+from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import Event
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
 from leasehold.kernel import keys
 from leasehold.kernel.due import SERVICE_LANE, from_text, to_text
-from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.job import SYSTEM, described_job, encode, job_record
 from leasehold.kernel.keys import JobId
 from leasehold.kernel.payload_items import Listed, read_each, read_one
-from leasehold.kernel.records import described_job, encode, job_record
 from leasehold.kernel.table import (
     ENDED_INDEX,
     JOBS,

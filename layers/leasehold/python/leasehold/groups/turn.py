@@ -6,9 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.due import Due, position_at
-from leasehold.kernel.jobs import transition
+from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.transitions import TAKE_TURN, Write
+from leasehold.kernel.transitions import TAKE_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

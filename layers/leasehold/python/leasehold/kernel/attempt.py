@@ -23,21 +23,10 @@ from leasehold.kernel.end import (
 )
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
-from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.telemetry import Event
-from leasehold.kernel.transitions import (
-    ABORT,
-    COMPLETE,
-    DEAD_LETTER,
-    EXPIRE,
-    EXTEND,
-    FAIL,
-    RELEASE,
-    SNOOZE,
-    Transition,
-    Write,
-)
+from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXPIRE, EXTEND, FAIL, RELEASE, SNOOZE, Transition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

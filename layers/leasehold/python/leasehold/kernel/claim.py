@@ -16,16 +16,15 @@ from leasehold.kernel.admission import TurnedAway, Undecided, Waits
 from leasehold.kernel.due import run_lane
 from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
 from leasehold.kernel.execute import Handover
-from leasehold.kernel.jobs import DueJob, TransitionRefused
+from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.ports import BatchDispatcher
-from leasehold.kernel.records import request_token
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.spans import current_trace, span
-from leasehold.kernel.table import TransactionCancelled
+from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.telemetry import CLAIMED, Event
-from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus, Write
+from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

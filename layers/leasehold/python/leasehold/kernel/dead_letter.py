@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
 from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.job import Reader, encode
 from leasehold.kernel.keys import JobId
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
-from leasehold.kernel.records import OPEN, _Reader, encode
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Run
     from leasehold.kernel.payload import Form, Json
     from leasehold.kernel.table import Record
+
+
+OPEN = "open"
 
 
 class Resolution(StrEnum):
@@ -88,7 +91,7 @@ def dead_letter_record(dead_letter: DeadLetter) -> Record:
 
 
 def dead_letter_of(record: Record) -> DeadLetter:
-    read = _Reader(record)
+    read = Reader(record)
     resolution = read.maybe("resolution")
     return DeadLetter(
         id=JobId(read.text("id")),

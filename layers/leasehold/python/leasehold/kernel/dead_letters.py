@@ -6,13 +6,13 @@ from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import keys
-from leasehold.kernel.dead_letter import Resolution, dead_letter_of
+from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
 from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.job import encode
 from leasehold.kernel.keys import JobId
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.payload_items import read_each, read_one
-from leasehold.kernel.records import OPEN, encode, request_token
 from leasehold.kernel.table import (
     BY_DATE_INDEX,
     BY_TYPE_INDEX,
@@ -23,6 +23,7 @@ from leasehold.kernel.table import (
     Missing,
     TransactionCancelled,
     Update,
+    request_token,
 )
 
 if TYPE_CHECKING:

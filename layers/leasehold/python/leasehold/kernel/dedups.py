@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import keys
 from leasehold.kernel.dedup import DedupRecord, DedupRef
 from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel.job import Reader
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import job_id_of_key, key_of
-from leasehold.kernel.records import _Reader, request_token
-from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update
+from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record
 
 
 def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
-    read = _Reader(record)
+    read = Reader(record)
     return DedupRecord(
         ref=ref, job_id=job_id_of_key(read.text("job_sk")), window_until=from_text(read.text("window_until"))
     )

@@ -13,7 +13,6 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import awakened
 from leasehold.kernel.keys import code_of
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.records import request_token
 from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.kernel.registry import Switch, Switches, succeeding
 from leasehold.kernel.registry_records import registry_of, registry_record, reservation_of
@@ -30,6 +29,7 @@ from leasehold.kernel.table import (
     Put,
     TransactionCancelled,
     Update,
+    request_token,
 )
 from leasehold.kernel.type_options import DELIVERY, type_scope
 

@@ -16,15 +16,14 @@ from leasehold.kernel.due import Due, position_at, to_text
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import TransitionRefused, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.records import request_token
 from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import hand_over_backoff, next_retry_at
-from leasehold.kernel.table import TransactionCancelled
+from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.telemetry import COMPLETED, Event
-from leasehold.kernel.transitions import SETTLE, SETTLE_RUN, JobStatus, Write
+from leasehold.kernel.transitions import SETTLE, SETTLE_RUN, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

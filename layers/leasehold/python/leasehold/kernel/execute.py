@@ -25,7 +25,7 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import MAX_CODE_BYTES
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
-from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_result, shortened
@@ -33,7 +33,7 @@ from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import MAX_DELAY
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
-from leasehold.kernel.transitions import START, Write
+from leasehold.kernel.transitions import START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

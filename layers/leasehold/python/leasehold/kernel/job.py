@@ -1,26 +1,27 @@
-"""A job, as one frozen value for its whole life."""
+"""A job, as one frozen value for its whole life, and as the record that a table holds of it."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.due import Due, Priority, is_hold_lane, run_lane
-from leasehold.kernel.errors import PayloadNotReadError
-from leasehold.kernel.keys import JobKey, code_of, key_of, shard_of
+from leasehold.kernel.dedup import NO_WINDOW, DedupRef
+from leasehold.kernel.due import Due, Priority, from_text, is_hold_lane, run_lane, to_text
+from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
+from leasehold.kernel.keys import JobId, JobKey, code_of, job_id_at, key_of, scheduled_for_of, shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
+from leasehold.kernel.retry import retry_of_text, retry_text
+from leasehold.kernel.transitions import ENDED, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Mapping, Sequence
 
-    from leasehold.kernel.dedup import DedupRef
-    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form, Json
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.transitions import JobStatus
+    from leasehold.kernel.table import Attribute, Record
 
 
 SYSTEM = "system"
@@ -203,3 +204,202 @@ def next_number(runs: Sequence[Run]) -> int:
 def run_error(text: str | None) -> str | None:
     """A run keeps the end of its error: that is where the exception is."""
     return None if text is None else shortened(text, MAX_RUN_ERROR_BYTES)
+
+
+# --- the record; unset attributes are left out: every byte is billed
+
+# Stored under the names that the fields have.
+_TEXTS = [
+    "due_lane",
+    "locked_by",
+    "last_error",
+    "last_error_code",
+    "cancel_requested",
+    "cancel_reason",
+    "retry_of",
+    "concurrency_key",
+    "seat",
+    "trace",
+    "schedule",
+    "template",
+    "webhook",
+    "group_id",
+    "ended_lane",
+    "ended_key",
+]
+_TIMES = [
+    "undelivered_since",
+    "locked_at",
+    "lock_expires_at",
+    "started_at",
+    "last_attempt_at",
+    "completed_at",
+    "start_by",
+    "dedup_until",
+]
+_COUNTS = ("attempts", "dispatches")
+_NUMBERS = ("member", "expires_at")
+_LISTS = ("artifacts", "owed")
+
+
+def encode(value: object) -> Attribute:
+    match value:
+        case bool():
+            return value
+        case IntEnum():
+            return int(value)
+        case StrEnum():
+            return str(value)
+        case int() | str() | bytes():
+            return value
+        case datetime():
+            return to_text(value)
+        case Due():
+            return value.key
+        case Run():
+            return _run_record(value)
+        case tuple() | list():
+            return [encode(each) for each in value]
+        case _:
+            raise TypeError(f"a record cannot hold {value!r}")
+
+
+def encode_all(values: Mapping[str, object]) -> Record:
+    return {name: value if type(value) is str else encode(value) for name, value in values.items()}
+
+
+def job_record(job: Job) -> Record:
+    values: dict[str, object] = {
+        "job_id": job.job_id,
+        "job_type": job.job_type,
+        "payload": job.stored_payload,
+        "scheduled_for": job.scheduled_for,
+        "status": job.status,
+        "priority": job.priority,
+        "max_attempts": job.max_attempts,
+        "created_at": job.created_at,
+        "created_by": None if job.created_by == SYSTEM else job.created_by,
+        "due_key": job.due,
+        "wake": job.wake or None,
+        "result": job.result_text,
+        "runs": job.runs or None,
+        "dedup_key": job.dedup.key if job.dedup else None,
+        "dedup_window": job.dedup.window if job.dedup and job.dedup.window != NO_WINDOW else None,
+        "retry": retry_text(job.retry) if job.retry else None,
+        **{name: getattr(job, name) for name in (*_TEXTS, *_TIMES, *_NUMBERS)},
+        **{name: getattr(job, name) or None for name in (*_COUNTS, *_LISTS)},
+    }
+    return encode_all({name: value for name, value in values.items() if value is not None})
+
+
+def job_of(record: Record) -> Job:
+    """The job of an item. Which job it is, its key says: what is written inside is only as good as its writer."""
+    job_id = job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+    if job_id is None:
+        raise MisplacedItemError(record["PK"], record["SK"])
+    return described_job(record, job_id)
+
+
+def described_job(record: Record, job_id: JobId) -> Job:
+    """A job of this id as a record describes it, wherever the record stands."""
+    read = Reader(record)
+    job_type = read.text("job_type")
+    dedup_key = read.maybe("dedup_key")
+    status = JobStatus(read.text("status"))
+    values: dict[str, Any] = {name: read.maybe(name) for name in _TEXTS}
+    values |= {name: read.time(name) for name in _TIMES}
+    values |= {name: read.number(name) for name in (*_COUNTS, *(each for each in _NUMBERS if each in record))}
+    values |= {name: tuple(read.texts(name)) for name in _LISTS}
+    if status in ENDED:
+        # Its last attempt is over: stored once, as `started_at`.
+        values["last_attempt_at"] = values["last_attempt_at"] or values["started_at"]
+    return Job(
+        job_id=job_id,
+        job_type=job_type,
+        stored_payload=cast("Form", record["payload"]),
+        scheduled_for=scheduled_for_of(job_id),
+        status=status,
+        priority=Priority(read.number("priority")),
+        max_attempts=read.number("max_attempts"),
+        created_at=from_text(read.text("created_at")),
+        created_by=read.maybe("created_by") or SYSTEM,
+        due=Due.parse(read.text("due_key")) if "due_key" in record else None,
+        wake="wake" in record,
+        result_text=read.maybe("result"),
+        runs=read.runs(),
+        dedup=DedupRef(job_type, dedup_key, read.maybe("dedup_window") or NO_WINDOW) if dedup_key else None,
+        retry=retry_of_text(read.text("retry")) if "retry" in record else None,
+        **values,
+    )
+
+
+def _run_record(run: Run) -> Record:
+    record: Record = {
+        "number": run.number,
+        "worker": run.worker,
+        "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at),
+        "outcome": str(run.outcome),
+    }
+    if run.error is not None:
+        record["error"] = run.error
+    if run.error_code is not None:
+        record["error_code"] = run.error_code
+    if run.reason is not None:
+        record["reason"] = run.reason
+    if run.artifacts:
+        record["artifacts"] = list(run.artifacts)
+    return record
+
+
+def _run_of(record: Record) -> Run:
+    read = Reader(record)
+    return Run(
+        number=read.number("number"),
+        worker=read.text("worker"),
+        started_at=from_text(read.text("started_at")),
+        ended_at=from_text(read.text("ended_at")),
+        outcome=Outcome(read.text("outcome")),
+        error=read.maybe("error"),
+        error_code=read.maybe("error_code"),
+        reason=read.maybe("reason"),
+        artifacts=tuple(read.texts("artifacts")),
+    )
+
+
+class Reader:
+    """Typed reads of a record, so that each attribute's type is said once, where it is read."""
+
+    def __init__(self, record: Record) -> None:
+        self._record: dict[str, Any] = record
+
+    def text(self, name: str) -> str:
+        value = self._record[name]
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is no text")
+        return value
+
+    def maybe(self, name: str) -> str | None:
+        value = self._record.get(name)
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is no text")
+        return value
+
+    def number(self, name: str) -> int:
+        value = self._record.get(name, 0)
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is no whole number")
+        return value
+
+    def time(self, name: str) -> datetime | None:
+        text = self.maybe(name)
+        return None if text is None else from_text(text)
+
+    def texts(self, name: str) -> list[str]:
+        return cast("list[str]", self._record.get(name, []))
+
+    def maps(self, name: str) -> list[Record]:
+        return cast("list[Record]", self._record.get(name, []))
+
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(_run_of(each) for each in self.maps("runs"))

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from dataclasses import field
+from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel import keys
 from leasehold.kernel.dead_letter import dead_letter_record
 from leasehold.kernel.due import Due, Priority, due_until, hold_lane, position_at, service_lane, to_text
+from leasehold.kernel.job import encode, encode_all, job_of, job_record
 from leasehold.kernel.keys import JobId, job_id_at, key_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each, read_one
-from leasehold.kernel.records import encode, encode_all, job_of, job_record
 from leasehold.kernel.table import (
     DUE_INDEX,
     ENDED_INDEX,
     JOBS,
+    Above,
+    After,
+    AnyOf,
     ConditionFailed,
+    Equals,
+    Exists,
+    Missing,
+    NotAfter,
+    OneOf,
     Put,
+    Seen,
     StatementRefused,
     TransactionCancelled,
     Update,
@@ -25,14 +35,14 @@ from leasehold.kernel.table import (
 from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload_items import Unreadable
-    from leasehold.kernel.table import Attribute, Change, ForeignItem, Record, Table
-    from leasehold.kernel.transitions import Write
+    from leasehold.kernel.table import Attribute, Change, Condition, ForeignItem, Record, Table
+    from leasehold.kernel.transitions import Transition
 
 
 # The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
@@ -49,6 +59,20 @@ class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the 
         super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
         self.write = write
         self.current = current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """A transition of one job, with what its writer saw and what it sets."""
+
+    job_id: JobId
+    transition: Transition
+    seen: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def removed(self) -> frozenset[str]:
+        return self.transition.removes - frozenset(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,19 +296,46 @@ def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
 
 def transition(write: Write) -> Update:
     """A transition as the one conditional write that it is."""
-    step = write.transition
+    step, provided = write.transition, frozenset(write.values)
+    lacking, foreign = step.sets - provided, provided - step.sets - step.may_set
+    if lacking or foreign:
+        raise TypeError(f"{step.name}: lacks {sorted(lacking)}, does not take {sorted(foreign)}")
     sets = encode_all(write.values)
     if step.target is not None:
         sets["status"] = str(step.target)
+    seen = encode_all({name: value for name, value in write.seen.items() if value is not None})
     return Update(
         key=keys.job(write.job_id),
-        conditions=step.conditions(
-            {name: None if value is None else encode(value) for name, value in write.seen.items()}
-        ),
+        conditions=conditions_of(step, {**write.seen, **seen}),
         sets=sets,
         adds=dict(step.adds),
-        removes=write.removed,
+        removes=step.removes - provided,
     )
+
+
+def conditions_of(step: Transition, seen: Mapping[str, object]) -> tuple[Condition, ...]:
+    """What must hold of the stored item, with what the writer saw filled in."""
+    return (OneOf("status", tuple(sorted(step.sources))), *(bind(guard, seen) for guard in step.guards))
+
+
+def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
+    """Put what the writer saw in the place of each `Seen`."""
+    match condition:
+        case Exists() | Missing() | OneOf() | Above():
+            return condition
+        case Equals(attribute, Seen(name)):
+            # Who saw that it was not there relies on that too.
+            return Missing(attribute) if seen[name] is None else Equals(attribute, seen[name])
+        case After(attribute, Seen(name)):
+            return After(attribute, seen[name])
+        case NotAfter(attribute, Seen(name)):
+            return NotAfter(attribute, seen[name])
+        case Equals() | After() | NotAfter():
+            return condition
+        case AnyOf(conditions):
+            return AnyOf(tuple(bind(each, seen) for each in conditions))
+        case _:
+            assert_never(condition)
 
 
 def is_own_write(write: Write, current: Record | None) -> bool:

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right, insort
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
-from leasehold.kernel.records import content_token
-from leasehold.kernel.table import ConditionFailed, Delete, Page, Put, TransactionCancelled, Update, check_plain, holds
+from leasehold.kernel.table import (
+    Above,
+    After,
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    OneOf,
+    Page,
+    Put,
+    TransactionCancelled,
+    Update,
+    check_plain,
+    content_token,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Record, TableDefinition
+    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Record, TableDefinition
 
 # A record's place in a sorted partition: its sort value, then its key, so that equal sort values keep an order.
 type _Place = tuple[str, tuple[str, ...]]
@@ -24,7 +41,7 @@ class MemoryTable:
     def __init__(self, name: str = "memory") -> None:
         self._name = name
         self._lock = threading.RLock()
-        self._records: dict[tuple[TableDefinition, tuple[str, ...]], Record] = {}
+        self._records: dict[Key, Record] = {}
         self._places: dict[tuple[TableDefinition, str | None, str], list[_Place]] = {}
         self._tokens: set[str] = set()
 
@@ -34,7 +51,7 @@ class MemoryTable:
 
     def get(self, key: Key) -> Record | None:
         with self._lock:
-            record = self._records.get((key.table, key.values))
+            record = self._records.get(key)
             return _copy(record)
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
@@ -84,7 +101,7 @@ class MemoryTable:
 
     def write(self, change: Change) -> Record:
         with self._lock:
-            current = self._records.get((change.key.table, change.key.values))
+            current = self._records.get(change.key)
             if not _all_hold(_conditions(change), current):
                 raise ConditionFailed(_copy(current))
             return _copy(self._apply(change, current))
@@ -111,7 +128,7 @@ class MemoryTable:
             done = content_token(token, list(changes))
             if done in self._tokens:
                 return
-            stored = [self._records.get((change.key.table, change.key.values)) for change in changes]
+            stored = [self._records.get(change.key) for change in changes]
             failed = {
                 position: _copy(current)
                 for position, (change, current) in enumerate(zip(changes, stored, strict=True))
@@ -126,9 +143,9 @@ class MemoryTable:
     def _apply(self, change: Change, current: Record | None) -> Record:
         match change:
             case Put():
-                record = _copy(change.item)
+                record = {**_attributes(change.key), **_copy(change.record)}
             case Update():
-                record = {**(current or change.key.attributes)}
+                record = {**(current or _attributes(change.key))}
                 for name, amount in change.adds.items():
                     record[name] = cast("int", record.get(name, 0)) + amount
                 record.update(_copy(dict(change.sets)))
@@ -143,12 +160,12 @@ class MemoryTable:
         return record
 
     def _store(self, key: Key, record: Record | None) -> None:
-        old = self._records.pop((key.table, key.values), None)
+        old = self._records.pop(key, None)
         for index in (None, *key.table.indexes):
             for each, is_new in ((old, False), (record, True)):
                 self._place(key, index, each, is_new=is_new)
         if record is not None:
-            self._records[key.table, key.values] = record
+            self._records[key] = record
 
     def _place(self, key: Key, index: Index | None, record: Record | None, *, is_new: bool) -> None:
         partition = index.partition if index else key.table.key[0]
@@ -162,7 +179,7 @@ class MemoryTable:
             del places[bisect_left(places, place)]
 
     def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
-        record = self._records[table, key]
+        record = self._records[Key(table, key)]
         if index is None:
             return _copy(record)
         visible = {*table.key, index.partition, index.sort, *index.projected}
@@ -183,9 +200,48 @@ def _place(table: TableDefinition, index: Index | None, record: Record) -> _Plac
     return cast("str", record[index.sort]) if index else key[-1], key
 
 
+def _attributes(key: Key) -> Record:
+    return dict(zip(key.table.key, key.values, strict=True))
+
+
 def _conditions(change: Change) -> tuple[Condition, ...]:
-    return change.guards if isinstance(change, Put) else change.conditions
+    if isinstance(change, Put) and change.conditions is None:
+        return (Missing(change.key.table.key[0]),)
+    return change.conditions or ()
 
 
 def _all_hold(conditions: Sequence[Condition], record: Record | None) -> bool:
     return all(holds(condition, record or {}) for condition in conditions)
+
+
+def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
+    """Whether a stored record fulfils a bound condition."""
+    # Like DynamoDB, a comparison with an attribute that is not there is false.
+    match condition:
+        case Exists(attribute):
+            return attribute in record
+        case Missing(attribute):
+            return attribute not in record
+        case Equals(attribute, value):
+            return attribute in record and _same(record[attribute], value)
+        case OneOf(attribute, values):
+            return attribute in record and any(_same(record[attribute], value) for value in values)
+        case After(attribute, value):
+            return attribute in record and bool(record[attribute] > value)
+        case NotAfter(attribute, value):
+            return attribute in record and bool(record[attribute] <= value)
+        case Above(attribute, least):
+            return attribute in record and bool(record[attribute] > least)
+        case AnyOf(conditions):
+            return any(holds(each, record) for each in conditions)
+        case _:
+            assert_never(condition)
+
+
+def _same(stored: object, value: object) -> bool:
+    """Equal as DynamoDB has it: to Python, True is 1 as well."""
+    if isinstance(stored, list) and isinstance(value, list):
+        return len(stored) == len(value) and all(map(_same, stored, value))
+    if isinstance(stored, dict) and isinstance(value, dict):
+        return stored.keys() == value.keys() and all(_same(stored[name], value[name]) for name in stored)
+    return stored == value and isinstance(stored, bool) == isinstance(value, bool)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import keys
 from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.errors import StoreError
+from leasehold.kernel.job import job_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import expiry_of
-from leasehold.kernel.records import job_of
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.telemetry import Event

@@ -6,8 +6,9 @@ in-memory store that users test with and the DynamoDB store that they deploy can
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leasehold.kernel.lean import dataclass
 
@@ -21,8 +22,7 @@ type Record = dict[str, Attribute]
 type ForeignItem = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     table: TableDefinition
     values: tuple[str, ...]
 
@@ -224,59 +224,6 @@ class AnyOf:
 type Condition = Exists | Missing | Equals | OneOf | After | NotAfter | Above | AnyOf
 
 
-def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
-    """Put what the writer saw in the place of each `Seen`."""
-    match condition:
-        case Exists() | Missing() | OneOf() | Above():
-            return condition
-        case Equals(attribute, Seen(name)):
-            # Who saw that it was not there relies on that too.
-            return Missing(attribute) if seen[name] is None else Equals(attribute, seen[name])
-        case After(attribute, Seen(name)):
-            return After(attribute, seen[name])
-        case NotAfter(attribute, Seen(name)):
-            return NotAfter(attribute, seen[name])
-        case Equals() | After() | NotAfter():
-            return condition
-        case AnyOf(conditions):
-            return AnyOf(tuple(bind(each, seen) for each in conditions))
-        case _:
-            assert_never(condition)
-
-
-def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
-    """Whether a stored record fulfils a bound condition."""
-    # Like DynamoDB, a comparison with an attribute that is not there is false.
-    match condition:
-        case Exists(attribute):
-            return attribute in record
-        case Missing(attribute):
-            return attribute not in record
-        case Equals(attribute, value):
-            return attribute in record and _same(record[attribute], value)
-        case OneOf(attribute, values):
-            return attribute in record and any(_same(record[attribute], value) for value in values)
-        case After(attribute, value):
-            return attribute in record and bool(record[attribute] > value)
-        case NotAfter(attribute, value):
-            return attribute in record and bool(record[attribute] <= value)
-        case Above(attribute, least):
-            return attribute in record and bool(record[attribute] > least)
-        case AnyOf(conditions):
-            return any(holds(each, record) for each in conditions)
-        case _:
-            assert_never(condition)
-
-
-def _same(stored: object, value: object) -> bool:
-    """Equal as DynamoDB has it: to Python, True is 1 as well."""
-    if isinstance(stored, list) and isinstance(value, list):
-        return len(stored) == len(value) and all(map(_same, stored, value))
-    if isinstance(stored, dict) and isinstance(value, dict):
-        return stored.keys() == value.keys() and all(_same(stored[name], value[name]) for name in stored)
-    return stored == value and isinstance(stored, bool) == isinstance(value, bool)
-
-
 def narrowed(condition: Condition) -> Condition:
     """A condition without a choice that is enough for this one: of a choice, the first alternative."""
     while isinstance(condition, AnyOf):
@@ -307,8 +254,7 @@ def check_plain(update: Update) -> None:
         raise TypeError(f"a batch takes no counts and no choices; make this update plain first: {update!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
+class Index(NamedTuple):
     """A sparse index: only records that have both attributes are in it."""
 
     name: str
@@ -317,14 +263,10 @@ class Index:
     projected: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDefinition:
+class TableDefinition(NamedTuple):
     key: tuple[str, ...]
     indexes: tuple[Index, ...]
     ttl: str = "expires_at"
-
-    def index(self, name: str) -> Index:
-        return next(index for index in self.indexes if index.name == name)
 
 
 DUE_INDEX = Index(
@@ -336,3 +278,19 @@ JOBS = TableDefinition(key=("PK", "SK"), indexes=(DUE_INDEX, ENDED_INDEX))
 BY_DATE_INDEX = Index(name="by_date", partition="open", sort="open_key", projected=("job_type", "reported_at"))
 BY_TYPE_INDEX = Index(name="by_type", partition="open_type", sort="open_key")
 DEAD_LETTERS = TableDefinition(key=("id",), indexes=(BY_DATE_INDEX, BY_TYPE_INDEX))
+
+MAX_TOKEN_LENGTH = 36
+
+
+def content_token(token: str, content: object) -> str:
+    """A caller's token made one with what it asks for.
+
+    DynamoDB refuses a token that comes back with other content (IdempotentParameterMismatch). Who was refused, looked
+    again and now asks for something else makes another transaction, whose own conditions decide about it.
+    """
+    return request_token(token, repr(content))
+
+
+def request_token(*parts: str) -> str:
+    """The same write gives the same token, another write another one, in the 36 characters that DynamoDB allows."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:MAX_TOKEN_LENGTH]

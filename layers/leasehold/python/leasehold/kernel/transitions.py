@@ -8,17 +8,10 @@ recognised by it when the retry finds the condition failed.
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.table import After, AnyOf, Condition, Equals, Exists, Missing, NotAfter, OneOf, Seen, bind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from leasehold.kernel.keys import JobId
+from leasehold.kernel.table import After, AnyOf, Condition, Equals, Exists, Missing, NotAfter, Seen
 
 
 class JobStatus(StrEnum):
@@ -62,34 +55,6 @@ class Transition:
     adds: tuple[tuple[str, int], ...] = ()
     removes: frozenset[str] = frozenset()
     signature: str | None = None
-
-    def conditions(self, seen: Mapping[str, object]) -> tuple[Condition, ...]:
-        """What must hold of the stored item, with what the writer saw filled in."""
-        return (
-            OneOf("status", tuple(sorted(self.sources))),
-            *(bind(guard, seen) for guard in self.guards),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """A transition of one job, with what its writer saw and what it sets."""
-
-    job_id: JobId
-    transition: Transition
-    seen: Mapping[str, object] = field(default_factory=dict)
-    values: Mapping[str, object] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        provided = frozenset(self.values)
-        lacking = self.transition.sets - provided
-        foreign = provided - self.transition.sets - self.transition.may_set
-        if lacking or foreign:
-            raise TypeError(f"{self.transition.name}: lacks {sorted(lacking)}, does not take {sorted(foreign)}")
-
-    @property
-    def removed(self) -> frozenset[str]:
-        return self.transition.removes - frozenset(self.values)
 
 
 _OWNER_IS_MINE = Equals("locked_by", Seen("locked_by"))

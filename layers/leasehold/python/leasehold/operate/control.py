@@ -12,9 +12,8 @@ from leasehold.kernel import keys
 from leasehold.kernel.due import to_text
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.jobs import awakened
-from leasehold.kernel.records import request_token
 from leasehold.kernel.registry import Switch
-from leasehold.kernel.table import Delete, Equals, Exists, Put
+from leasehold.kernel.table import Delete, Equals, Exists, Put, request_token
 from leasehold.kernel.type_options import CIRCUIT_BREAKER, type_scope
 
 if TYPE_CHECKING:

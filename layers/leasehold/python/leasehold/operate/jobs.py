@@ -12,7 +12,7 @@ from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wak
 from leasehold.kernel.due import Due, hold_lane, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.errors import InvalidOptionError, WaitTimeoutError
-from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out
@@ -20,7 +20,7 @@ from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import shown
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.telemetry import Event
-from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE, Write
+from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.limits.model import group_scope, is_group_scope
 

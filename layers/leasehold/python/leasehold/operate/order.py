@@ -22,12 +22,12 @@ from leasehold.kernel.due import (
     to_digits,
 )
 from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
-from leasehold.kernel.jobs import DueJob, TransitionRefused
+from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
 from leasehold.kernel.keys import parse_job_id, shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
 from leasehold.kernel.services import make_stamp
-from leasehold.kernel.transitions import RESCHEDULE, Write
+from leasehold.kernel.transitions import RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
 

@@ -12,7 +12,7 @@ from leasehold.kernel.dedups import insertions, repointed
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, is_free, job_of_holder, write
 from leasehold.kernel.errors import LeaseholdError
-from leasehold.kernel.jobs import TransitionRefused, insertion
+from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out
@@ -20,7 +20,7 @@ from leasehold.kernel.payload_items import report_unreadable, with_payload_of
 from leasehold.kernel.refusals import DeadJobMissingError, DuplicateJobError, JobNotFoundError, WrongStateError
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.telemetry import Event
-from leasehold.kernel.transitions import RESOLVE, JobStatus, Write
+from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.operate.jobs import find, reschedule, successor
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job import job_of
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.records import job_of
 from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from leasehold.operate.control import halt

@@ -10,8 +10,8 @@ from leasehold.kernel.due import to_text
 from leasehold.kernel.execute import Cancel, Skip, Snooze, failure_of
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.payload import decode, encode_result, shortened
-from leasehold.kernel.records import request_token
 from leasehold.kernel.redaction import redacted
+from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import Event
 from leasehold.runtime.handler import JobContext, JobLogger, check_artifact
 

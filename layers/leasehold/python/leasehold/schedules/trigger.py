@@ -14,7 +14,7 @@ from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import derive_job_id
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.records import request_token
+from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import Event
 from leasehold.schedules.model import Decision, Missed, Overlap, decide
 from leasehold.schedules.records import ScheduleChanged

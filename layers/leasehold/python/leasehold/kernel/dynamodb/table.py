@@ -22,7 +22,6 @@ from leasehold.kernel.dynamodb.expressions import (
 )
 from leasehold.kernel.errors import StoreError, StoreUnavailableError, TransactionRefusedError
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.records import content_token
 from leasehold.kernel.table import (
     JOBS,
     ConditionFailed,
@@ -33,6 +32,7 @@ from leasehold.kernel.table import (
     TransactionCancelled,
     Update,
     check_plain,
+    content_token,
 )
 
 if TYPE_CHECKING:
