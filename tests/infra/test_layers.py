@@ -39,7 +39,7 @@ def synthesise(out: Path, code: Path, bundled: list[str]) -> dict[str, Path]:
 def test_a_deployment_after_a_command_that_builds_nothing_uploads_what_was_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_downloads(place: Path, *_: object) -> None:
+    def without_downloads(place: Path, *_: object, **__: object) -> None:
         place.mkdir(parents=True)
         (place / "installed").write_text("")
 

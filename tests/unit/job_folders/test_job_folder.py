@@ -135,3 +135,70 @@ def test_a_webhook_that_nothing_would_send_is_refused_at_deployment():
     with pytest.raises(InvalidOptionError, match="these job types have a webhook, and nothing sends it"):
         registry_of([told], {"told": "f"})
     assert "webhook_delivery" in registry_of([told], {"told": "f"}, webhook_sender="s").types
+
+
+def test_code_that_job_types_share_is_no_job_type_unless_it_says_so(tmp_path: Path):
+    add_folder(tmp_path, "backup")
+    add_folder(tmp_path, "common", settings=None, handler=None).joinpath("mail.py").write_text("")
+    assert [folder.name for folder in load_job_folders(tmp_path)] == ["backup"]
+    (tmp_path / "functions" / "jobs" / "common" / "job.toml").write_text("concurrency = 1")
+    assert problems_of(tmp_path) == [
+        "functions/jobs/common/handler.py: there is no such file. Add it, or remove the folder."
+    ]
+
+
+def test_a_type_whose_jobs_a_function_of_the_app_does_needs_no_handler(tmp_path: Path):
+    add_folder(tmp_path, "render", handler=None)
+    (folder,) = load_job_folders(tmp_path, without_code={"render"})
+    assert folder.name == "render"
+    assert problems_of(tmp_path) == [
+        "functions/jobs/render/handler.py: there is no such file. Add it, or remove the folder."
+    ]
+
+
+def test_a_deployment_has_variables_of_its_own_and_its_name_in_names_and_arns(tmp_path: Path):
+    add_folder(
+        tmp_path,
+        "backup",
+        settings="""
+            concurrency = 1
+            [environment]
+            BUCKET = "backups-${environment_name}"
+            LEVEL = "fast"
+            [environment.prod]
+            LEVEL = "careful"
+            [[permissions]]
+            actions = ["s3:PutObject"]
+            resources = ["arn:${AWS::Partition}:s3:::backups-${environment_name}/today"]
+            [permissions.conditions.StringEquals]
+            "aws:PrincipalTag/deployment" = "${environment_name}"
+        """,
+    )
+    (folder,) = load_job_folders(tmp_path)
+    dev, prod = folder.in_environment("dev"), folder.in_environment("prod")
+
+    assert dev.environment == {"BUCKET": "backups-dev", "LEVEL": "fast"}
+    assert prod.environment == {"BUCKET": "backups-prod", "LEVEL": "careful"}
+    assert prod.permissions[0].resources == ("arn:${AWS::Partition}:s3:::backups-prod/today",)
+    assert prod.permissions[0].conditions == {"StringEquals": {"aws:PrincipalTag/deployment": ("prod",)}}
+
+
+def test_a_deployments_variables_are_checked_like_all_others(tmp_path: Path):
+    add_folder(tmp_path, "backup", settings='concurrency = 1\n[environment.Prod]\nAWS_REGION = "x"\nN = 1')
+    first, second, third, *_ = (each.partition("job.toml: ")[2] for each in problems_of(tmp_path))
+    assert first.endswith("an environment's name has 1 to 32 of a-z, 0-9, - and _. Use a name like prod.")
+    assert second == "environment.Prod.N = 1: a variable is text. Put quotes around it."
+    assert third.startswith('environment.Prod.AWS_REGION = "x": Lambda sets this variable itself.')
+
+
+def test_a_handler_names_the_types_that_it_enqueues(tmp_path: Path):
+    add_folder(tmp_path, "order", settings='concurrency = 1\nenqueues = ["pay", "ship"]\ndeduplicates = ["pay"]')
+    add_folder(tmp_path, "ship")
+    order, _ = load_job_folders(tmp_path)
+    assert (order.enqueues, order.deduplicates) == (("pay", "ship"), ("pay",))
+
+    add_folder(tmp_path, "wrong", settings='concurrency = 1\nenqueues = ["No Type"]\ndeduplicates = ["ship"]')
+    assert [each.partition("job.toml: ")[2].partition(":")[0] for each in problems_of(tmp_path)] == [
+        'enqueues[0] = "No Type"',
+        'deduplicates = ["ship"]',
+    ]

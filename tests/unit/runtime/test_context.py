@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from leasehold.kernel.dedup import Within
 from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
 from leasehold.kernel.execute import Cancel
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
@@ -135,3 +136,21 @@ def test_an_artifact_is_a_bounded_text(location):
 
     assert world.drain()["dead_letter"] == 1
     assert "an artifact is 1 to 512 bytes" in (world.queue.get(job_id).last_error or "")
+
+
+def test_a_handler_enqueues_into_its_own_queue_once_however_often_it_runs():
+    def order(context):
+        once = Within(timedelta(hours=1))
+        context.enqueue("ship", {"order": 1}, dedup_key=context.idempotency_key, dedup_window=once)
+        if context.attempt == 1:
+            raise RuntimeError("once more")
+
+    shipped = []
+    world = LeaseholdTest(
+        {"order": handler_that(order), "ship": handler_that(lambda context: shipped.append(context.trace))},
+        types=[JobType(name="order"), JobType(name="ship")],
+    )
+    world.queue.enqueue("order", trace="t")
+    world.drain(until_idle=True)
+
+    assert shipped == ["t"]

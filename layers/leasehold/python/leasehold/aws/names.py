@@ -13,6 +13,8 @@ EVENT_BUS = "LEASEHOLD_EVENT_BUS"
 # What people know a function by, e.g. poller: its real name is CloudFormation's.
 FUNCTION = "LEASEHOLD_FUNCTION"
 JOBS_TABLE = "LEASEHOLD_JOBS_TABLE"
+# The folder where a deployed function has what lies beside its own, i.e. `common`.
+BESIDE = "_beside"
 CONCURRENCY_POLICY = "LEASEHOLD_CONCURRENCY_POLICY"
 DIRECT_RUNNER = "LEASEHOLD_DIRECT_RUNNER"
 DEAD_LETTERS_TABLE = "LEASEHOLD_DEAD_LETTERS_TABLE"

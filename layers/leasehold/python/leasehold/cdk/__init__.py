@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leasehold.cdk.context import AlarmOptions, ApiOptions, AuditRootOptions, WebhookOptions
 from leasehold.cdk.grants import JobQueueBase
+from leasehold.cdk.handlers import Handler
 from leasehold.cdk.job_queue import JobQueue
 from leasehold.cdk.store import JobQueueStore
 
@@ -11,6 +12,7 @@ __all__ = [
     "AlarmOptions",
     "ApiOptions",
     "AuditRootOptions",
+    "Handler",
     "JobQueue",
     "JobQueueBase",
     "JobQueueStore",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Duration
+from aws_cdk import Aws, CfnOutput, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from leasehold.cdk.metrics import MINUTE, own_metric, table_metric
@@ -15,11 +18,11 @@ from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aws_cdk import aws_kms as kms
     from aws_cdk import aws_lambda as lambda_
-    from aws_cdk import aws_sns as sns
     from aws_cdk import aws_sqs as sqs
 
-    from leasehold.cdk.context import QueueContext
+    from leasehold.cdk.context import AlarmOptions, QueueContext
     from leasehold.cdk.handlers import JobHandler
     from leasehold.kernel.job_type import JobType
 
@@ -170,3 +173,24 @@ class Alarms(Construct):
         alarm.add_alarm_action(self._action)
         alarm.add_ok_action(self._action)
         self.all.append(alarm)
+
+
+def alarm_topic(scope: Construct, options: AlarmOptions, key: kms.IKey | None) -> sns.ITopic:
+    """The one that the app names, or one of the queue's own."""
+    if options.topic is not None:
+        return options.topic
+    topic = sns.Topic(scope, "Alerts", master_key=key, enforce_ssl=True)
+    # A topic with a policy of its own has lost the default one, by which alarms could publish.
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="LetAlarmsPublish",
+            principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+        )
+    )
+    if options.email is not None:
+        topic.add_subscription(subscriptions.EmailSubscription(options.email))
+    CfnOutput(scope, "AlertsTopicArn", value=topic.topic_arn)
+    return topic

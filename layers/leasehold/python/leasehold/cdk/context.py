@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import RemovalPolicy, Stage
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 
 from leasehold.aws import names as variables
 from leasehold.aws.api_access import Access
+from leasehold.job_folders.job_toml import ENVIRONMENT_NAME
 from leasehold.kernel.type_options import MAX_SEATS
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_secretsmanager as secretsmanager
     from aws_cdk import aws_sns as sns
     from aws_cdk import aws_ssm as ssm
+    from constructs import Construct
 
     type TextStore = secretsmanager.ISecret | ssm.IStringParameter
 
@@ -33,7 +36,6 @@ MAX_POLL_LIMIT = 1000
 MAX_SHARDS = 256  # a job's id has eight bits for its shard
 MAX_QUEUE_NAME = 48
 _QUEUE_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_QUEUE_NAME - 1}}}")
-_ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 RUNTIMES = ("python3.12", "python3.13")
 
@@ -168,7 +170,7 @@ class QueueContext:
                 f"queue_name = {self.queue_name!r}: it names the deployment for SDK and command line. "
                 f"Use 1 to {MAX_QUEUE_NAME} letters, digits, - and _, a letter first."
             )
-        if not _ENVIRONMENT_NAME.fullmatch(self.environment_name):
+        if not ENVIRONMENT_NAME.fullmatch(self.environment_name):
             yield f"environment_name = {self.environment_name!r}: Use 1 to 32 of a-z, 0-9, - and _, e.g. prod."
         if not 1 <= self.shards <= MAX_SHARDS:
             yield f"shards = {self.shards}: a job's id holds 1 to {MAX_SHARDS}. Use one of these."
@@ -265,3 +267,21 @@ def reading_statements(sid: str, store: TextStore | None) -> list[iam.PolicyStat
 def _as_secret(store: TextStore) -> secretsmanager.ISecret | None:
     """Interfaces of the CDK cannot be asked for: what has a secret's ARN is one."""
     return cast("secretsmanager.ISecret", store) if hasattr(store, "secret_arn") else None
+
+
+def name_from_path(path: str) -> str:
+    """
+    >>> name_from_path("MyStack/Jobs")
+    'MyStack-Jobs'
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.replace("/", "-")).strip("-")
+    name = name if name[:1].isalpha() else f"q-{name}"
+    if len(name) <= MAX_QUEUE_NAME:
+        return name
+    return f"{name[: MAX_QUEUE_NAME - 9]}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+
+
+def environment_name_of(scope: Construct) -> str:
+    stage = Stage.of(scope)
+    name = stage.stage_name if stage is not None else None
+    return name.rpartition("/")[2].rpartition("-")[2].lower() if name else "prod"

@@ -1,4 +1,4 @@
-"""Handlers: one function per job type, from its folder. Adding the folder is all it takes."""
+"""Handlers: one function per job type, from its folder, or one that the app has already."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from aws_cdk import Aws, Duration
+from aws_cdk import Aws, Duration, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from leasehold.aws import names as variables
@@ -16,14 +17,90 @@ from leasehold.cdk.acknowledgements import acknowledge_wildcard
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
+from leasehold.job_folders.job_toml import JobFolder
 
 if TYPE_CHECKING:
-    from aws_cdk import aws_lambda as lambda_
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leasehold.cdk.context import QueueContext
-    from leasehold.job_folders.job_toml import JobFolder
     from leasehold.job_folders.permission import Permission
     from leasehold.kernel.job_type import JobType
+
+
+class Handler:
+    """Who does a type's jobs, where that is not the handler.py of its folder.
+
+    >>> JobQueue(self, "Jobs", entry="jobs", handlers={"render": Handler.from_function(render)})   # doctest: +SKIP
+    """
+
+    def __init__(self, function: lambda_.IFunction) -> None:
+        self._function = function
+
+    @classmethod
+    def from_function(cls, function: lambda_.IFunction) -> Handler:
+        """A Lambda function of the same stack, whose handler is made by `leasehold.runtime.entry.entry`.
+
+        It gets Leasehold's layers, its variables, its rights and the asynchronous settings; timeout, memory, logs and
+        network stay its own. A container image brings Leasehold with it, since it takes no layers.
+        """
+        return cls(function)
+
+    def taken_in(self, scope: Construct, folder: JobFolder, queue: QueueContext) -> lambda_.Function:
+        """With all that a handler needs besides its rights; ValueError with the fix where it cannot do these jobs."""
+        function = self._function
+        if not isinstance(function, lambda_.Function):
+            raise _unusable(
+                folder,
+                "it is imported, or a version or an alias, and the CDK cannot add layers, rights and settings to it",
+                "Pass the lambda_.Function itself, defined in this stack, or move its code into the job's folder",
+            )
+        if Stack.of(function) is not Stack.of(scope):
+            raise _unusable(
+                folder,
+                f"it is in the stack {Stack.of(function).stack_name}, and the queue in {Stack.of(scope).stack_name}: "
+                "each would need something of the other, and neither could be deployed first",
+                "Define the function in the queue's stack; tables in a stack of their own (store=) do no harm",
+            )
+        for reason, fix in _misfits(function, folder, queue):
+            raise _unusable(folder, reason, fix)
+        if function.runtime.name != lambda_.Runtime.FROM_IMAGE.name:
+            function.add_layers(*queue.system_layers, *queue.layers)
+        try:
+            function.configure_async_invoke(retry_attempts=0, max_event_age=_max_event_age(folder))
+        except RuntimeError:
+            raise _unusable(
+                folder,
+                "it has asynchronous settings already, of its own or of another job type",
+                "Leave out retry_attempts, max_event_age and on_failure; a function does the jobs of one type",
+            ) from None
+        # Pollers and handlers start one another; Lambda would stop such a chain after 16 rounds.
+        cast("lambda_.CfnFunction", function.node.default_child).recursive_loop = "Allow"
+        return function
+
+
+def _misfits(function: lambda_.Function, folder: JobFolder, queue: QueueContext) -> Iterator[tuple[str, str]]:
+    needed = int(folder.job_type.function_timeout.total_seconds())
+    given = 3 if function.timeout is None else int(function.timeout.to_seconds())
+    if given < needed:
+        yield (
+            f"its timeout is {given} s, and a job of this type takes up to {needed} s with start and end",
+            f"Set timeout=Duration.seconds({needed}), or a shorter timeout in job.toml",
+        )
+    if function.runtime.name != lambda_.Runtime.FROM_IMAGE.name:
+        for name, own, ours in (
+            ("runtime", function.runtime.name, queue.runtime.name),
+            ("architecture", function.architecture.name, queue.architecture.name),
+        ):
+            if own != ours:
+                yield f"its {name} is {own}, and Leasehold's layers are for {ours}", f"Set {name} of both alike"
+    default = JobFolder(job_type=folder.job_type, path=folder.path)
+    for name in ("memory_mb", "requirements", "log_retention_days", "reserved_concurrency"):
+        if getattr(folder, name) != getattr(default, name):
+            yield f"its job.toml sets {name.removesuffix('_mb')}, which is the function's own", "Set it there"
+
+
+def _unusable(folder: JobFolder, reason: str, fix: str) -> ValueError:
+    return ValueError(f"JobQueue: handlers, {folder.name}: this function cannot be its handler: {reason}. {fix}.")
 
 
 class JobHandler(Construct):
@@ -37,39 +114,59 @@ class JobHandler(Construct):
         queue: QueueContext,
         folder: JobFolder,
         poller: lambda_.IFunction,
+        enqueues: Sequence[iam.PolicyStatement] = (),
+        handler: Handler | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.folder = folder
-        job_type = folder.job_type
-        wakes = wakes_poller(job_type, queue)
-        self.lambda_ = LeaseholdFunction(
+        wakes = wakes_poller(folder.job_type, queue)
+        environment = {
+            **queue.environment,
+            **{name: _filled_in(value) for name, value in folder.environment.items()},
+            **queue.system_environment,
+            **queue.sentry_environment,
+            **({variables.POLLER_FUNCTION: poller.function_name} if wakes else {}),
+        }
+        statements = [
+            *handler_statements(folder.job_type, queue, queue.jobs, queue.dead_letters),
+            *enqueues,
+            *([_may_wake(poller)] if wakes else []),
+            *(_statement(number, each) for number, each in enumerate(folder.permissions)),
+            *queue.sentry_statements,
+            *queue.key_statements,
+        ]
+        policy: iam.Policy
+        if handler is None:
+            self.function, policy = self._made(queue, environment, statements)
+        else:
+            self.function = handler.taken_in(self, folder, queue)
+            for name, value in {**environment, variables.FUNCTION: f"job-{folder.name}"}.items():
+                self.function.add_environment(name, value)
+            assert self.function.role is not None
+            policy = iam.Policy(self, "Rights", roles=[self.function.role], statements=statements)
+        self.code_name = _code_name(self.function, queue, folder)
+        for permission in folder.permissions:
+            for resource in (each for each in permission.resources if "*" in each or "?" in each):
+                acknowledge_wildcard(policy, resource, str(permission.reason))
+
+    def _made(
+        self, queue: QueueContext, environment: Mapping[str, str], statements: Sequence[iam.PolicyStatement]
+    ) -> tuple[lambda_.Function, iam.Policy]:
+        folder = self.folder
+        made = LeaseholdFunction(
             self,
             "Lambda",
             queue=queue,
             props=FunctionProps(
                 name=f"job-{folder.name}",
                 description=f"Handles {folder.name} jobs",
-                timeout=Duration.seconds(job_type.function_timeout.total_seconds()),
+                timeout=Duration.seconds(folder.job_type.function_timeout.total_seconds()),
                 memory_size=folder.memory_mb,
-                environment={
-                    **queue.environment,
-                    **folder.environment,
-                    **queue.system_environment,
-                    **queue.sentry_environment,
-                    **({variables.POLLER_FUNCTION: poller.function_name} if wakes else {}),
-                    variables.HANDLER: f"{folder.path.replace('/', '.')}.handler",
-                },
-                statements=[
-                    *handler_statements(job_type, queue, queue.jobs, queue.dead_letters),
-                    *([_may_wake(poller)] if wakes else []),
-                    *(_statement(number, each) for number, each in enumerate(folder.permissions)),
-                    *queue.sentry_statements,
-                    *queue.key_statements,
-                ],
+                environment={**environment, variables.HANDLER: f"{folder.path.replace('/', '.')}.handler"},
+                statements=statements,
                 # The entry is ours, and imports the handler: one that cannot be imported is seen on its jobs.
                 handler="leasehold.runtime.entry.lambda_handler",
-                # Leasehold retries by itself; an event that is older than this is outside of its lease.
-                max_event_age=Duration.seconds(job_type.max_event_age.total_seconds()),
+                max_event_age=_max_event_age(folder),
                 is_in_a_circle=True,
                 reserved_concurrent_executions=folder.reserved_concurrency,
                 log_retention_days=folder.log_retention_days,
@@ -83,11 +180,12 @@ class JobHandler(Construct):
                 layers=queue.layers,
             ),
         )
-        self.function = self.lambda_.function
-        self.code_name = _code_name(self.function, queue, folder)
-        for permission in folder.permissions:
-            for resource in (each for each in permission.resources if "*" in each or "?" in each):
-                acknowledge_wildcard(self.lambda_.policy, resource, str(permission.reason))
+        return made.function, made.policy
+
+
+def _max_event_age(folder: JobFolder) -> Duration:
+    """Leasehold retries by itself; an event that is older than this is outside of its lease."""
+    return Duration.seconds(folder.job_type.max_event_age.total_seconds())
 
 
 def _code_name(function: lambda_.Function, queue: QueueContext, folder: JobFolder) -> str:
@@ -97,7 +195,8 @@ def _code_name(function: lambda_.Function, queue: QueueContext, folder: JobFolde
     variables_of_its_own = {**queue.environment, **folder.environment}
     own = hashlib.sha256(json.dumps(variables_of_its_own, sort_keys=True).encode()).hexdigest()[:16]
     layers = (each.layer_version_arn for each in (*queue.system_layers, *queue.layers))
-    return " ".join([str(code.s3_key), own, *layers])
+    deployed = code.s3_key or code.image_uri or hashlib.sha256(str(code.zip_file).encode()).hexdigest()
+    return " ".join([deployed, own, *layers])
 
 
 def wakes_poller(job_type: JobType, queue: QueueContext) -> bool:

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws, CfnOutput, RemovalPolicy, Stack, Stage
+from aws_cdk import CfnOutput, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 
 from leasehold.aws import names as variables
-from leasehold.cdk.alarms import Alarms
+from leasehold.cdk.alarms import Alarms, alarm_topic
 from leasehold.cdk.api import Api
 from leasehold.cdk.audit_roots import AuditRoots
-from leasehold.cdk.context import MAX_QUEUE_NAME, AlarmOptions, AuditRootOptions, QueueContext
+from leasehold.cdk.context import (
+    AlarmOptions,
+    AuditRootOptions,
+    QueueContext,
+    environment_name_of,
+    name_from_path,
+)
 from leasehold.cdk.dashboard import Dashboard
 from leasehold.cdk.grants import JobQueueBase
-from leasehold.cdk.handlers import JobHandler
+from leasehold.cdk.handlers import Handler, JobHandler
 from leasehold.cdk.layers import LIBRARY, architecture_of_this_machine, code_layer, runtime_of_this_machine
 from leasehold.cdk.layers import dependency_layer as make_dependency_layer
 from leasehold.cdk.lifecycle_events import LifecycleEvents
 from leasehold.cdk.poller import Poller
 from leasehold.cdk.registry import PublishedRegistry
 from leasehold.cdk.reporter import DeadLetterReporter
+from leasehold.cdk.rights import deduplicate_statements, enqueue_statements
 from leasehold.cdk.schedules import ScheduleWakes
 from leasehold.cdk.store import JobQueueStore
 from leasehold.cdk.webhook_sender import WebhookSender
@@ -69,6 +72,7 @@ class JobQueue(JobQueueBase):
         *,
         entry: str | Path | None = None,
         job_types: Sequence[JobFolder] = (),
+        handlers: Mapping[str, Handler] | None = None,
         probe: bool = False,
         queue_name: str | None = None,
         environment_name: str | None = None,
@@ -111,11 +115,13 @@ class JobQueue(JobQueueBase):
         """entry: a folder; each folder in it with a handler.py and a job.toml is a job type. Relative to where the CDK
             is started, as its assets are. Default: none, `job_types` are all.
         job_types: job types by themselves, besides those of `entry`. Default: none.
+        handlers: job types whose jobs a function of this app does, `Handler.from_function(fn)`; their folders need a
+            job.toml and no handler.py. Default: none, each folder's handler.py becomes a function.
         probe: deploy the job type leasehold_probe too, which `leasehold verify` sends through this queue. Default: no.
         queue_name: what SDK and command line find the queue by, and its metrics; unique per account and region.
             Default: the construct's path, e.g. MyStack-Jobs.
-        environment_name: which deployment this is, e.g. prod: what Sentry files its errors under.
-            Default: the name of the CDK Stage that it is in, or prod.
+        environment_name: which deployment this is, e.g. prod: what Sentry files its errors under, and what chooses
+            `[environment.prod]` of a job.toml. Default: the name of the CDK Stage that it is in, or prod.
         store: the tables, made elsewhere, e.g. in a stack of their own; then the next four are set there.
             Default: tables of its own.
         removal_policy: what becomes of tables and logs that leave their stack. Default: they stay.
@@ -173,9 +179,10 @@ class JobQueue(JobQueueBase):
         self.queue_name = queue_name or name_from_path(self.node.path)
         self.jobs_table, self.dead_letters_table = self.store.jobs, self.store.dead_letters
         self.encryption_key = encryption_key or self.store.encryption_key
-        folders = _folders(
-            entry, [*job_types, *(load_job_folders(LIBRARY / "verify", PurePosixPath("jobs")) if probe else ())]
-        )
+        environment_name = environment_name or environment_name_of(self)
+        handlers = handlers or {}
+        probes = load_job_folders(LIBRARY / "verify", PurePosixPath("jobs")) if probe else ()
+        folders = [each.in_environment(environment_name) for each in _folders(entry, [*job_types, *probes], handlers)]
         self._types = {folder.name: folder.job_type for folder in folders}
         self._isolates_types, self._has_ended_index = isolate_types, self.store.ended_index
         self.metrics_per_type = metrics_per_type
@@ -185,7 +192,7 @@ class JobQueue(JobQueueBase):
         )
         queue = QueueContext(
             queue_name=self.queue_name,
-            environment_name=environment_name or _environment_name(self),
+            environment_name=environment_name,
             jobs=self.jobs_table,
             dead_letters=self.dead_letters_table,
             key=self.encryption_key,
@@ -224,7 +231,7 @@ class JobQueue(JobQueueBase):
             self, "Dependencies", runtime=chosen_runtime, architecture=chosen_architecture
         )
         queue = replace(queue, system_layers=(layer, packages))
-        self._deploy(queue, folders, lifecycle_events=lifecycle_events)
+        self._deploy(queue, folders, handlers, lifecycle_events=lifecycle_events)
         if permissions_boundary is not None:
             iam.PermissionsBoundary.of(self).apply(permissions_boundary)
 
@@ -262,12 +269,27 @@ class JobQueue(JobQueueBase):
         imported.metrics_per_type = metrics_per_type
         return imported
 
-    def _deploy(self, queue: QueueContext, folders: Sequence[JobFolder], *, lifecycle_events: bool) -> None:
+    def _deploy(
+        self,
+        queue: QueueContext,
+        folders: Sequence[JobFolder],
+        given: Mapping[str, Handler],
+        *,
+        lifecycle_events: bool,
+    ) -> None:
         schedules = schedules_of(folders)
         wakes = ScheduleWakes(self, "Schedules", queue=queue, schedules=schedules)
         self.poller = Poller(self, "Poller", queue=queue, wakes=wakes)
         self.handlers = {
-            folder.name: JobHandler(self, f"Job-{folder.name}", queue=queue, folder=folder, poller=self.poller.function)
+            folder.name: JobHandler(
+                self,
+                f"Job-{folder.name}",
+                queue=queue,
+                folder=folder,
+                poller=self.poller.function,
+                enqueues=self._enqueue_statements(folder),
+                handler=given.get(folder.name),
+            )
             for folder in folders
         }
         handlers = list(self.handlers.values())
@@ -307,7 +329,7 @@ class JobQueue(JobQueueBase):
             ],
         )
         self._publish_names()
-        self.alarm_topic = self._topic(queue.alarms) if queue.alarms else None
+        self.alarm_topic = alarm_topic(self, queue.alarms, self.encryption_key) if queue.alarms else None
         alarms = None
         if queue.alarms and self.alarm_topic:
             alarms = Alarms(
@@ -328,6 +350,18 @@ class JobQueue(JobQueueBase):
             Dashboard(self, "Overview", queue=queue, poller=self.poller, handlers=handlers, alarms=alarms)
         CfnOutput(self, "QueueName", value=self.queue_name)
 
+    def _enqueue_statements(self, folder: JobFolder) -> list[iam.PolicyStatement]:
+        """What `enqueues` and `deduplicates` of a job.toml ask for; control every handler may read already."""
+        where = f"{folder.path}/job.toml"
+        found = []
+        if folder.enqueues:
+            found += enqueue_statements(self._codes(f"{where}: enqueues", folder.enqueues), self.jobs_table)
+        if folder.deduplicates:
+            codes = self._codes(f"{where}: deduplicates", folder.deduplicates)
+            types = [self._types[each] for each in folder.deduplicates]
+            found += deduplicate_statements(types, codes, self.jobs_table)
+        return [each for each in found if each.sid != "ReadControl"]
+
     def _publish_names(self) -> None:
         """Where SDK and command line find the queue by its name."""
         names = {
@@ -343,53 +377,24 @@ class JobQueue(JobQueueBase):
             string_value=Stack.of(self).to_json_string(names),
         )
 
-    def _topic(self, options: AlarmOptions) -> sns.ITopic:
-        if options.topic is not None:
-            return options.topic
-        topic = sns.Topic(self, "Alerts", master_key=self.encryption_key, enforce_ssl=True)
-        # A topic with a policy of its own has lost the default one, by which alarms could publish.
-        topic.add_to_resource_policy(
-            iam.PolicyStatement(
-                sid="LetAlarmsPublish",
-                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
-                actions=["sns:Publish"],
-                resources=[topic.topic_arn],
-                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
-            )
-        )
-        if options.email is not None:
-            topic.add_subscription(subscriptions.EmailSubscription(options.email))
-        CfnOutput(self, "AlertsTopicArn", value=topic.topic_arn)
-        return topic
 
-
-def name_from_path(path: str) -> str:
-    """
-    >>> name_from_path("MyStack/Jobs")
-    'MyStack-Jobs'
-    """
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.replace("/", "-")).strip("-")
-    name = name if name[:1].isalpha() else f"q-{name}"
-    if len(name) <= MAX_QUEUE_NAME:
-        return name
-    return f"{name[: MAX_QUEUE_NAME - 9]}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
-
-
-def _folders(entry: str | Path | None, job_types: Sequence[JobFolder]) -> tuple[JobFolder, ...]:
+def _folders(
+    entry: str | Path | None, job_types: Sequence[JobFolder], handlers: Mapping[str, Handler]
+) -> tuple[JobFolder, ...]:
     """All job types. A handler's module is named as in the project that the CDK is started in."""
     found = list(job_types)
     if entry is not None:
         place, root = Path(entry).absolute(), Path.cwd()
         root = root if place.is_relative_to(root) else place.parent
-        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()))
+        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()), without_code=handlers.keys())
     names = [each.name for each in found]
+    unknown = sorted(handlers.keys() - set(names))
+    if unknown:
+        raise ValueError(
+            f"JobQueue: handlers, {', '.join(unknown)}: there is no such job type. "
+            f"Add the folder {entry or 'jobs'}/{unknown[0]} with a job.toml."
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"JobQueue: {', '.join(twice)} is given twice. A job type has one folder: leave one out.")
     return tuple(found)
-
-
-def _environment_name(scope: Construct) -> str:
-    stage = Stage.of(scope)
-    name = stage.stage_name if stage is not None else None
-    return name.rpartition("/")[2].rpartition("-")[2].lower() if name else "prod"

@@ -21,8 +21,12 @@ from typing import TYPE_CHECKING
 from aws_cdk import IgnoreMode, Stack, Stage
 from aws_cdk import aws_lambda as lambda_
 
+from leasehold.aws.names import BESIDE
+from leasehold.job_folders.folder import SHARED
+from leasehold.job_folders.job_toml import is_local
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constructs import Construct
 
@@ -35,6 +39,8 @@ NOT_CODE = ["**/__pycache__/**", "**/__pycache__", "**/*.pyc", "**/job.toml"]
 NOT_FOR_LAMBDA = ("cdk", "cli", "console", "local", "testing", "verify")
 _PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
 _CACHE = "LEASEHOLD_CACHE"
+# Of a package in the project: what tools leave there.
+_NOT_SOURCE = (".git", ".venv", "build", "dist", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
 def code_layer(scope: Construct, construct_id: str, *, runtime: lambda_.Runtime) -> lambda_.LayerVersion:
@@ -73,11 +79,31 @@ def handler_code(
     runtime: lambda_.Runtime,
     architecture: lambda_.Architecture,
 ) -> lambda_.Code:
-    """A handler's folder, with the packages that only this job type needs."""
-    if not requirements:
+    """A handler's folder, with the packages that only this job type needs, and with `common` beside it."""
+    shared = folder.parent / SHARED
+    is_shared = shared.is_dir() and not (shared / "job.toml").exists()
+    if not requirements and not is_shared:
         return lambda_.Code.from_asset(str(folder), exclude=NOT_CODE, ignore_mode=IgnoreMode.GLOB)
-    text = "\n".join(requirements) + "\n"
-    return _packages(scope, text, runtime=runtime, architecture=architecture, with_code=folder)
+    own = [_of_project(folder, each) for each in requirements if is_local(each)]
+    return _packages(
+        scope,
+        "".join(f"{each}\n" for each in requirements if not is_local(each)),
+        runtime=runtime,
+        architecture=architecture,
+        code={".": folder, **({f"{BESIDE}/{SHARED}": shared} if is_shared else {})},
+        own=own,
+    )
+
+
+def _of_project(folder: Path, requirement: str) -> Path:
+    path = (folder / requirement).resolve()
+    is_package = any((path / each).is_file() for each in ("pyproject.toml", "setup.py"))
+    if not is_package and not (path.suffix == ".whl" and path.is_file()):
+        raise ValueError(
+            f"{folder.name}/job.toml: requirements: {requirement!r} leads to {path}, which is neither a wheel nor a "
+            "folder with a pyproject.toml. Correct the path, which is relative to the job's folder."
+        )
+    return path
 
 
 def policy_layer(scope: Construct, construct_id: str, *, queue: QueueContext, policy: str) -> lambda_.LayerVersion:
@@ -124,16 +150,21 @@ def _packages(
     *,
     runtime: lambda_.Runtime,
     architecture: lambda_.Architecture,
-    with_code: Path | None = None,
+    code: Mapping[str, Path] | None = None,
+    own: Sequence[Path] = (),
 ) -> lambda_.Code:
-    """An asset whose hash follows from what goes in."""
-    inputs = [requirements, architecture.name, runtime.name, *(_contents(with_code) if with_code else ())]
+    """An asset whose hash follows from what goes in: `code` by its place in there, `own` packages of the project."""
+    inputs = [requirements, architecture.name, runtime.name]
+    for inside, folder in (code or {}).items():
+        inputs += [inside, *_contents(folder)]
+    for path in own:
+        inputs += [path.name, *(_contents(path, without=_NOT_SOURCE) if path.is_dir() else [_file_digest(path)])]
     digest = _digest(inputs)
     if not is_deployed_from(scope):
         return _not_built(digest)
     place = cache() / "packages" / digest
     if not place.is_dir():
-        _build(place, requirements, runtime.name, architecture.name, with_code)
+        _build(place, requirements, runtime=runtime.name, architecture=architecture.name, code=code or {}, own=own)
     return _built(place, digest)
 
 
@@ -173,19 +204,23 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "leasehold"
 
 
-def _build(place: Path, requirements: str, runtime: str, architecture: str, code: Path | None) -> None:
+def _build(
+    place: Path, requirements: str, *, runtime: str, architecture: str, code: Mapping[str, Path], own: Sequence[Path]
+) -> None:
     with _made(place) as made:
-        if code is not None:
-            not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
-            shutil.copytree(code, made, ignore=not_code, dirs_exist_ok=True)
-        # What is listed is all there is, each by its hash: nothing that nobody looked at must slip in.
-        command = [
-            *(_uv(), "pip", "install", "--quiet", "--only-binary", ":all:", "--require-hashes", "--no-deps"),
-            *("--python-version", runtime.removeprefix("python"), "--python-platform", _PLATFORMS[architecture]),
-            *("--target", str(made / "python" if code is None else made)),
-            *("--requirement", "-"),
+        not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
+        for inside, folder in code.items():
+            shutil.copytree(folder, made / inside, ignore=not_code, dirs_exist_ok=True)
+        install = [
+            *(_uv(), "pip", "install", "--quiet", "--no-deps", "--python-version", runtime.removeprefix("python")),
+            *("--python-platform", _PLATFORMS[architecture], "--target", str(made if code else made / "python")),
         ]
-        subprocess.run(command, check=True, input=requirements, text=True)
+        if requirements:
+            # What is listed is all there is, each by its hash: nothing that nobody looked at must slip in.
+            command = [*install, "--only-binary", ":all:", "--require-hashes", "--requirement", "-"]
+            subprocess.run(command, check=True, input=requirements, text=True)
+        if own:
+            subprocess.run([*install, *map(str, own)], check=True)
 
 
 def _as_layer(digest: str) -> Path:
@@ -222,10 +257,14 @@ def _digest(parts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _contents(folder: Path, *, without: Sequence[str] = ()) -> list[str]:
     """Names and digests of all that a folder deploys."""
     return [
-        f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        f"{path.relative_to(folder)} {_file_digest(path)}"
         for path in sorted(folder.rglob("*"))
         if path.is_file()
         and "__pycache__" not in path.parts

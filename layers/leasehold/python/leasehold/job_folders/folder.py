@@ -16,7 +16,7 @@ from leasehold.kernel.type_options import DELIVERY
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from leasehold.schedules.model import Schedule
@@ -27,17 +27,26 @@ EXERCISES = PurePosixPath("functions/exercises")
 SWITCH_ON = "Set `webhooks` of the JobQueue, or remove [webhook] from their job.toml."
 HANDLER = "handler.py"
 SETTINGS = "job.toml"
+# Code that the job types beside it share: it is deployed with each of them.
+SHARED = "common"
 
 
-def load_job_folders(root: Path, place: PurePosixPath = JOBS) -> tuple[JobFolder, ...]:
-    """Every job type of the project at `root`, by name; all problems of all folders are raised together."""
+def load_job_folders(
+    root: Path, place: PurePosixPath = JOBS, *, without_code: Collection[str] = ()
+) -> tuple[JobFolder, ...]:
+    """Every job type of the project at `root`, by name; all problems of all folders are raised together.
+
+    without_code: job types that need no handler.py, since a function of the app does their jobs.
+    """
     if not (root / place).is_dir():
         raise InvalidJobFolderError(
             [FolderProblem(str(place), "", None, "there is no such folder", "Run `leasehold new job <name>`.")]
         )
     problems: list[FolderProblem] = []
     found = [
-        _load(root, place / path.name, problems) for path in sorted((root / place).iterdir()) if _is_job_folder(path)
+        _load(root, place / path.name, problems, without_code)
+        for path in sorted((root / place).iterdir())
+        if _is_job_folder(path)
     ]
     folders = tuple(folder for folder in found if folder is not None)
     problems += _collisions(folders)
@@ -120,17 +129,21 @@ def _is_job_folder(path: Path) -> bool:
     """Leaves out what tools leave behind, such as a folder whose files git removed but whose cache stayed."""
     if not path.is_dir() or path.name.startswith((".", "_")):
         return False
+    if path.name == SHARED and not (path / SETTINGS).exists():
+        return False
     return any(each.name != "__pycache__" for each in path.iterdir())
 
 
-def _load(root: Path, place: PurePosixPath, problems: list[FolderProblem]) -> JobFolder | None:
+def _load(
+    root: Path, place: PurePosixPath, problems: list[FolderProblem], without_code: Collection[str] = ()
+) -> JobFolder | None:
     path = root / place
     try:
         parse_users_job_type(path.name)
     except InvalidJobTypeError as error:
         problems.append(FolderProblem(str(place), "", path.name, error.reason, "Rename the folder."))
         return None
-    if not (path / HANDLER).is_file():
+    if path.name not in without_code and not (path / HANDLER).is_file():
         problems.append(
             FolderProblem(str(place / HANDLER), "", None, "there is no such file", "Add it, or remove the folder.")
         )

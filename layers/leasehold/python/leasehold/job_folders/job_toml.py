@@ -12,6 +12,7 @@ from leasehold.job_folders.permission import Permission, read_permission
 from leasehold.job_folders.schedule import JobSchedule, read_schedule
 from leasehold.job_folders.toml import Section, Unfit, choice, duration, flag, one_of, share, text, whole_number
 from leasehold.kernel.due import Priority
+from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.kernel.job_type import (
     CLOCK_TOLERANCE,
     LARGEST_BATCH,
@@ -20,6 +21,7 @@ from leasehold.kernel.job_type import (
     Batch,
     JobType,
     Retention,
+    parse_users_job_type,
 )
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE
 from leasehold.kernel.lean import dataclass
@@ -58,8 +60,11 @@ class JobFolder:
 
     path: the folder, relative to the project at `root`, e.g. functions/jobs/backup.
     environment: variables of the function, besides Leasehold's own.
+    environments: those of single deployments, by environment name; they win.
     permissions: what its role may do besides its own job.
-    requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need.
+    enqueues, deduplicates: the job types that its handler may enqueue, and may enqueue with a dedup key.
+    requirements: packages that the dependency layer lacks, each pinned with its hashes, and all that they need; or
+        packages of the project, as paths relative to the folder.
     log_retention_days: of the function's logs; None takes the queue's.
     reserved_concurrency: a share of the account's Lambda concurrency kept for this function; None is no share.
     """
@@ -69,7 +74,10 @@ class JobFolder:
     root: str = "."
     memory_mb: int = DEFAULT_MEMORY_MB
     environment: Mapping[str, str] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     permissions: tuple[Permission, ...] = ()
+    enqueues: tuple[str, ...] = ()
+    deduplicates: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     schedule: JobSchedule | None = None
     log_retention_days: int | None = None
@@ -79,6 +87,15 @@ class JobFolder:
     def name(self) -> str:
         return self.job_type.name
 
+    def in_environment(self, environment_name: str) -> JobFolder:
+        """As it is deployed there: with that environment's variables, and its name filled in."""
+        variables = {**self.environment, **self.environments.get(environment_name, {})}
+        return replace(
+            self,
+            environment={key: value.replace(_HERE, environment_name) for key, value in variables.items()},
+            permissions=tuple(each.with_filled_in(_HERE, environment_name) for each in self.permissions),
+        )
+
 
 def read_job_toml(
     name: str, path: str, values: Mapping[str, object], problems: list[FolderProblem], *, file: str
@@ -87,12 +104,16 @@ def read_job_toml(
     root = Section(file, values, problems)
     job_type = _read_job_type(name, root)
     schedule = root.optional_section("schedule")
+    environment, environments = read_environment(root.section("environment"))
     folder = JobFolder(
         job_type=job_type,
         path=path,
         memory_mb=root.read("memory", whole_number("a Lambda function has", " MB", 128, 10240), DEFAULT_MEMORY_MB),
-        environment=read_environment(root.section("environment")),
+        environment=environment,
+        environments=environments,
         permissions=tuple(read_permission(each) for each in root.sections("permissions")),
+        enqueues=root.read_each("enqueues", _job_type),
+        deduplicates=root.read_each("deduplicates", _job_type),
         requirements=root.read_each("requirements", _requirement),
         schedule=read_schedule(schedule) if schedule else None,
         log_retention_days=root.read(
@@ -105,6 +126,8 @@ def read_job_toml(
         root.note(
             "reserved_concurrency", f"concurrency = {seats} lets more jobs run than that", f"Use {seats} or more."
         )
+    for other in (each for each in folder.deduplicates if each not in folder.enqueues):
+        root.note("deduplicates", f"{other} is not in enqueues, and one cannot be without the other", "Add it there.")
     root.close("job.toml")
     return folder
 
@@ -172,15 +195,33 @@ def _read_retention(retention: Section) -> Retention:
     return read
 
 
+def _job_type(value: object) -> str:
+    try:
+        return parse_users_job_type(text(value))
+    except InvalidJobTypeError as error:
+        raise Unfit(error.reason, "Use the name of a job type's folder.") from None
+
+
 def _requirement(value: object) -> str:
     requirement = text(value)
+    if is_local(requirement):
+        return requirement
     if not _REQUIREMENT.fullmatch(requirement):
         raise Unfit(
             "a requirement is pinned and has its hashes, so that every deployment gets the same",
             'Write "name==version --hash=sha256:…", also for what it needs itself, '
-            "as uv pip compile --generate-hashes does.",
+            'as uv pip compile --generate-hashes does. A package of your project is a path: "../../billing".',
         )
     return requirement
+
+
+def is_local(requirement: str) -> bool:
+    """A package or wheel of the project itself, relative to the job's folder.
+
+    >>> is_local("../../packages/billing"), is_local("httpx==0.28.1")
+    (True, False)
+    """
+    return requirement.startswith(("./", "../"))
 
 
 _DEFAULT_RETRY = Exponential()
@@ -206,6 +247,9 @@ def read_retry(retry: Section) -> RetryPolicy:
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
+ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# Which deployment this is, in variables and permissions.
+_HERE = "${environment_name}"
 # Lambda sets these itself and refuses a function that does.
 _OF_LAMBDA = frozenset(
     [
@@ -224,19 +268,36 @@ _OF_LAMBDA = frozenset(
 _MAX_BYTES = 3 * 1024
 
 
-def read_environment(environment: Section) -> dict[str, str]:
-    found = {name: environment.read(name, _value, "") for name in environment.names()}
+def read_environment(section: Section) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Those of every deployment, and below `[environment.<environment_name>]` those of single ones."""
+    deployments = [name for name in section.names() if section.is_table(name)]
+    everywhere = _read_variables(section, [name for name in section.names() if name not in deployments])
+    own: dict[str, dict[str, str]] = {}
+    for name in deployments:
+        if not ENVIRONMENT_NAME.fullmatch(name):
+            section.note(name, "an environment's name has 1 to 32 of a-z, 0-9, - and _", "Use a name like prod.")
+        table = section.section(name)
+        own[name] = _read_variables(table, table.names())
+    size = max(_size({**everywhere, **each}) for each in ({}, *own.values()))
+    if size > _MAX_BYTES:
+        section.note("", f"{size} bytes are more than the {_MAX_BYTES} there is room for", "Keep it in SSM or S3.")
+    return everywhere, own
+
+
+def _read_variables(section: Section, names: list[str]) -> dict[str, str]:
+    found = {name: section.read(name, _value, "") for name in names}
     for name in found:
         if not _NAME.fullmatch(name):
-            environment.note(name, "a variable has two or more letters, digits and _", "Use a name like REPORT_BUCKET.")
+            section.note(name, "a variable has two or more letters, digits and _", "Use a name like REPORT_BUCKET.")
         elif name in _OF_LAMBDA or name.startswith("AWS_LAMBDA_"):
-            environment.note(name, "Lambda sets this variable itself", "Use another name.")
+            section.note(name, "Lambda sets this variable itself", "Use another name.")
         elif name.startswith("LEASEHOLD_"):
-            environment.note(name, "Leasehold's own variables start with LEASEHOLD_", "Use another name.")
-    size = sum(len(name.encode()) + len(value.encode()) for name, value in found.items())
-    if size > _MAX_BYTES:
-        environment.note("", f"{size} bytes are more than the {_MAX_BYTES} there is room for", "Keep it in SSM or S3.")
+            section.note(name, "Leasehold's own variables start with LEASEHOLD_", "Use another name.")
     return found
+
+
+def _size(found: Mapping[str, str]) -> int:
+    return sum(len(name.encode()) + len(value.encode()) for name, value in found.items())
 
 
 def _value(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.job_folders.toml import Unfit, meant, text
@@ -18,7 +18,7 @@ _ACTION = re.compile(r"[a-z0-9-]+:[A-Za-z0-9]+")
 _ARN = re.compile(r"arn:[^:\s]+:[a-z0-9-]+:[^:\s]*:[^:\s]*:\S+")
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 # CloudFormation fills these in: an account or region is not known where a job.toml is written.
-_PLACEHOLDERS = ["AWS::AccountId", "AWS::Partition", "AWS::Region"]
+_PLACEHOLDERS = ["AWS::AccountId", "AWS::Partition", "AWS::Region", "environment_name"]
 _OPERATORS = [
     *(f"String{how}" for how in ("Equals", "NotEquals", "EqualsIgnoreCase", "NotEqualsIgnoreCase", "Like", "NotLike")),
     *(f"Arn{how}" for how in ("Equals", "NotEquals", "Like", "NotLike")),
@@ -36,7 +36,8 @@ type Conditions = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """One statement that allows. Resources may hold `${AWS::Partition}`, `${AWS::Region}`, `${AWS::AccountId}`.
+    """One statement that allows. Resources may hold `${environment_name}`, `${AWS::Partition}`, `${AWS::Region}` and
+    `${AWS::AccountId}`.
 
     reason: why a resource has a wildcard; required where one has.
     """
@@ -45,6 +46,18 @@ class Permission:
     resources: tuple[str, ...]
     conditions: Conditions = field(default_factory=dict)
     reason: str | None = None
+
+    def with_filled_in(self, placeholder: str, value: str) -> Permission:
+        return replace(
+            self,
+            resources=tuple(each.replace(placeholder, value) for each in self.resources),
+            conditions={
+                operator: {
+                    key: tuple(each.replace(placeholder, value) for each in given) for key, given in keys.items()
+                }
+                for operator, keys in self.conditions.items()
+            },
+        )
 
 
 def read_permission(statement: Section) -> Permission:

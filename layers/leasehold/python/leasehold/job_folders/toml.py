@@ -44,6 +44,9 @@ class Section:
     def has(self, key: str) -> bool:
         return key in self._values
 
+    def is_table(self, key: str) -> bool:
+        return isinstance(self._values.get(key), dict)
+
     def read[T, D](self, key: str, parse: Callable[[object], T], default: D) -> T | D:
         """The key's value; the default where it is left out or does not fit."""
         self._known.append(key)

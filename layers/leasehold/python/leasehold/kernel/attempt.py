@@ -124,6 +124,10 @@ class Attempt:
     def lease_until(self) -> datetime:
         return self._lease_until
 
+    @property
+    def services(self) -> Services:
+        return self._services
+
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
         if self.job.payload_name is None:

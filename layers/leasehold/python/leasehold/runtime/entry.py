@@ -39,8 +39,24 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
     """
     from leasehold.aws.container import remaining
 
+    limit = max(remaining(context) - RESERVE, remaining(context) / 2)
+    return _answer(event, context, lambda: _load(limit))
+
+
+def entry(handler: Handler) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]:
+    """A Lambda function of its own for a handler that lies in no job folder.
+
+    >>> lambda_handler = entry(SendLetter)          # doctest: +SKIP
+    """
+    warm(_container)
+    return lambda event, context: _answer(event, context, lambda: handler_of(handler))
+
+
+def _answer(
+    event: Mapping[str, Any], context: LambdaContext, load: Callable[[], type[BaseJobHandler]]
+) -> dict[str, Any]:
     try:
-        handler = _load(max(remaining(context) - RESERVE, remaining(context) / 2))
+        handler = load()
         if event.get("source") == DESCRIBE:
             from leasehold.runtime.loading import describe
 
@@ -50,12 +66,6 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
             return {"error": _described(error)}
         handler = _failing(error)
     return _run(event, context, handler)
-
-
-def entry(handler: Handler) -> Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]:
-    """A Lambda function of its own for a handler that lies in no job folder."""
-    warm(_container)
-    return lambda event, context: _run(event, context, handler_of(handler))
 
 
 def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJobHandler]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import inspect
 import logging
 import sys
 from types import get_original_bases
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_origin, get_type_hints
 
 from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from leasehold.kernel.attempt import Attempt
-    from leasehold.kernel.payload import Json
+    from leasehold.kernel.draft import JobOptions
+    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.table import ForeignItem
 
 
@@ -37,6 +39,7 @@ class JobContext:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
+        self._services = attempt.services
         self.logger = JobLogger(
             logging.getLogger(f"leasehold.jobs.{attempt.job.job_type}"),
             {
@@ -88,6 +91,19 @@ class JobContext:
     def extend(self) -> datetime:
         """Prolong the lease; LeaseLostError if another owner has the job by now: stop at once."""
         return self._attempt.extend()
+
+    def enqueue(
+        self, job: str | TypedPayload, payload: Json | PayloadModel = None, **options: Unpack[JobOptions]
+    ) -> Enqueued:
+        """Put another job into this queue, with the options of `Queue.enqueue`. `enqueues` in job.toml gives the right.
+
+        A handler may run again: with `idempotency_key` as `dedup_key` and a `dedup_window` such as `Within(...)`, the
+        other job is made once. That needs `deduplicates` too.
+        """
+        from leasehold.kernel.draft import NewJob, request_of
+        from leasehold.kernel.enqueue import enqueue
+
+        return enqueue(request_of(NewJob(job=job, payload=payload, **options)), self._services)
 
     def add_artifact(self, location: str) -> None:
         """Note where this run put something, e.g. an S3 address."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.names import BESIDE
 from leasehold.kernel.errors import HandlerStartError
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.schemas.shape import shape_of
@@ -77,6 +78,17 @@ def _is_handler(value: object) -> bool:
     return True
 
 
+def _folder_of(package: list[str], levels_above: int, folder: Path) -> Path:
+    """A type's own files are the folder; what it shares with the types beside it is in BESIDE."""
+    match levels_above:
+        case 0:
+            return folder
+        case 1:
+            return folder / BESIDE
+        case _:
+            return folder.joinpath(*package)
+
+
 def _place(package: str, folder: Path) -> None:
     """Let the package be found in the folder, and its parents be found at all."""
     parents = package.split(".")
@@ -84,5 +96,5 @@ def _place(package: str, folder: Path) -> None:
         name = ".".join(parents[:depth])
         if name not in sys.modules:
             module = ModuleType(name)
-            module.__path__ = [str(folder.joinpath(*parents[:depth]))] if depth < len(parents) else [str(folder)]
+            module.__path__ = [str(_folder_of(parents[:depth], len(parents) - depth, folder))]
             sys.modules[name] = module
