@@ -155,8 +155,8 @@ def test_an_imported_function_fails_synthesis_with_the_fix() -> None:
 
 
 def test_a_function_of_another_stack_would_be_a_circular_reference() -> None:
-    stack = stack_named()
-    function = function_in(Stack(stack.node.root, "Functions"))
+    app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
+    stack, function = Stack(app, "Shop"), function_in(Stack(app, "Functions"))
 
     said = refusal(stack, function)
     assert "it is in the stack Functions, and the queue in Shop: each would need something of the other" in said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel
@@ -42,7 +42,7 @@ def task_root(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_it_imports_its_neighbours_and_what_it_shares_with_other_types(task_root: Path):
-    handler = load_handler("shopjobs.send_letter.handler", task_root)
+    handler: Any = load_handler("shopjobs.send_letter.handler", task_root)
 
     assert handler().handle(handler.parse({"to": "ada"})) == "shop@example.com"
 
