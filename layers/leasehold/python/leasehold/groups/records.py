@@ -23,6 +23,7 @@ from leasehold.kernel.table import (
     Put,
     TransactionCancelled,
     Update,
+    check_format,
 )
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ def decompressed(form: bytes, total: int) -> bytes:
 
 
 def group_of(record: Record, codes: bytes = b"") -> Group:
+    check_format(record, f"group {record['PK']!r}")
     read: dict[str, Any] = record
     return Group(
         group_id=keys.group_of_partition(read["PK"]) or "",

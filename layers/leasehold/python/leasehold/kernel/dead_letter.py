@@ -11,6 +11,7 @@ from leasehold.kernel.job import Reader, encode
 from leasehold.kernel.keys import JobId
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
+from leasehold.kernel.table import check_format
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -91,6 +92,7 @@ def dead_letter_record(dead_letter: DeadLetter) -> Record:
 
 
 def dead_letter_of(record: Record) -> DeadLetter:
+    check_format(record, "this dead letter")
     read = Reader(record)
     resolution = read.maybe("resolution")
     return DeadLetter(

@@ -43,6 +43,7 @@ LeaseholdError
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
 │   ├── RecordUnreadableError    what is stored is no job, dead letter, … that this version knows
+│   ├── UnknownFormatError       what is stored, or handed over, is of a version that this one does not read
 │   ├── MisplacedItemError       an item among the jobs whose key is no job's
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
@@ -69,7 +70,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import timedelta
 
     from leasehold.job_folders.toml import FolderProblem
@@ -266,6 +267,20 @@ class RecordUnreadableError(StoreError):
             f"the record {shown(key)} cannot be read ({problem}). It was damaged, or is of a newer version: "
             "repair or delete it in the table, or upgrade."
         )
+
+
+class UnknownFormatError(StoreError):
+    """Another version of Leasehold has written this, in a format that this one does not read; nothing was changed."""
+
+    code = "unknown_format"
+
+    def __init__(self, what: str, found: object, readable: Collection[int]) -> None:
+        known = " and ".join(str(each) for each in sorted(readable))
+        super().__init__(
+            f"{what} has format {shown(found)}, and this version of Leasehold reads {known}; nothing was changed. "
+            "Upgrade this program, or undo a rollback over more than one format: see UPGRADING.md."
+        )
+        self.found = found
 
 
 class MisplacedItemError(StoreError, ValueError):

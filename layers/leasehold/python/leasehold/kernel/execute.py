@@ -32,6 +32,7 @@ from leasehold.kernel.payload import encode_result, shortened
 from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import MAX_DELAY
 from leasehold.kernel.services import make_nonce
+from leasehold.kernel.table import check_format, format_mark
 from leasehold.kernel.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 from leasehold.kernel.transitions import START
 
@@ -337,11 +338,13 @@ class Handover:
     token: str
     lease: Due
 
-    def to_event(self) -> dict[str, str]:
-        return {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
+    def to_event(self) -> dict[str, str | int]:
+        named = {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
+        return {**named, **format_mark()}
 
     @classmethod
     def from_event(cls, event: Mapping[str, object]) -> Handover:
+        check_format(event, "this hand-over")
         try:
             return cls(
                 job_id=parse_job_id(event["job_id"]),

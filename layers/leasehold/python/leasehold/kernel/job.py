@@ -14,6 +14,7 @@ from leasehold.kernel.keys import JobId, JobKey, code_of, job_id_at, key_of, sch
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
+from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import ENDED, JobStatus
 
 if TYPE_CHECKING:
@@ -278,6 +279,7 @@ def job_record(job: Job) -> Record:
         "priority": job.priority,
         "max_attempts": job.max_attempts,
         "created_at": job.created_at,
+        FORMAT: None if WRITTEN_FORMAT == 1 else WRITTEN_FORMAT,
         "created_by": None if job.created_by == SYSTEM else job.created_by,
         "due_key": job.due,
         "wake": job.wake or None,
@@ -302,6 +304,8 @@ def job_of(record: Record) -> Job:
 
 def described_job(record: Record, job_id: JobId) -> Job:
     """A job of this id as a record describes it, wherever the record stands."""
+    if FORMAT in record:
+        check_format(record, f"job {job_id}")
     read = Reader(record)
     job_type = read.text("job_type")
     dedup_key = read.maybe("dedup_key")

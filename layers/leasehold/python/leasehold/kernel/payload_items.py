@@ -10,7 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import keys
-from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError, RecordUnreadableError, StoreError
+from leasehold.kernel.errors import (
+    PAYLOAD_IS_LOST,
+    PayloadMissingError,
+    RecordUnreadableError,
+    StoreError,
+    UnknownFormatError,
+)
 from leasehold.kernel.keys import records_in
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, text_in, text_or
@@ -177,6 +183,8 @@ def read_one[Item](record: Record, read: Callable[[Record], Item]) -> Item:
     """RecordUnreadableError where it cannot be read."""
     try:
         return read(record)
+    except UnknownFormatError:
+        raise
     except Exception as error:
         raise RecordUnreadableError(key_text(record), problem_text(error)) from error
 

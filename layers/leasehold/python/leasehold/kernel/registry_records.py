@@ -10,6 +10,7 @@ from leasehold.kernel.due import Priority, from_text, to_text
 from leasehold.kernel.job_type import Batch, JobType, Retention
 from leasehold.kernel.registry import Registry, Reservation
 from leasehold.kernel.retry import retry_document, retry_of
+from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, RunEvent, Webhook
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def registry_record(registry: Registry) -> Record:
         optional["audit_roots"] = registry.audit_roots
     return {
         **optional,
+        FORMAT: WRITTEN_FORMAT,
         "shards": registry.shards,
         "isolate_types": registry.isolate_types,
         "ended_index": registry.ended_index,
@@ -37,6 +39,7 @@ def registry_record(registry: Registry) -> Record:
 
 
 def registry_of(record: Record) -> Registry:
+    check_format(record, "what is deployed")
     read: dict[str, Any] = record
     types = {name: _type_of(name, document) for name, document in json.loads(read["types"]).items()}
     return Registry(

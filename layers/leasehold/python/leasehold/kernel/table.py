@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from leasehold.kernel.errors import UnknownFormatError
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
@@ -20,6 +21,25 @@ type Attribute = str | int | bool | bytes | list[Attribute] | dict[str, Attribut
 type Record = dict[str, Attribute]
 # An item of a caller's own transaction, as the low-level DynamoDB client takes it.
 type ForeignItem = Mapping[str, object]
+
+
+# The format of what is stored and handed over; the first is not written down, since every byte is billed. A release
+# reads its own format and the one before it, and writes a new one only one release after it could first be read: so
+# the release before can always take over again. See UPGRADING.md.
+FORMAT = "leasehold_format"
+FIRST_FORMAT = 1
+READ_FORMATS = (1,)
+WRITTEN_FORMAT = 1
+
+
+def format_mark() -> dict[str, int]:
+    return {} if WRITTEN_FORMAT == FIRST_FORMAT else {FORMAT: WRITTEN_FORMAT}
+
+
+def check_format(record: Mapping[str, object], what: str) -> None:
+    found = record.get(FORMAT, FIRST_FORMAT)
+    if found not in READ_FORMATS:
+        raise UnknownFormatError(what, found, READ_FORMATS)
 
 
 class Key(NamedTuple):

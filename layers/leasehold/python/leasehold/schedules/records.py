@@ -12,7 +12,17 @@ from leasehold.kernel.due import SERVICE_LANE, Due, Priority, from_text, positio
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import records_in
 from leasehold.kernel.payload_items import read_each, read_one
-from leasehold.kernel.table import ConditionFailed, Delete, Equals, Exists, Missing, Put, TransactionCancelled, Update
+from leasehold.kernel.table import (
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Missing,
+    Put,
+    TransactionCancelled,
+    Update,
+    check_format,
+)
 from leasehold.schedules.model import Missed, Origin, Overlap, Schedule
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
 
@@ -203,6 +213,7 @@ def schedule_record(schedule: Schedule) -> Record:
 
 
 def definition_of(name: str, record: Record) -> Schedule:
+    check_format(record, f"schedule {name}")
     read: dict[str, Any] = record
     return Schedule(
         name=name,

@@ -11,7 +11,7 @@ from leasehold.kernel.due import Priority, from_text, to_text
 from leasehold.kernel.keys import records_in
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.retry import retry_of_text, retry_text
-from leasehold.kernel.table import Delete, Equals, Put
+from leasehold.kernel.table import Delete, Equals, Put, check_format
 from leasehold.templates.model import NO_DEFAULTS, Template
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def template_record(template: Template) -> Record:
 
 
 def template_of(record: Record) -> Template:
+    check_format(record, f"template {record['SK']!r}")
     read: dict[str, Any] = record
     return Template(
         name=read["SK"],
