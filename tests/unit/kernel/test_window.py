@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.waiting import WaitingPoller
 from leasehold.kernel.window import Window
 from leasehold.testing import LeaseholdTest
 
@@ -94,3 +96,25 @@ def test_what_stands_behind_a_crowd_that_has_to_wait_is_reached_in_a_few_polls(w
         world.clock.advance(timedelta(milliseconds=300))
     assert platform.of("other") == 1
     assert platform.of("stuck") <= 16
+
+
+def test_while_hand_overs_start_in_time_one_poll_goes_on_with_what_there_was_no_room_for(world):
+    class Starting(Lambda):
+        """Starts each job as soon as it was handed over."""
+
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            super().dispatch(handover, function)
+            Executor(world.services, worker_id="handler").execute(handover, lambda attempt: None)
+
+    platform = Starting()
+    enqueue(world, "other", 100)
+    polled(world, platform)
+    assert platform.of("other") == 100
+
+
+def test_a_waiting_poller_that_holds_jobs_back_looks_for_room_about_once_a_second(world):
+    platform = Lambda()
+    enqueue(world, "stuck", 60)
+    poller = Poller(world.services, platform, worker_id="tick", settings=PollSettings(is_bounded=True))
+    polls = WaitingPoller(world.services, poller, worker_id="tick").stay()
+    assert 30 < polls < 90

@@ -46,10 +46,11 @@ class LambdaOnDemand:
 def connect_lambda() -> LambdaClient:
     from botocore.config import Config
 
+    # Less in all than what a poller keeps back of its time for hand-overs that hang: see aws/polling.py.
     config = Config(
-        retries={"mode": "standard", "total_max_attempts": 3},
+        retries={"mode": "standard", "total_max_attempts": 2},
         connect_timeout=2,
-        read_timeout=5,
+        read_timeout=4,
         max_pool_connections=MOST,
     )
     client: LambdaClient = open_client("lambda", config)

@@ -46,6 +46,10 @@ _FEWEST_AT_ONCE = 2
 # A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
 _UNDER_WAY = 25
 _TRIES = 3
+# What waited so long in the pool, where others hang, is put back once the poll has to end.
+_HANGS_AFTER = timedelta(seconds=2)
+# A claimed job waits no longer than this for others to share an invocation with, however long its lane is.
+_GATHERED_FOR = timedelta(milliseconds=500)
 
 
 class Outcome(Enum):
@@ -301,8 +305,9 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class _Delivery:
-    """How one hand-over went: without an error it was delivered, else it was put back if that was still ours to do."""
+    """How one hand-over went: if it was not delivered, it was put back if that was still ours to do."""
 
+    is_delivered: bool = False
     error: Exception | None = None
     is_back: bool = False
 
@@ -311,17 +316,25 @@ class HandOvers:
     """What one poll hands over."""
 
     def __init__(
-        self, services: Services, dispatcher: Dispatcher, pool: Pool, report: PollReport, window: Window | None
+        self,
+        services: Services,
+        dispatcher: Dispatcher,
+        pool: Pool,
+        report: PollReport,
+        *,
+        window: Window | None,
+        should_stop: Callable[[], str | None],
     ) -> None:
         self._services = services
         self._window = window
+        self._should_stop = should_stop
         self._dispatcher = dispatcher
         self._batches = dispatcher if isinstance(dispatcher, BatchDispatcher) else None
         self._pool = pool
         self._report = report
         self._under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
-        # Jobs that wait for others of their type to share an invocation with, until the end of a lane.
-        self._gathered: dict[str, list[Claimed]] = {}
+        # Jobs that wait for others of their type to share an invocation with, and since when.
+        self._gathered: dict[str, tuple[datetime, list[Claimed]]] = {}
 
     def hand_over(self, claimed: Sequence[Claimed], may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Begin to hand these over, in order. Once the poll has to end, the rest is put back: others need not wait."""
@@ -335,24 +348,29 @@ class HandOvers:
                 self._begin([each])
         self._collect(at_most=None)
 
-    def send_gathered(self) -> None:
-        """Hand over whoever still waits for others: the lane has no more of them."""
-        gathered, self._gathered = self._gathered, {}
-        for each in gathered.values():
-            self._begin(each)
+    def send_gathered(self, *, is_last: bool = True) -> None:
+        """Hand over whoever waits for others: all once the lane has no more of them, else who waited for long."""
+        now = self._services.clock.now()
+        for job_type, (since, waiting) in list(self._gathered.items()):
+            if is_last or now - since >= _GATHERED_FOR:
+                del self._gathered[job_type]
+                self._begin(waiting)
 
     def _gather(self, claimed: Claimed) -> None:
-        waiting = self._gathered.setdefault(claimed.handover.job_type, [])
+        job_type = claimed.handover.job_type
+        _, waiting = self._gathered.setdefault(job_type, (self._services.clock.now(), []))
         waiting.append(claimed)
         if len(waiting) >= claimed.together:
-            self._begin(self._gathered.pop(claimed.handover.job_type))
+            del self._gathered[job_type]
+            self._begin(waiting)
 
     def _begin(self, claimed: Sequence[Claimed]) -> None:
+        now = self._services.clock.now()
         for each in claimed:
             if self._window is not None and each.admitted is None:
-                self._window.note_handed_over(each.handover, self._services.clock.now())
+                self._window.note_handed_over(each.handover, now)
         trace = current_trace()  # another thread does not know the poll's
-        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed, trace))))
+        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver(claimed, trace, now))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
@@ -371,8 +389,14 @@ class HandOvers:
             self.send_gathered()
         self._collect(at_most=at_most)
 
-    def _deliver(self, claimed: Sequence[Claimed], trace: str | None) -> list[_Delivery]:
-        first = claimed[0].handover
+    def _deliver(self, claimed: Sequence[Claimed], trace: str | None, since: datetime) -> list[_Delivery]:
+        first, now = claimed[0].handover, self._services.clock.now()
+        stop = self._should_stop() if now - since >= _HANGS_AFTER else None
+        if stop is not None:
+            return [
+                _Delivery(is_back=_release(each.handover, f"not handed over: {stop}", self._services, until=now))
+                for each in claimed
+            ]
         try:
             with span("hand_over", first.job_type, parent=trace) as handing:
                 if len(claimed) > 1 and self._batches is not None:
@@ -383,8 +407,8 @@ class HandOvers:
                     self._dispatcher.dispatch(first, claimed[0].function)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            return [_Delivery(error, _release(each.handover, reason, self._services)) for each in claimed]
-        return [_Delivery() for _ in claimed]
+            return [_Delivery(error=error, is_back=_release(each.handover, reason, self._services)) for each in claimed]
+        return [_Delivery(is_delivered=True) for _ in claimed]
 
     def _collect(self, *, at_most: int | None) -> None:
         """Count what has ended; wait for the oldest while more than `at_most` are under way."""
@@ -408,10 +432,10 @@ class HandOvers:
             raise unreachable
 
     def _count(self, claimed: Claimed, delivery: _Delivery) -> None:
-        if self._window is not None and delivery.error is not None:
+        if self._window is not None and not delivery.is_delivered:
             is_throttled = any(word in str(delivery.error) for word in _THROTTLES)
             self._window.note_refused(claimed.handover, throttled=is_throttled)
-        if delivery.error is None:
+        if delivery.is_delivered:
             self._report.dispatched += 1
         elif delivery.is_back:
             self._report.released += 1

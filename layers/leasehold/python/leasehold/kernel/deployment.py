@@ -277,13 +277,11 @@ LENGTH = timedelta(seconds=10)
 
 
 class ShardLocks:
-    """`most`: how many one poll keeps; the one that it used least lately is given up for the next. None for any."""
+    """The shards whose backlog one poll works off by itself."""
 
     def __init__(self, services: Services, worker_id: str) -> None:
-        self.most: int | None = None
         self._services = services
         self._worker_id = worker_id
-        # The one that was used last comes last.
         self._until: dict[int, datetime] = {}
 
     def take(self, shard: int) -> bool:
@@ -293,8 +291,6 @@ class ShardLocks:
         if until is not None and until - now > LENGTH / 2:
             self._until[shard] = until
             return True
-        while self.most is not None and len(self._until) >= self.most:
-            self._give_up(next(iter(self._until)))
         if self._services.store.control.take_shard_lock(shard, self._worker_id, now, now + LENGTH):
             self._until[shard] = now + LENGTH
             return True

@@ -54,6 +54,8 @@ _LOOK_FOR_ROOM_AFTER = timedelta(milliseconds=500)
 _PAGES_IN_VAIN = 20
 # Plain jobs claimed by one request: so many leases a poller leaves to be reaped that dies before it handed them over.
 _AT_ONCE = 25
+# Whoever shares a backlog looks after others' shards, too: they may not have come, or be gone.
+_LOOK_AT_OTHERS_AFTER = timedelta(seconds=2)
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16
 
@@ -73,13 +75,13 @@ class PollSettings:
 
 
 class Part(NamedTuple):
-    """Which of the pollers that share a backlog: where it begins, and how many shards it keeps to itself."""
+    """Which of the pollers that share a backlog, and so which shards it looks after first."""
 
     number: int
     of: int
 
-    def share_of(self, shards: int) -> int:
-        return -(-shards // self.of)
+    def has(self, shard: int, shards: int) -> bool:
+        return self.number * shards // self.of <= shard < (self.number + 1) * shards // self.of
 
 
 ALONE = Part(0, 1)
@@ -172,7 +174,14 @@ class _Run:
         self._locks = ShardLocks(poller.services, poller.worker_id)
         self._gate = Gatekeeper(poller.services, poller.policy)
         self._window = poller.services.window if poller.settings.is_bounded else None
-        self._handovers = HandOvers(poller.services, poller.dispatcher, poller.pool, self.report, self._window)
+        self._handovers = HandOvers(
+            poller.services,
+            poller.dispatcher,
+            poller.pool,
+            self.report,
+            window=self._window,
+            should_stop=should_stop,
+        )
         self._claims = Claims(
             poller.services,
             self._handovers,
@@ -187,6 +196,8 @@ class _Run:
         # Lanes that another poller works off: it looks at them again after it has given up its lock.
         self._left_to_others: set[str] = set()
         self._backlogs: set[int] = set()
+        # When whoever shares looked at the others' shards: they may not have come, or be gone.
+        self._looked_at_others_at = poller.services.clock.now()
 
     def to_the_end(self, hints: Sequence[DueJob | DueScope | FreedScope]) -> None:
         if self._is_halted():
@@ -194,8 +205,6 @@ class _Run:
                 if isinstance(hint, FreedScope):
                     self._handle(hint, self._services.deployment.switches(), is_left=True)
             return
-        if self._part.of > 1:
-            self._locks.most = self._part.share_of(self._shards)
         try:
             self._take(hints)
             if hints and all(isinstance(hint, FreedScope) for hint in hints) and not self._has_guests:
@@ -250,10 +259,13 @@ class _Run:
         while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
             self._reopen(lanes)
+            looks_at_all = self._looks_at_all(lanes)
             for level in levels:
                 found = False
-                for lane, page in self._read(level, self._limit(below_a_busy_lane=is_busy_above)):
-                    found = self._visit(lane, page) or found
+                mine = level if looks_at_all else [lane for lane in level if self._is_mine(lane)]
+                for lane, page in self._read(mine, self._limit(below_a_busy_lane=is_busy_above)):
+                    if looks_at_all or self._is_mine(lane):  # others may have been called since it was read
+                        found = self._visit(lane, page) or found
                     if not self.report.goes_on:
                         return ()
                 is_busy_above = is_busy_above or found
@@ -305,11 +317,21 @@ class _Run:
         """While some lane takes long, what falls due in the others does not wait for its end."""
         now = self._services.clock.now()
         for lane in lanes:
-            if self._part.of > 1 and not self._locks.has(lane.shard):
-                continue  # whoever shares looks after its own shards
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
                 lane.cursor, lane.is_exhausted = None, lane.name in self._left_to_others
                 lane.in_vain = 0
+
+    def _is_mine(self, lane: _Lane) -> bool:
+        return self._part.has(lane.shard, self._shards)
+
+    def _looks_at_all(self, lanes: Sequence[_Lane]) -> bool:
+        """Whoever shares a backlog looks after its own shards; at the others' once those are done, and now and then."""
+        now = self._services.clock.now()
+        is_busy = any(self._is_mine(lane) and not lane.is_exhausted for lane in lanes)
+        if is_busy and self._part.of > 1 and now - self._looked_at_others_at < _LOOK_AT_OTHERS_AFTER:
+            return False
+        self._looked_at_others_at = now
+        return True
 
     def _forget_old(self) -> None:
         now = self._services.clock.now()
@@ -349,6 +371,7 @@ class _Run:
         if not fresh or self._is_halted():
             return bool(page.entries)
         switches = self._services.deployment.switches()
+        held_back_before = self.report.held_back
         fresh = self._with_room(fresh, switches)
         if not fresh:
             self._pass_by(lane)
@@ -365,8 +388,9 @@ class _Run:
             # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
             lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
             self._may_go_on_alone(lane)
-        if lane.is_exhausted:
-            self._handovers.send_gathered()
+        elif self.report.held_back > held_back_before:
+            lane.cursor, lane.is_exhausted = before, False  # there may be room for the others by now
+        self._handovers.send_gathered(is_last=lane.is_exhausted)
         self._after_page()
         return True
 
@@ -389,7 +413,7 @@ class _Run:
         if self._window is None:
             return entries
         plain = [entry for entry in entries if isinstance(entry, DueJob) and self._claims.is_plain(entry, switches)]
-        admitted, is_full = self._window.admit(plain, self._services)
+        admitted, is_full = self._window.admit(plain, self._services, self._may_go_on)
         if not is_full:
             return entries
         self.report.held_back += len(plain) - len(admitted)
@@ -429,7 +453,7 @@ class _Run:
         if self._call_helper is None or self._part.of > 1 or pollers < 2 or not (is_large or len(self._backlogs) > 1):
             return
         self._part = Part(0, pollers)
-        self._locks.most = self._part.share_of(self._shards)
+        self._looked_at_others_at = self._services.clock.now()
         for _ in ahead(self._pool, self._call_helper, [Part(number, pollers) for number in range(1, pollers)]):
             pass
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _SHORTEST_GAP = timedelta(milliseconds=100)
 _LONGEST_GAP = timedelta(seconds=10)
+# Where jobs are held back until others have started: nothing but a look tells of that.
+_LONGEST_GAP_FOR_ROOM = timedelta(seconds=1)
 _CHECK_EVERY = timedelta(seconds=5)
 _RESERVED_FOR = timedelta(seconds=10)
 # Where wakes tell what falls due: for those that were lost.
@@ -152,7 +154,7 @@ class WaitingPoller:
                 if waiting != holder:
                     return _Leaving.REPLACED
                 stay.told = told
-            clock.sleep(self._pause(now, upcoming))
+            clock.sleep(self._pause(now, upcoming, stay))
         return _Leaving.TIME_IS_UP
 
     @property
@@ -186,8 +188,8 @@ class WaitingPoller:
         stay.polled_at = self._services.clock.now()
         if lanes is None and report.goes_on:
             self._forget_known(stay, began_at)
-        is_moving = report.has_moved_on or report.held_back > 0
-        stay.gap = _SHORTEST_GAP if is_moving else min(2 * stay.gap, _LONGEST_GAP)
+        longest = _LONGEST_GAP_FOR_ROOM if report.held_back else _LONGEST_GAP
+        stay.gap = _SHORTEST_GAP if report.has_moved_on else min(2 * stay.gap, longest)
         for lane in list(self._read) if lanes is None else lanes:
             self._read.pop(lane, None)
         if report.soonest_at is not None:
@@ -202,9 +204,12 @@ class WaitingPoller:
             self._services.store.control.forget_due(stay.told)
             stay.told = None
 
-    def _pause(self, now: datetime, upcoming: datetime | None) -> timedelta:
+    def _pause(self, now: datetime, upcoming: datetime | None, stay: _Stay) -> timedelta:
         pause = self._settings.look_every
-        return pause if upcoming is None else max(min(pause, upcoming - now), _SHORTEST_GAP / 10)
+        if upcoming is None:
+            return pause
+        poll_at = max(upcoming, stay.polled_at + stay.gap) if stay.polled_at else upcoming
+        return max(min(pause, poll_at - now), _SHORTEST_GAP / 10)
 
     def _is_wanted(self, leave_at: datetime, upcoming: datetime | None) -> bool:
         return self._settings.poll_interval is not None or _is_near(upcoming, leave_at)

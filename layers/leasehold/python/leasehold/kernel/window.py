@@ -20,7 +20,7 @@ from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from leasehold.kernel.execute import Handover
@@ -34,6 +34,8 @@ _FIRST, _LEAST, _MOST = 16, 4, 1024
 # A cold start takes one or two seconds; what takes longer waits for a place.
 _IN_TIME = timedelta(seconds=3)
 _LOOK_EVERY = timedelta(milliseconds=200)
+# While hand-overs start one after the other it pays to wait for the next, and to look more often.
+_MOVING_FOR, _LOOK_SOON = timedelta(milliseconds=250), timedelta(milliseconds=40)
 _OF_ALL = ""
 
 
@@ -64,14 +66,25 @@ class Window:
         self._sizes: dict[str, _Size] = {_OF_ALL: _Size()}
         self._under_way: dict[JobId, _UnderWay] = {}
         self._looked_at: datetime | None = None
+        # When one was last seen to start in time, or the first was handed over.
+        self._moved_at: datetime | None = None
         self._last_to_lose: str | None = None
         # Where a poll gave up a lane that showed only what has to wait: the next one goes on there.
         self.given_up_at: dict[str, Record] = {}
 
-    def admit(self, entries: Sequence[DueJob], services: Services) -> tuple[list[DueJob], bool]:
-        """Those of the entries that there is room for, in order; and whether others have to wait."""
-        if len(entries) > self._room_for(entries):
-            self._look(services)
+    def admit(
+        self, entries: Sequence[DueJob], services: Services, may_go_on: Callable[[], bool] = lambda: False
+    ) -> tuple[list[DueJob], bool]:
+        """Those of the entries that there is room for, in order; and whether others have to wait.
+
+        It waits itself while hand-overs start one after the other: whoever reads on meanwhile finds no room either.
+        """
+        admitted = self._fitting(entries)
+        while len(admitted) < len(entries) and self._look(services, may_go_on):
+            admitted = self._fitting(entries)
+        return admitted, len(admitted) < len(entries)
+
+    def _fitting(self, entries: Sequence[DueJob]) -> list[DueJob]:
         room: dict[str, int] = {}
         admitted: list[DueJob] = []
         under_way = Counter(each.handover.job_type for each in self._under_way.values())
@@ -83,9 +96,11 @@ class Window:
                 under_way[entry.job_type] += 1
                 in_all -= 1
                 admitted.append(entry)
-        return admitted, len(admitted) < len(entries)
+        return admitted
 
     def note_handed_over(self, handover: Handover, now: datetime) -> None:
+        if not self._under_way:
+            self._moved_at = now
         self._under_way[handover.job_id] = _UnderWay(handover, now)
 
     def note_refused(self, handover: Handover, *, throttled: bool) -> None:
@@ -95,9 +110,6 @@ class Window:
             self._lose(handover.job_type)
             self._size(_OF_ALL).note_lost()
 
-    def _room_for(self, entries: Sequence[DueJob]) -> int:
-        return min((self._room(name) for name in {_OF_ALL, *(entry.job_type for entry in entries)}), default=0)
-
     def _room(self, name: str) -> int:
         taken = sum(name in {_OF_ALL, each.handover.job_type} for each in self._under_way.values())
         return self._size(name).size - taken
@@ -105,11 +117,18 @@ class Window:
     def _size(self, name: str) -> _Size:
         return self._sizes.setdefault(name, _Size())
 
-    def _look(self, services: Services) -> None:
-        """See which of those under way have started."""
+    def _look(self, services: Services, may_go_on: Callable[[], bool]) -> bool:
+        """See which of those under way have started; True where it may be worth to look once more."""
         now = services.clock.now()
-        if not self._under_way or (self._looked_at is not None and now - self._looked_at < _LOOK_EVERY):
-            return
+        if not self._under_way:
+            return False
+        is_moving = self._moved_at is not None and now - self._moved_at < _MOVING_FOR and may_go_on()
+        since = now - self._looked_at if self._looked_at is not None else timedelta.max
+        if is_moving and since < _LOOK_SOON:
+            services.clock.sleep(_LOOK_SOON - since)
+            now = services.clock.now()
+        elif not is_moving and since < _LOOK_EVERY:
+            return False
         self._looked_at = now
         jobs = services.store.jobs.get_many(list(self._under_way))
         for job_id, each in list(self._under_way.items()):
@@ -122,7 +141,10 @@ class Window:
                 self._lose(each.handover.job_type)
             else:
                 started_at = job.started_at if job is not None else None
-                self._start(each.handover.job_type, in_time=(started_at or now) - each.at <= _IN_TIME)
+                in_time = (started_at or now) - each.at <= _IN_TIME
+                self._start(each.handover.job_type, in_time=in_time)
+                self._moved_at = now if in_time else self._moved_at
+        return is_moving
 
     def _start(self, job_type: str, *, in_time: bool) -> None:
         self._size(job_type).note_started(in_time=in_time)

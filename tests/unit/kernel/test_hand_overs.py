@@ -1,0 +1,92 @@
+"""What one poll hands over: it ends when it is to, shares its shards, and keeps no claimed job waiting."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.keys import shard_of
+from leasehold.kernel.poll import Part, Poller
+from leasehold.kernel.pool import Stopping
+from leasehold.kernel.registry import Registry
+from leasehold.kernel.transitions import JobStatus
+from leasehold.operate.operator import Operator
+from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.pool import Pending
+
+
+class Hanging:
+    """A pool whose calls run one after the other, when they are asked for: each hangs for a while."""
+
+    size = 8
+
+    def submit[T](self, call: Callable[[], T]) -> Pending[T]:
+        class Later:
+            is_done = False
+
+            def result(self) -> T:
+                return call()
+
+        return Later()
+
+
+class Slow:
+    """Takes its time for each hand-over."""
+
+    def __init__(self, world: LeaseholdTest, seconds: float) -> None:
+        self.world, self.seconds = world, seconds
+        self.taken: list[Handover] = []
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self.world.clock.advance(timedelta(seconds=self.seconds))
+        self.taken.append(handover)
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        self.taken += handovers
+
+
+def test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    jobs = [world.queue.enqueue("plain") for _ in range(20)]
+    platform = Slow(world, 5.0)
+    stopping = Stopping(world.clock, deadline=world.clock.now() + timedelta(seconds=4))
+    poller = Poller(world.services, platform, worker_id="tick", pool=Hanging())
+    report = poller.poll(should_stop=stopping)
+    assert (report.dispatched, report.released) == (1, 19)
+    assert sum(world.queue.get(job.job_id).status is JobStatus.PENDING for job in jobs) == 19
+
+
+def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(200):
+        world.queue.enqueue("plain")
+    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=2))
+
+    class Platform(Slow):
+        late: str | None = None
+
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            super().dispatch(handover, function)
+            while self.late is None and len(self.taken) > 40:
+                job_id = world.queue.enqueue("plain").job_id
+                self.late = job_id if shard_of(job_id) == 1 else None
+
+    platform = Platform(world, 0.2)
+    Poller(world.services, platform, worker_id="tick").poll(part=Part(0, 2))
+    assert platform.late in [each.job_id for each in platform.taken[:100]]
+
+
+def test_a_claimed_job_of_a_batch_type_does_not_wait_for_the_end_of_its_lane():
+    world = LeaseholdTest(types=[JobType(name="plain"), JobType(name="batched", batch=Batch(size=10))])
+    batched = world.queue.enqueue("batched").job_id
+    for _ in range(200):
+        world.queue.enqueue("plain")
+    platform = Slow(world, 0.1)
+    Poller(world.services, platform, worker_id="tick").poll()
+    assert [each.job_id for each in platform.taken].index(batched) < 60
