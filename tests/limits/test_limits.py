@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,20 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# `make limits` holds the bounds at the whole size.
-OF_THE_WHOLE_SIZE = pytest.mark.xfail(
-    strict=False, reason="with few jobs a lane, what begins and ends its waiting is more than 2 line writes a start"
-)
-BESIDE_ONE = pytest.mark.xfail(
-    strict=False, reason="side by side, one limit costs less than it did: the second is 1.21 of it (at most 1.2)"
-)
-# The bounds are for handlers of 5 s; what becomes of these is in docs/limits.md.
-SHORT = pytest.mark.xfail(
-    strict=False,
-    reason="handlers of 1 s: the seats of a second limit are more than a fifth of the few writes of a start",
-)
-
-
 def assert_bounds(measures: list[cases.Measure]) -> None:
     broken = [str(each) for each in measures if not each.holds]
     assert not broken, "\n".join(map(str, measures))
@@ -39,22 +26,21 @@ def assert_bounds(measures: list[cases.Measure]) -> None:
     "case",
     [
         cases.concurrency_and_rate,
-        pytest.param(cases.stage_and_type, marks=BESIDE_ONE),
-        pytest.param(cases.type_and_key, marks=OF_THE_WHOLE_SIZE),
-        pytest.param(cases.concurrency_and_rate_short, marks=SHORT),
-        pytest.param(cases.stage_and_type_short, marks=SHORT),
-        pytest.param(cases.type_and_key_short, marks=SHORT),
+        cases.stage_and_type,
+        cases.type_and_key,
+        partial(cases.concurrency_and_rate_short, seconds=60.0),
+        partial(cases.stage_and_type_short, seconds=60.0),
+        partial(cases.type_and_key_short, seconds=60.0),
     ],
+    ids=["concurrency and rate", "stage and type", "type and key", "short, rate", "short, stage", "short, key"],
 )
 def test_jobs_that_wait_for_two_limits_are_not_moved_to_and_fro(case: Callable[..., Any]) -> None:
-    assert_bounds(case(jobs=200, seconds=100.0))
+    assert_bounds(case())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pollers", [1, 3])
-@pytest.mark.parametrize(
-    "case", [cases.unpause_one_key, pytest.param(cases.unpause_many_keys, marks=OF_THE_WHOLE_SIZE)]
-)
+@pytest.mark.parametrize("case", [cases.unpause_one_key, cases.unpause_many_keys])
 def test_a_pause_that_ends_keeps_no_job_of_another_type_waiting(case: Callable[..., Any], pollers: int) -> None:
     assert_bounds(case(jobs=1000, pollers=pollers))
 
