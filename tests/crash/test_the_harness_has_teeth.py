@@ -12,7 +12,7 @@ from leasehold.kernel.due import LATEST
 from leasehold.kernel.jobs import Jobs, insertion
 from leasehold.kernel.table import Put, plain
 from leasehold.kernel.transitions import COMPLETE, ENDED, RUNNING
-from leasehold.limits.lines import Seat
+from leasehold.limits.scopes import Seat
 from leasehold.runtime.direct import run_directly
 from tests.crash.faults import Fault
 from tests.crash.harness import strike_everywhere

@@ -15,7 +15,7 @@ from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.table import Update
 from leasehold.kernel.telemetry import STREAM
 from leasehold.kernel.waiting import WaitingSettings
-from leasehold.limits.lines import Lines
+from leasehold.limits.lines import Lines, Moment
 from tests.contract.handlers import scripted
 from tests.contract.world import World
 from tests.unit.worlds import SpyTable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.limits.lines import Scope
+    from leasehold.limits.scopes import Scope
 
 SCOPE = "type:single"
 A_SECOND = timedelta(seconds=1)
@@ -156,7 +156,7 @@ def test_a_look_that_began_before_the_seat_was_free_and_puts_the_next_off_hides_
         if late and (wakes or (isinstance(given[0], Update) and given[0].key.values[-1] == "-")):
             late.clear()
             now = waiting.world.clock.now()
-            assert lines.look_at(lines.seen(SCOPE), now + 90 * A_SECOND, now, stamp="0123456789ab", shards=1)
+            assert lines.look_at(lines.seen(SCOPE), now + 90 * A_SECOND, Moment(now, "0123456789ab", 1))
         return whole(self, *given, **said)
 
     monkeypatch.setattr(Lines, "look_now" if wakes else "_try", put_off_first)

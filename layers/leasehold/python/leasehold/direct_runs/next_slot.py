@@ -19,8 +19,8 @@ from leasehold.kernel.errors import DirectRunTimeoutError, StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.registry import Reservation
 from leasehold.kernel.telemetry import Event
-from leasehold.limits.lines import Seat, Taking
 from leasehold.limits.model import Limit
+from leasehold.limits.scopes import Seat, Taking
 from leasehold.limits.seating import plan_seats
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull, type_scope
-from leasehold.limits.lines import Lane, LineEntry, Turn
+from leasehold.limits.lines import Moment
 from leasehold.limits.model import DeployedLimits
+from leasehold.limits.scopes import Lane, LineEntry, Turn
 from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.services import Services
     from leasehold.kernel.type_options import Circuit
     from leasehold.limits.model import ConcurrencyPolicy, Limit
-    from leasehold.limits.seating import Choice
+    from leasehold.limits.scopes import Scope
+    from leasehold.limits.seating import Choice, SeatPlan
     from leasehold.limits.visit import Visits
 
 
@@ -153,7 +154,7 @@ class Admission:
         for limit in limits:
             self.seats.forget(limit.scope)
         if not any(read_plan(limit, self._services).is_full for limit in limits):
-            self._services.store.lines.nudge(scope, self._services.clock.now(), stamp=self.stamp(), shards=self.shards)
+            self._services.store.lines.nudge(scope, self.moment())
 
     def stand_in_line(self, scope: str, lane: Lane, look_at: datetime | None, since: datetime | None = None) -> bool:
         """See that a lane waits for a scope, and that the scope is looked at: by `look_at`, and soon in any case.
@@ -181,19 +182,21 @@ class Admission:
         # Who moves here gives the entry a new stamp: a late copy of its removal must not take it away.
         if seen is not None and seen.empty_since is None and not is_moving:
             return True
-        entry = LineEntry(scope=scope, lane=lane, since=seen.since if seen else since, stamp=self.stamp())
+        entry = LineEntry(scope=scope, lane=lane, since=seen.since if seen else since, stamp=self.moment().stamp)
         # Whoever found nobody in line while this one joined has said so: then it must be taken back.
         return lines.join(entry, seen) and lines.scope(scope).is_waited_for
 
     def forget_line(self, scope: str, lane: Lane) -> None:
         self._in_line.pop((scope, lane), None)
 
-    @property
-    def shards(self) -> int:
-        return self._services.deployment.registry().shards
+    def moment(self) -> Moment:
+        return Moment.of(self._services)
 
-    def stamp(self) -> str:
-        return make_stamp(self._services.random_source)
+    def remember_seats(self, scope: Scope, entries: Sequence[LineEntry]) -> SeatPlan | None:
+        """The seats of a scope that was just read with its line; None where nobody waits for seats in it."""
+        limits = self.limits_of_lane(entries[0].lane) if entries else ()
+        limit = next((each for each in limits if each.scope == scope.name), None)
+        return None if limit is None else self.seats.remember(limit, scope)
 
     def _line_for(self, limits: Sequence[Limit], full: Limit | None) -> Limit | None:
         """Where to wait: the narrowest limit that is full, unless others wait for a wider one, or for any if none is.
@@ -223,12 +226,11 @@ class Admission:
         return Waits(lane.name, scope, why)
 
     def expect_look(self, name: str, look_at: datetime | None = None) -> bool:
-        lines, now = self._services.store.lines, self._services.clock.now()
-        scope = lines.scope(name)
-        at = self._first_look(now, look_at)
-        if scope.is_waited_for and scope.due_key is not None and Due.parse(scope.due_key).at <= now + LAST_LOOK_AFTER:
+        lines, moment = self._services.store.lines, self.moment()
+        scope, latest = lines.scope(name), moment.now + LAST_LOOK_AFTER
+        if scope.is_waited_for and scope.due_key is not None and Due.parse(scope.due_key).at <= latest:
             return True
-        return lines.expect(scope, at, now, stamp=self.stamp(), shards=self.shards)
+        return lines.expect(scope, self._first_look(moment.now, look_at), moment)
 
     def _first_look(self, now: datetime, look_at: datetime | None) -> datetime:
         """The longer a seat may be held, the less a look would find: a tenth of it, but 1 to 10 minutes, spread."""

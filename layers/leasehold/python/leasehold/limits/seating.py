@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.hooks import Hooks
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
-from leasehold.limits.lines import Seat, Taking
+from leasehold.limits.lines import Moment
 from leasehold.limits.model import Places
+from leasehold.limits.scopes import Seat, Taking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
-    from leasehold.limits.lines import Scope, Turn
     from leasehold.limits.model import Limit
+    from leasehold.limits.scopes import Scope, Turn
 
 
 # What a poll remembers may be forgotten by everybody else after this: see limits/lines.py.
@@ -189,9 +189,8 @@ def free_seats(places: Places, services: Services) -> None:
 
 def make_due(scopes: Iterable[str], services: Services) -> None:
     """Have these scopes looked at by the next poll, because a seat is free in them."""
-    shards = services.deployment.registry().shards
     for scope in scopes:
-        services.store.lines.nudge(scope, services.clock.now(), stamp=make_stamp(services.random_source), shards=shards)
+        services.store.lines.nudge(scope, Moment.of(services))
 
 
 def _is_woken(scopes: Sequence[str], services: Services) -> bool:

@@ -8,8 +8,8 @@ from leasehold.kernel.due import Priority, queue_of, service_lanes
 from leasehold.kernel.jobs import DueScope
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import LAST_LOOK_AFTER
-from leasehold.limits.lines import Lane
 from leasehold.limits.model import is_group_scope, key_of_scope, type_of_scope
+from leasehold.limits.scopes import Lane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
-    from leasehold.limits.lines import Lane
+    from leasehold.limits.scopes import Lane
 
 # Beyond this a lane is "very many": exact figures would cost more than they tell.
 COUNT_LIMIT = 10_000
