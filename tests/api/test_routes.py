@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold import NewJob
 from leasehold.api import documents
 from leasehold.api.application import OPERATIONS
 from leasehold.kernel.due import to_text
@@ -24,6 +26,7 @@ REASON = {"reason": "a test"}
 # What each action is sent; what is not in here needs a reason only.
 BODIES: dict[str, dict[str, Any]] = {
     "POST /api/jobs": {"job_type": "report"},
+    "POST /api/jobs/cancel": {"job_type": "report", "dry_run": True},
     "POST /api/jobs/{job_id}/reschedule": {"run_in": 60},
     "POST /api/jobs/{job_id}/priority": {"priority": 0},
     "POST /api/direct-runs": {"job_type": "errand"},
@@ -359,3 +362,53 @@ def test_a_purged_job_has_forgotten_its_payload(world: World) -> None:
     purged = world.done(f"POST /api/jobs/{world.things.completed}/purge")
 
     assert purged["payload"] == {"$purged": True}
+
+
+def test_a_dead_letter_is_edited_and_redriven_and_its_job_says_as_which_job_by_whom_and_why(world: World) -> None:
+    dead = world.things.dead
+    shown = world.shown(f"GET /api/dead-letters/{dead}")["payload"]
+
+    made = world.done(f"POST /api/dead-letters/{dead}/redrive", payload={**shown, "do": "answer"})["job_id"]
+
+    assert world.shown(f"GET /api/jobs/{made}")["payload"] == {"do": "answer"}
+    job = world.shown(f"GET /api/jobs/{dead}")
+    assert (job["redriven_as"], job["payload"]) == (made, {"do": "fail"})
+    last = job["timeline"][-1]
+    assert (last["event"], last["by"], last["reason"], last["job_id"]) == ("redriven", ADMIN, "a test", made)
+    (record,) = world.shown("GET /api/audit", f"target=dead-letter%23{dead}")["items"]
+    assert json.loads(record["details"]) == {"new_job_id": made, "payload_changes": ["replace /do"]}
+
+
+def test_jobs_are_cancelled_as_they_were_previewed(world: World) -> None:
+    preview = world.done("POST /api/jobs/cancel", job_type="report", dry_run=True)
+    ids = [each["job_id"] for each in preview["items"]]
+    late = world.test.queue.enqueue("report").job_id
+    assert (preview["is_complete"], world.things.waiting in ids, late in ids) == (True, True, False)
+
+    done = world.done("POST /api/jobs/cancel", job_ids=ids)
+    again = world.done("POST /api/jobs/cancel", job_ids=ids[:1])
+
+    assert [each["job_ended"] for each in done["results"]] == [True] * len(ids)
+    assert again["results"][0]["error"]["code"] == "wrong_state"
+    assert world.test.queue.get(late).status is JobStatus.PENDING
+
+
+def test_a_bulk_cancel_is_bounded_and_says_that_more_match(world: World) -> None:
+    made = world.test.queue.enqueue_many([NewJob(job="errand", run_in=timedelta(hours=1)) for _ in range(3)])
+
+    first = world.done("POST /api/jobs/cancel", job_type="errand", limit=2)
+    second = world.done("POST /api/jobs/cancel", job_type="errand", limit=2)
+
+    assert [len(each["results"]) for each in (first, second)] == [2, 1]
+    assert [each["is_complete"] for each in (first, second)] == [False, True]
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"status": ["pending"]}, {"job_ids": ["a"], "job_type": "report"}, {"job_type": "x", "limit": 101}]
+)
+def test_a_bulk_cancel_of_everything_is_refused(world: World, body: dict[str, Any]) -> None:
+    answer = world.act("POST /api/jobs/cancel", {**REASON, **body})
+
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert world.test.queue.get(world.things.waiting).status is JobStatus.PENDING

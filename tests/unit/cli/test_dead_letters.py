@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -175,3 +176,23 @@ def test_show_tells_the_error_of_each_run(shell: Shell):
     runs = shell.ok("dead-letters", "show", job_id).rpartition("\nruns\n")[2]
 
     assert "NonRetryableError: no " in runs
+
+
+def test_a_dead_letter_is_redriven_with_another_payload_and_its_job_shows_who_did_and_why(
+    shell: Shell, dead: list[str]
+):
+    answer = shell.json("dead-letters", "redrive", dead[0], "--payload", '{"user": "grace"}', *REASON)
+
+    assert shell.test.queue.get(answer["job_id"]).payload == {"user": "grace"}
+    shown = shell.ok("job", dead[0])
+    assert answer["job_id"] in shown
+    assert "mended" in shown
+    record = shell.json("audit", "list", "--target", dead[0])["items"][0]
+    assert json.loads(record["details"])["payload_changes"] == ["replace /user"]
+
+
+def test_a_payload_is_for_one_dead_letter_that_is_named(shell: Shell, dead: list[str]):
+    for arguments in ([*dead[:2]], ["--all"]):
+        result = shell.run("dead-letters", "redrive", *arguments, "--payload", "{}", *REASON)
+        assert result.exit_code == 2
+    assert dead_letters(shell) == dead[::-1]

@@ -167,3 +167,38 @@ def test_a_job_is_rescheduled_to_exactly_one_time(shell: Shell, arguments: list[
 
     assert result.exit_code == 2
     assert "Pass --at or --in" in result.stderr
+
+
+def test_a_bulk_cancel_shows_first_and_cancels_what_it_has_shown(shell: Shell):
+    jobs = [shell.enqueue(run_in=timedelta(hours=1)) for _ in range(3)]
+    other = shell.enqueue("user_sync", run_in=timedelta(hours=1))
+
+    preview = shell.json("cancel", "--type", "daily_summary", "--dry-run")
+    assert {each["job_id"] for each in preview["items"]} == set(jobs)
+    assert shell.ok("cancel", "--type", "daily_summary", "--dry-run").splitlines()[-1] == "Would cancel 3 jobs."
+    assert shell.records() == []
+
+    shell.answers = [True]
+    said = shell.ok("cancel", "--type", "daily_summary", "--reason", "twice")
+
+    assert shell.asked == ["Cancel 3 jobs?"]
+    assert said.splitlines()[-1] == "Cancelled: 3. Asked to stop: 0. Refused: 0."
+    assert [str(shell.test.queue.get(each).status) for each in [*jobs, other]] == [*["cancelled"] * 3, "pending"]
+    assert shell.records() == ["cancel"] * 3
+
+
+def test_a_bulk_cancel_without_a_filter_or_beyond_its_bound_is_refused(shell: Shell):
+    job = shell.enqueue(run_in=timedelta(hours=1))
+
+    for arguments in (["--status", "pending"], ["--type", "daily_summary", "--limit", "1001"], [job, "--group", "g"]):
+        assert shell.run("cancel", *arguments, "--reason", "no", "--yes").exit_code == 2
+    assert shell.run("cancel", "--type", "daily_sumary", "--reason", "no", "--yes").exit_code == 3
+    assert str(shell.test.queue.get(job).status) == "pending"
+
+
+def test_several_jobs_are_cancelled_by_name_and_one_that_has_ended_is_refused(shell: Shell):
+    waiting, done = shell.enqueue(run_in=timedelta(hours=1)), shell.done_job()
+
+    result = shell.run("cancel", waiting, done, "--reason", "no")
+
+    assert (result.exit_code, "Cancelled: 1. Asked to stop: 0. Refused: 1." in result.stdout) == (4, True)

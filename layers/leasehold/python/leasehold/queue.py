@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.telemetry import Telemetry
     from leasehold.operate.jobs import Cancelled
+    from leasehold.operate.operator import Operator
     from leasehold.schedules.sdk import Schedules
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks
@@ -150,6 +151,16 @@ class Queue:
         from leasehold.webhooks.deliveries import Webhooks
 
         return Webhooks(self._services)
+
+    @property
+    def operator(self) -> Operator:
+        """What operators do: halt and pause, cancel many, redrive dead letters.
+
+        >>> queue.operator.redrive(job_id, reason="fixed")                             # doctest: +SKIP
+        """
+        from leasehold.operate.operator import Operator
+
+        return Operator(self._services)
 
     def enqueue(
         self,

@@ -8,13 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from leasehold.admin.listing import list_jobs
+from leasehold.admin.pages import MAX_LIMIT, JobFilter
 from leasehold.audit.records import audit_entry_on_job
 from leasehold.kernel.draft import draft, request_of
 from leasehold.kernel.enqueue import OnDuplicate, write
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
+from leasehold.kernel.transitions import ENDED, WAITING
 from leasehold.operate import jobs as operate
 from leasehold.operate import purge, redrive
 from leasehold.operate.operator import Operator
@@ -24,7 +28,7 @@ from leasehold.queue import Queue
 from leasehold.webhooks.model import RUNNING, running_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime, timedelta
 
     from leasehold.groups.sdk import Groups
@@ -42,6 +46,10 @@ if TYPE_CHECKING:
     from leasehold.templates.sdk import Templates
 
 
+# Of a listing each, so that a filter that matches little ends before the API's time is over.
+_MOST_PAGES = 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLettersWanted:
     """Which open dead letters a bulk action is about."""
@@ -50,6 +58,14 @@ class DeadLettersWanted:
     failed_from: datetime | None = None
     failed_to: datetime | None = None
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobsToCancel:
+    """`is_complete`: nothing else matches."""
+
+    jobs: list[Job]
+    is_complete: bool
 
 
 class Actions:
@@ -94,6 +110,32 @@ class Actions:
 
     def cancel(self, job_id: str, *, reason: str) -> Cancelled:
         return operate.cancel(job_id, reason, self._services)
+
+    def matching_jobs(self, wanted: JobFilter, *, limit: int) -> JobsToCancel:
+        """The preview of a bulk cancel: those that match and wait, the newest first, at most `limit`.
+
+        Those that run would be asked to stop, so they are in it only if the filter names their status.
+        """
+        if wanted == JobFilter(statuses=wanted.statuses):
+            raise InvalidOptionError(None, "a bulk cancel needs a filter", "Pass a job type, a time, a key or a group.")
+        if wanted.statuses & ENDED:
+            ended = ", ".join(sorted(wanted.statuses & ENDED))
+            raise InvalidOptionError(ended, "jobs that have ended cannot be cancelled", "Leave these statuses out.")
+        wanted = replace(wanted, statuses=wanted.statuses or WAITING)
+        found: list[Job] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = list_jobs(wanted, self._services, limit=MAX_LIMIT, cursor=cursor)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None or len(found) > limit:
+                break
+        return JobsToCancel(found[:limit], is_complete=cursor is None and len(found) <= limit)
+
+    def cancel_many(
+        self, job_ids: Iterable[str], *, reason: str, progress: Callable[[int], None] | None = None
+    ) -> list[Cancelled]:
+        return self._operator.cancel_many(job_ids, reason=reason, progress=progress)
 
     def retry(
         self,
@@ -153,8 +195,9 @@ class Actions:
         """Forget the personal data of an ended job: payload, result, errors."""
         return purge.purge(job_id, self._services, reason=reason)
 
-    def redrive(self, job_id: str, *, reason: str) -> Redriven:
-        return redrive.redrive(job_id, self._services, reason=reason)
+    def redrive(self, job_id: str, *, reason: str, payload_text: str | None = None) -> Redriven:
+        """payload_text: what it is to do instead, see `kernel.payload.encode_shown`."""
+        return redrive.redrive(job_id, self._services, reason=reason, payload_text=payload_text)
 
     def matching_dead_letters(self, wanted: DeadLettersWanted) -> list[JobId]:
         """The dry run of a bulk action: which dead letters it would be about, the oldest first."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.model import DirectRequest
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.errors import LeaseholdError
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry, Switch, Switches
@@ -53,9 +54,16 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
 
 
 def job_view_document(view: JobView) -> Document:
-    """One job with its runs, its timeline and the dead letter that its death left."""
-    dead_letter = dead_letter_document(view.dead_letter) if view.dead_letter else None
-    return {**job_document(view.job, view.dead_letter), **set_only(position=view.place, dead_letter=dead_letter)}
+    """One job with its runs, its timeline and the dead letter that its death left; of one redriven, as which job."""
+    dead = view.dead_letter
+    return {
+        **job_document(view.job, dead),
+        **set_only(
+            position=view.place,
+            redriven_as=dead.redriven_as if dead else None,
+            dead_letter=dead_letter_document(dead) if dead else None,
+        ),
+    }
 
 
 def queue_document(view: QueueView) -> Document:
@@ -138,9 +146,12 @@ def audit_document(record: AuditRecord) -> Document:
 
 
 def redriven_document(redriven: Redriven) -> Document:
-    error = redriven.error
-    told = None if error is None else {"code": error.code, "detail": str(error)}
-    return {"dead_letter_id": redriven.dead_letter_id, **set_only(job_id=redriven.job_id, error=told)}
+    error = error_document(redriven.error) if redriven.error else None
+    return {"dead_letter_id": redriven.dead_letter_id, **set_only(job_id=redriven.job_id, error=error)}
+
+
+def error_document(error: LeaseholdError) -> Document:
+    return {"code": error.code, "detail": str(error)}
 
 
 def direct_run_document(request: DirectRequest, now: datetime) -> Document:
@@ -216,8 +227,12 @@ def enqueued_document(enqueued: Enqueued) -> Document:
 
 
 def cancelled_document(cancelled: Cancelled) -> Document:
-    """`job_ended` is False where the job runs, and was asked to stop."""
-    return {"job_id": cancelled.job_id, "job_ended": cancelled.job_ended}
+    """`job_ended` is False where the job runs, and was asked to stop; or `error` says why it was left as it is."""
+    return {
+        "job_id": cancelled.job_id,
+        "job_ended": cancelled.job_ended,
+        **set_only(error=error_document(cancelled.error) if cancelled.error else None),
+    }
 
 
 def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:

@@ -177,7 +177,8 @@ def _moments(job: Job, dead_letter: DeadLetter | None) -> Iterator[Moment]:
     yield from _now(job)
     if dead_letter is not None and dead_letter.resolution is not None and dead_letter.resolved_at is not None:
         resolved = str(dead_letter.resolution)
-        yield _moment(dead_letter.resolved_at, resolved, by=dead_letter.resolved_by, reason=dead_letter.resolved_reason)
+        who, why = dead_letter.resolved_by, dead_letter.resolved_reason
+        yield _moment(dead_letter.resolved_at, resolved, by=who, reason=why, job_id=dead_letter.redriven_as)
 
 
 def _now(job: Job) -> Iterator[Moment]:

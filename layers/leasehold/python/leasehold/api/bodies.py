@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from leasehold.admin.pages import MAX_LIMIT
 from leasehold.api.requests import Moment, Word
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
+from leasehold.kernel.payload import encode_shown
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
 from leasehold.operate.order import MAX_PLACES
 
@@ -102,6 +104,50 @@ class DirectRunBody(ReasonBody):
     job_type: Word
     payload: JsonValue = None
     timeout: Annotated[float, Field(ge=0, le=840, allow_inf_nan=False)] = 60
+
+
+class RedriveBody(ReasonBody):
+    """`payload`: what it is to do instead, in the form in which a dead letter shows it; left out, the same again."""
+
+    payload: JsonValue = None
+
+    @property
+    def payload_text(self) -> str | None:
+        return encode_shown(self.payload) if "payload" in self.model_fields_set else None
+
+
+class CancelManyBody(ReasonBody):
+    """Either `job_ids`, or filters, all of which must hold: jobs that wait, and that run where `status` says so.
+
+    `dry_run` only says which these are; to cancel just those, send their ids.
+    """
+
+    job_ids: Annotated[list[Word], Field(min_length=1, max_length=MAX_LIMIT)] | None = None
+    job_type: Word | None = None
+    status: list[Literal["pending", "failed", "in_progress"]] = []
+    scheduled_from: Moment | None = None
+    scheduled_to: Moment | None = None
+    created_from: Moment | None = None
+    created_to: Moment | None = None
+    concurrency_key: Word | None = None
+    group_id: Word | None = None
+    schedule: Word | None = None
+    template: Word | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = MAX_LIMIT
+    dry_run: bool = False
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        given = self.model_fields_set - {"job_ids", "reason", "limit", "dry_run", "status"}
+        return {name: getattr(self, name) for name in given}
+
+    @model_validator(mode="after")
+    def _named_or_filtered(self) -> Self:
+        if (self.job_ids is None) is not bool(self.filters):
+            raise ValueError("jobs are named by job_ids, or filtered by something besides status")
+        if self.job_ids is not None and self.dry_run:
+            raise ValueError("a dry run is of filters")
+        return self
 
 
 class RedriveManyBody(ReasonBody):

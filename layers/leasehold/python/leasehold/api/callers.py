@@ -161,6 +161,7 @@ GET /api/openapi.json
 
 _OPERATOR = """
 POST /api/jobs
+POST /api/jobs/cancel
 POST /api/jobs/{job_id}/cancel
 POST /api/jobs/{job_id}/retry
 POST /api/jobs/{job_id}/run-now

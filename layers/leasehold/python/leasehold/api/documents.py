@@ -86,6 +86,15 @@ class Cancelled(Document):
     job_ended: bool
 
 
+class CancelledMany(Document):
+    """`is_complete` is false where more match. `error` of a result says why that job was left as it is."""
+
+    dry_run: bool
+    is_complete: bool
+    items: list[JobSummary] = Field(default=[], description="of a dry run")
+    results: list[Cancelled] = []
+
+
 class DirectRun(Document):
     run_id: str
     job_type: str

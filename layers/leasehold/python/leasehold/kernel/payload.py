@@ -64,6 +64,17 @@ def shown_json(text: str) -> object:
         return {"$unreadable": True}
 
 
+def encode_shown(document: object) -> str:
+    """A payload in the form that `shown_json` has: its datetimes and decimals are what they were."""
+    try:
+        value = _restored(document)
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise InvalidPayloadError(
+            "payload", document, f"has a $datetime or $decimal that is none ({error})", "Correct it."
+        ) from None
+    return encode_payload(value)
+
+
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 

@@ -11,13 +11,14 @@ from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.kernel.due import Due, hold_lane, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.end import Ending, log_cancelled
-from leasehold.kernel.errors import InvalidOptionError, WaitTimeoutError
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, WaitTimeoutError
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import shown
+from leasehold.kernel.pool import ahead
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
@@ -25,7 +26,7 @@ from leasehold.kernel.type_options import DELIVERY
 from leasehold.limits.model import group_scope, is_group_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from leasehold.kernel.due import Priority, PriorityName
@@ -40,10 +41,14 @@ _WAIT_LONGEST = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """`job_ended` tells whether the job is cancelled now; if not, it runs, and was asked to stop."""
+    """`job_ended` says whether the job is cancelled now; if not, it runs, and was asked to stop.
+
+    error: why one of many was left as it is.
+    """
 
     job_id: JobId
     job_ended: bool
+    error: LeaseholdError | None = None
 
 
 def find(job_id: object, services: Services) -> Job:
@@ -80,6 +85,26 @@ def cancel(job_id: object, reason: str, services: Services) -> Cancelled:
         services.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
         return Cancelled(job_id=job.job_id, job_ended=False)
     raise contended(f"job {job_id}")
+
+
+def cancel_many(
+    job_ids: Sequence[JobId], reason: str, services: Services, *, progress: Callable[[int], None] | None = None
+) -> list[Cancelled]:
+    """Cancel these jobs, each with its audit entry; one that cannot be cancelled does not stop the others."""
+    refuse_without_reason(reason)
+
+    def one(job_id: JobId) -> Cancelled:
+        try:
+            return cancel(job_id, reason, services)
+        except LeaseholdError as error:
+            return Cancelled(job_id=job_id, job_ended=False, error=error)
+
+    results: list[Cancelled] = []
+    for _, result in ahead(services.pool, one, job_ids):
+        results.append(result)
+        if progress is not None:
+            progress(len(results))
+    return results
 
 
 def _cancel_unstarted(job: Job, reason: str, services: Services) -> None:
@@ -177,10 +202,7 @@ def edit(
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, services)
-    if before.job_type == DELIVERY:
-        raise WrongStateError(
-            before.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
-        )
+    refuse_edit_of_delivery(before)
     if payload_text is not None:
         from leasehold.features import check_payload
 
@@ -209,6 +231,13 @@ def edit(
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 
     return _while_waiting(job_id, "edit", write_for, services, reason)
+
+
+def refuse_edit_of_delivery(job: Job) -> None:
+    if job.job_type == DELIVERY:
+        raise WrongStateError(
+            job.job_id, "edit", "a delivery of a webhook, which the system alone makes", "Cancel it, or retry it."
+        )
 
 
 def refuse_before_its_turn(job: Job, wanted: str) -> None:

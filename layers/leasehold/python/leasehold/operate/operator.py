@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.payload import encode_value
 from leasehold.operate import control as switch
 from leasehold.operate import redrive as dead_letters
+from leasehold.operate.jobs import cancel_many
 from leasehold.operate.measure import backlog_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.payload import Json, PayloadModel
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
+    from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
 
@@ -65,9 +70,22 @@ class Operator:
     def dead_letter(self, job_id: str) -> DeadLetter:
         return dead_letters.find_dead_letter(job_id, self._services)
 
-    def redrive(self, job_id: str, *, reason: str) -> Redriven:
-        """Run a dead job again, as a new job."""
-        return dead_letters.redrive(job_id, self._services, reason=reason)
+    def redrive(self, job_id: str, *, reason: str, payload: Json | PayloadModel = None) -> Redriven:
+        """Run a dead job again, as a new job; with another payload, if one is given.
+
+        The audit entry says which paths of the payload differ, without their values.
+
+        >>> queue.operator.redrive(job_id, payload={"user_id": "u1"}, reason="it was u2")       # doctest: +SKIP
+        """
+        text = None if payload is None else encode_value(payload)
+        return dead_letters.redrive(job_id, self._services, reason=reason, payload_text=text)
+
+    def cancel_many(
+        self, job_ids: Iterable[str], *, reason: str, progress: Callable[[int], None] | None = None
+    ) -> list[Cancelled]:
+        """Cancel jobs that have not started, ask those that run to stop; each result says which, or why not."""
+        wanted = [parse_job_id(each) for each in job_ids]
+        return cancel_many(wanted, reason, self._services, progress=progress)
 
     def redrive_many(
         self,

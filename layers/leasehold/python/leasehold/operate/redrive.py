@@ -21,7 +21,7 @@ from leasehold.kernel.refusals import DeadJobMissingError, DuplicateJobError, Jo
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import RESOLVE, JobStatus
-from leasehold.operate.jobs import find, reschedule, successor
+from leasehold.operate.jobs import find, look_at, refuse_edit_of_delivery, reschedule, successor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,18 +55,29 @@ def redrive(
     services: Services,
     *,
     reason: str,
+    payload_text: str | None = None,
     priority: Priority | PriorityName | int | None = None,
     new_job_id: JobId | None = None,
 ) -> Redriven:
-    """Run a dead job again as a new job. A second redrive of the same dead letter is told which job the first made."""
+    """Run a dead job again as a new job. A second redrive of the same dead letter is told which job the first made.
+
+    payload_text: what it is to do instead. The audit entry has the paths that differ, and none of the values.
+    """
     services.deployment.refuse_if_halted()
 
     def attempt() -> Redriven | None:
         dead_letter = find_dead_letter(dead_letter_id, services)
         if not dead_letter.is_open:
-            return _resolved_before(dead_letter, services)
-        again, changes = _revival(dead_letter, services, priority, new_job_id)
-        audit_entry = _audit_entry(dead_letter, "redrive", services, reason=reason, new_job_id=again.job.job_id)
+            return _resolved_before(dead_letter, services, payload_text)
+        job = _dead_job(dead_letter, services)
+        edited: dict[str, Attribute] = {}
+        if payload_text is not None:
+            edited = _edited(job, payload_text, services)
+            job = replace(job, stored_payload=payload_text, read_payload=None)
+        again, changes = _revival(job, services, priority, new_job_id)
+        audit_entry = _audit_entry(
+            dead_letter, "redrive", services, reason=reason, new_job_id=again.job.job_id, **edited
+        )
         audit = services.store.audits.audit(audit_entry)
         try:
             services.store.dead_letters.redrive(
@@ -75,7 +86,7 @@ def redrive(
         except AlreadyResolved as resolved:
             if resolved.dead_letter is None:
                 raise JobNotFoundError("dead letter", dead_letter.id) from None
-            return _resolved_before(resolved.dead_letter, services)
+            return _resolved_before(resolved.dead_letter, services, payload_text)
         except TransactionCancelled:
             # The dedup record's pointer, which the next attempt shows, or somebody else's action on this dead letter.
             return None
@@ -166,33 +177,51 @@ def open_dead_letters(
             return
 
 
-def _revival(
-    dead_letter: DeadLetter, services: Services, priority: Priority | PriorityName | int | None, job_id: JobId | None
-) -> tuple[Draft, list[Change]]:
+def _dead_job(dead_letter: DeadLetter, services: Services) -> Job:
     # It is kept as long as its dead letter is open. Alone it proves nothing: its writer could say anything in it.
     job = trusted_job(services.store.jobs.get(dead_letter.id), services)
     if job is None or job.status is not JobStatus.DEAD_LETTER or job.job_type != dead_letter.job_type:
         raise DeadJobMissingError(dead_letter.id, dead_letter.job_type)
-    by = services.identity.actor()
-    again = successor(with_payload_of(dead_letter, job), services, created_by=by, priority=priority, job_id=job_id)
+    return with_payload_of(dead_letter, job)
+
+
+def _edited(job: Job, payload_text: str, services: Services) -> dict[str, Attribute]:
+    """What the audit entry says about another payload; one that its type's handler could not take is refused."""
+    from leasehold.schemas.check import check_payload, payload_changes
+
+    refuse_edit_of_delivery(job)
+    job_type = services.deployment.settings_of(job.job_type)
+    check_payload(job_type, payload_text, services)
+    before = services.store.payloads.shown(job).payload_text
+    return {"payload_changes": list(payload_changes(job_type, before, payload_text, services))}
+
+
+def _revival(
+    job: Job, services: Services, priority: Priority | PriorityName | int | None, job_id: JobId | None
+) -> tuple[Draft, list[Change]]:
+    again = successor(job, services, created_by=services.identity.actor(), priority=priority, job_id=job_id)
     again = replace(again, job=laid_out(again.job, services))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = services.store.dedups.get(again.record.ref)
         if holder is None:
             changes = insertions(again.job, again.record)
-        elif holder.job_id == dead_letter.id or is_free(holder, job_of_holder(holder, services), services):
+        elif holder.job_id == job.job_id or is_free(holder, job_of_holder(holder, services), services):
             changes.append(repointed(again.record, holder))
         else:
-            raise DuplicateJobError(dead_letter.job_type, again.record.ref.key, holder.job_id)
+            raise DuplicateJobError(job.job_type, again.record.ref.key, holder.job_id)
     return again, changes
 
 
-def _resolved_before(dead_letter: DeadLetter, services: Services) -> Redriven:
+def _resolved_before(dead_letter: DeadLetter, services: Services, payload_text: str | None) -> Redriven:
     # Whoever resolved it may have crashed right after.
     _let_job_expire(dead_letter, services)
-    if dead_letter.redriven_as is None:
+    made = dead_letter.redriven_as
+    if made is None:
         raise WrongStateError(dead_letter.id, "redrive", "discarded already")
+    if payload_text is not None and look_at(made, services).payload_text != payload_text:
+        # Answering with that job would look as if it did what was asked for now.
+        raise WrongStateError(dead_letter.id, "redrive", f"redriven already, as {made} with another payload")
     return Redriven(dead_letter_id=dead_letter.id, job_id=dead_letter.redriven_as)
 
 

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidPayloadError, StoreError
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.payload import decode
+from leasehold.kernel.payload import decode, shown_json
 from leasehold.kernel.table import Put
 from leasehold.schemas.fit import misfits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.schemas.shape import Shape
 
+    type _Path = tuple[str | int, ...]
+
 # Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
 MAX_SCHEMA_BYTES = 100_000
+_MOST_CHANGES = 50
+_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 # What reading an item raises that is damaged, or written by a release that is newer than this one.
 _UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # By digest, which says all of it: what was read once is never read again.
@@ -64,6 +71,60 @@ def check_payload(job_type: JobType, payload_text: str, services: Services) -> N
         f"{first.reason}{also}",
         f"Correct it, or set check_payload = false in the job.toml of {job_type.name}.",
     )
+
+
+def payload_changes(job_type: JobType, before: str, after: str, services: Services) -> list[str]:
+    """Where two payloads differ, e.g. `replace /user/email`, as in a JSON patch without its values.
+
+    A key is shown where the type's model declares it, or at the top if it looks like a field; others may be personal,
+    and what is written here is never forgotten.
+    """
+    shape = _shape(job_type, services)
+    known = set(_declared(shape)) if shape else set()
+    old, new = shown_json(before), shown_json(after)
+    found = [f"{operation} {_pointer(path, known)}" for operation, path in _differences(old, new, ())]
+    return list(dict.fromkeys(found))[:_MOST_CHANGES]
+
+
+def _differences(before: object, after: object, path: _Path) -> Iterator[tuple[str, _Path]]:
+    match before, after:
+        case dict(), dict():
+            for key in dict.fromkeys([*before, *after]):
+                if key not in after:
+                    yield "remove", (*path, key)
+                elif key not in before:
+                    yield "add", (*path, key)
+                else:
+                    yield from _differences(before[key], after[key], (*path, key))
+        case list(), list() if len(before) == len(after):
+            for number, (one, other) in enumerate(zip(before, after, strict=True)):
+                yield from _differences(one, other, (*path, number))
+        case _ if before != after or type(before) is not type(after):
+            yield "replace", path
+
+
+def _pointer(path: _Path, known: set[str]) -> str:
+    def shown(place: int, step: str | int) -> str:
+        is_field = step in known or (place == 0 and _FIELD.fullmatch(str(step)) is not None)
+        return str(step) if isinstance(step, int) or is_field else "*"
+
+    return "".join(f"/{shown(place, step)}" for place, step in enumerate(path)) or "/"
+
+
+def _declared(shape: object) -> Iterator[str]:
+    """The names of all fields in a shape."""
+    match shape:
+        case {"is": "object", "fields": fields, **rest}:
+            for names, _, inner in fields:
+                yield from names
+                yield from _declared(inner)
+            yield from _declared(rest)
+        case dict():
+            for inner in shape.values():
+                yield from _declared(inner)
+        case list():
+            for inner in shape:
+                yield from _declared(inner)
 
 
 def _shape(job_type: JobType, services: Services) -> Shape | None:

@@ -9,7 +9,7 @@ from leasehold.admin.documents import page_document, redriven_document
 from leasehold.admin.job_documents import dead_letter_document, dead_letter_summary
 from leasehold.admin.others import DeadLetterFilter
 from leasehold.api.answers import Answer, answered
-from leasehold.api.bodies import ReasonBody, RedriveManyBody
+from leasehold.api.bodies import ReasonBody, RedriveBody, RedriveManyBody
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.idempotency import made_once
 from leasehold.api.requests import DeadLettersQuery
@@ -30,11 +30,11 @@ def show(call: Call) -> Answer:
 
 
 def redrive(call: Call) -> Answer:
-    body, job_id = asked_for(ReasonBody, call.body), call.path["job_id"]
+    body, job_id = asked_for(RedriveBody, call.body), call.path["job_id"]
 
     def make(_made_id: str | None, _again: bool) -> Answer:
         # A dead letter is redriven once, and a second redrive is told what the first made.
-        return answered(redriven_document(call.act.redrive(job_id, reason=body.reason)))
+        return answered(redriven_document(call.act.redrive(job_id, reason=body.reason, payload_text=body.payload_text)))
 
     return made_once(call, lambda: call.read.dead_letter(job_id).id, make)
 
@@ -93,9 +93,9 @@ OPERATIONS = (
         method="POST",
         path="/api/dead-letters/{job_id}/redrive",
         name="redrive_dead_letter",
-        summary="Run a dead job again, as a new job",
+        summary="Run a dead job again, as a new job; with another payload, if one is sent",
         act=redrive,
-        body=ReasonBody,
+        body=RedriveBody,
         takes_key=True,
         answers={200: "Redriven"},
     ),

@@ -5,11 +5,20 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.admin.documents import job_view_document, page_document, queue_document
+from leasehold.admin.documents import cancelled_document, job_view_document, page_document, queue_document
 from leasehold.admin.job_documents import job_document, job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import answered
-from leasehold.api.bodies import MoveBody, NewJobBody, PriorityBody, ReasonBody, RescheduleBody, RetryBody, job_of
+from leasehold.api.bodies import (
+    CancelManyBody,
+    MoveBody,
+    NewJobBody,
+    PriorityBody,
+    ReasonBody,
+    RescheduleBody,
+    RetryBody,
+    job_of,
+)
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import InvalidRequestError
 from leasehold.api.idempotency import job_made_once
@@ -17,6 +26,7 @@ from leasehold.api.requests import JobsQuery, QueueQuery
 from leasehold.kernel.draft import draft, request_of
 from leasehold.kernel.enqueue import OnDuplicate
 from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
+from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.jobs import find
 
 if TYPE_CHECKING:
@@ -67,7 +77,23 @@ def show(call: Call) -> Answer:
 
 def cancel(call: Call) -> Answer:
     done = call.act.cancel(call.path["job_id"], reason=asked_for(ReasonBody, call.body).reason)
-    return answered({"job_id": done.job_id, "job_ended": done.job_ended})
+    return answered(cancelled_document(done))
+
+
+def cancel_many(call: Call) -> Answer:
+    body = asked_for(CancelManyBody, call.body)
+    if body.job_ids is not None:
+        job_ids, is_complete = body.job_ids, True
+    else:
+        wanted = JobFilter(statuses=frozenset(map(JobStatus, body.status)), **body.filters)
+        found = call.act.matching_jobs(wanted, limit=body.limit)
+        if body.dry_run:
+            items = [job_summary(each) for each in found.jobs]
+            return answered({"dry_run": True, "is_complete": found.is_complete, "items": items})
+        job_ids, is_complete = [each.job_id for each in found.jobs], found.is_complete
+    done = call.act.cancel_many(job_ids, reason=body.reason)
+    results = [cancelled_document(each) for each in done]
+    return answered({"dry_run": False, "is_complete": is_complete, "results": results})
 
 
 def retry(call: Call) -> Answer:
@@ -166,6 +192,15 @@ OPERATIONS = (
         summary="One job with its runs, its timeline and its dead letter",
         act=show,
         answers={200: "Job"},
+    ),
+    Operation(
+        method="POST",
+        path="/api/jobs/cancel",
+        name="cancel_jobs",
+        summary="Cancel the jobs that are named or match, at most 100 at once; or say which these are",
+        act=cancel_many,
+        body=CancelManyBody,
+        answers={200: "CancelledMany"},
     ),
     _action("cancel", "Cancel a waiting job, or ask a running one to stop", cancel, answer="Cancelled"),
     Operation(

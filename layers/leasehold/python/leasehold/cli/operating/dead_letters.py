@@ -14,6 +14,7 @@ from leasehold.cli.operating.options import (
     Everything,
     JobTypeOption,
     Limit,
+    PayloadFileOption,
     Reason,
     ReasonUnlessDry,
     Yes,
@@ -87,17 +88,25 @@ def redrive(
     since: _Since = None,
     until: _Until = None,
     limit: Annotated[int | None, typer.Option(help="At most so many, the oldest first.")] = None,
+    payload: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Another payload for the one that is named, as `show` writes it.")
+    ] = None,
+    payload_file: PayloadFileOption = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Run dead jobs again as new jobs: those named, or all that match, after a look and a confirmation."""
-    from leasehold.cli.operating import redriving
-    from leasehold.cli.operating.values import needed
+    """Run dead jobs again as new jobs: those named, or all that match, after a look and a confirmation.
+
+    With --payload, one that is named is run with another payload; its type's model is asked first.
+    """
+    from leasehold.cli.operating import bulk
+    from leasehold.cli.operating.values import edited_payload, needed
     from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
 
+    edited = edited_payload(payload, payload_file)
     has_filter = everything or job_type is not None or since is not None or until is not None
-    if bool(job_ids) == has_filter:
+    if bool(job_ids) == has_filter or (edited is not None and not job_ids):
         raise InvalidOptionError(
             job_ids or "nothing",
             "dead letters are named or filtered",
@@ -105,12 +114,12 @@ def redrive(
         )
     why = "" if dry_run else needed(reason)
     if job_ids:
-        redriving.redrive_these(session, job_ids, reason=why, dry_run=dry_run)
+        bulk.redrive_these(session, job_ids, reason=why, dry_run=dry_run, payload_text=edited)
         return
     now = session.now()
     start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
-    wanted = redriving.dead_letters_wanted(job_type, start, end, limit, now)
-    redriving.redrive_matching(session, wanted, reason=why, dry_run=dry_run, yes=yes)
+    wanted = bulk.dead_letters_wanted(job_type, start, end, limit, now)
+    bulk.redrive_matching(session, wanted, reason=why, dry_run=dry_run, yes=yes)
 
 
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")

@@ -8,7 +8,16 @@ import typer
 
 from leasehold.cli.command import OPERATE, command
 from leasehold.cli.front import ShowsByDefault
-from leasehold.cli.operating.options import JobIdArgument, PriorityOption, Reason, Yes, complete_priority
+from leasehold.cli.operating.options import (
+    DryRun,
+    JobIdArgument,
+    JobTypeOption,
+    PriorityOption,
+    Reason,
+    ReasonUnlessDry,
+    Yes,
+    complete_priority,
+)
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -101,14 +110,64 @@ def purge(session: Session, job_id: JobIdArgument, *, reason: Reason, yes: Yes =
     _tell(session, session.admin.act.purge(job_id, reason=reason), "is purged")
 
 
-@command(verbs, "cancel", rich_help_panel=OPERATE, example="leasehold cancel JOB_ID --reason 'withdrawn'")
-def cancel(session: Session, job_id: JobIdArgument, *, reason: Reason) -> None:
-    """Cancel a job that has not started; one that runs is asked to stop, and not tried again."""
-    from leasehold.admin.documents import cancelled_document
+@command(
+    verbs,
+    "cancel",
+    rich_help_panel=OPERATE,
+    example="leasehold cancel --type daily_summary --created-since 1h --reason 'enqueued twice' --dry-run",
+)
+def cancel(
+    session: Session,
+    job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
+    *,
+    reason: ReasonUnlessDry = None,
+    job_type: JobTypeOption = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(help="pending and failed, unless it is said; in_progress asks those that run to stop."),
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or 2h.")] = None,
+    until: Annotated[str | None, typer.Option(help="Scheduled before then.")] = None,
+    created_since: Annotated[str | None, typer.Option(help="Created from then on.")] = None,
+    created_until: Annotated[str | None, typer.Option(help="Created before then.")] = None,
+    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None,
+    group: Annotated[str | None, typer.Option(help="Members of this group.")] = None,
+    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None,
+    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many, the newest first; up to 1,000.")] = 100,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Cancel jobs that have not started; those that run are asked to stop, and not tried again.
 
-    answer = session.admin.act.cancel(job_id, reason=reason)
-    text = "is cancelled" if answer.job_ended else "runs, and was asked to stop"
-    session.out.done(cancelled_document(answer), f"{answer.job_id} {text}")
+    Those that are named, or that match all filters, after a look and a confirmation.
+    """
+    from leasehold.admin.pages import JobFilter
+    from leasehold.cli.operating import bulk
+    from leasehold.cli.operating.values import needed
+    from leasehold.cli.times import past_moment
+    from leasehold.kernel.errors import InvalidOptionError
+
+    now = session.now()
+    wanted = JobFilter(
+        job_type=job_type,
+        statuses=frozenset(status or ()),  # type: ignore[arg-type]
+        scheduled_from=past_moment(since, now, what="--since"),
+        scheduled_to=past_moment(until, now, what="--until"),
+        created_from=past_moment(created_since, now, what="--created-since"),
+        created_to=past_moment(created_until, now, what="--created-until"),
+        concurrency_key=concurrency_key,
+        group_id=group,
+        schedule=schedule,
+        template=template,
+    )
+    if job_ids and (wanted != JobFilter() or dry_run):
+        raise InvalidOptionError(job_ids, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
+    why = "" if dry_run else needed(reason)
+    if job_ids:
+        bulk.cancel_these(session, job_ids, reason=why)
+    else:
+        bulk.cancel_matching(session, wanted, reason=why, limit=limit, dry_run=dry_run, yes=yes)
 
 
 @command(

@@ -22,6 +22,7 @@ def show_job(document: Document, console: Console) -> None:
     dead_letter = cast("Document", document.get("dead_letter") or {})
     if dead_letter:
         head["dead letter"] = "open" if dead_letter["is_open"] else dead_letter.get("resolution")
+        head |= {name: dead_letter[name] for name in ("resolved_by", "resolved_reason") if name in dead_letter}
     rest = {name: value for name, value in document.items() if name not in _BELOW}
     show_fields({"job_id": head.pop("job_id"), **rest, **head}, console)
     _show_content(document, console)

@@ -45,6 +45,13 @@ def read_payload(text: str | None, file: str | None) -> Json:
     return payload
 
 
+def edited_payload(text: str | None, file: str | None) -> str | None:
+    """A payload in the form in which a job shows it, encoded; None where nothing is given."""
+    from leasehold.kernel.payload import encode_shown
+
+    return None if text is None and file is None else encode_shown(read_payload(text, file))
+
+
 def check_type(services: Services, job_type: str | None) -> None:
     """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
     from leasehold.kernel.type_options import DELIVERY
