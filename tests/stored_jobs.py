@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import EPOCH, LATEST
+from leasehold.kernel.keys import EPOCH, LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 from leasehold import NewJob
 from leasehold.api import documents
 from leasehold.api.application import OPERATIONS
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks.model import external_status
 from tests.api.world import ADMIN, Answered, Api, ErrandHandler, Things, filled, furnished, in_memory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import RecordUnreadableError
 from leasehold.kernel.table import Update
 from leasehold.kernel.telemetry import Event
@@ -78,7 +78,7 @@ def test_a_damaged_member_does_not_hide_its_group(test: LeaseholdTest) -> None:
 def test_a_damaged_dead_letter_hides_no_other(test: LeaseholdTest, things: Things, sets: dict[str, Any]) -> None:
     other = test.queue.enqueue("errand", {"do": "fail"}).job_id
     test.drain()
-    damage(test, keys.dead_letter(things.dead), **sets)  # type: ignore[arg-type]
+    damage(test, partitions.dead_letter(things.dead), **sets)  # type: ignore[arg-type]
 
     assert listed(test, "/api/dead-letters") == (1, [things.dead])
     assert [each.id for each in test.operator.dead_letters()] == [other]
@@ -87,7 +87,7 @@ def test_a_damaged_dead_letter_hides_no_other(test: LeaseholdTest, things: Thing
 
 
 def test_a_dead_letter_whose_payload_is_no_json_is_shown_without_it(test: LeaseholdTest, things: Things) -> None:
-    damage(test, keys.dead_letter(things.dead), payload="[" * 100_000)  # type: ignore[arg-type]
+    damage(test, partitions.dead_letter(things.dead), payload="[" * 100_000)  # type: ignore[arg-type]
 
     assert listed(test, "/api/dead-letters") == (1, [])
     answer = Api(test.services).send(f"GET /api/dead-letters/{things.dead}")
@@ -98,9 +98,9 @@ def test_damaged_schedules_templates_and_groups_hide_no_others(test: LeaseholdTe
     test.queue.schedules.create("daily", "report", every=timedelta(days=1))
     test.queue.templates.create("weekly", "report", {"do": "answer"})
     other = test.queue.groups.create([NewJob(job="report")]).group_id
-    damage(test, keys.schedule("hourly"), cron="at dawn", every=None)
-    damage(test, keys.template("nightly"), priority=99)
-    damage(test, keys.group(things.group), mode="square")
+    damage(test, partitions.schedule("hourly"), cron="at dawn", every=None)
+    damage(test, partitions.template("nightly"), priority=99)
+    damage(test, partitions.group(things.group), mode="square")
 
     assert listed(test, "/api/schedules") == (1, ["schedule hourly"])
     assert [each.name for each in test.queue.schedules.list()] == ["daily"]
@@ -111,7 +111,7 @@ def test_damaged_schedules_templates_and_groups_hide_no_others(test: LeaseholdTe
 
 
 def test_the_sdk_logs_what_it_leaves_out(test: LeaseholdTest, things: Things) -> None:
-    damage(test, keys.dead_letter(things.dead), failed_at="never")  # type: ignore[arg-type]
+    damage(test, partitions.dead_letter(things.dead), failed_at="never")  # type: ignore[arg-type]
 
     assert list(test.operator.dead_letters()) == []
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
@@ -63,7 +63,7 @@ def test_runs_that_end_at_once_are_all_counted_and_open_the_circuit_once(
         together = attempts[first : first + POLLERS]
         at_once([partial(each.fail, FAILURE) for each in together])
         if first + POLLERS < JOBS:
-            record = deployed.services.store.table.get(keys.circuit("sync"))
+            record = deployed.services.store.table.get(partitions.circuit("sync"))
             assert record is not None
             assert (record["runs"], record["failures"]) == (first + POLLERS, first + POLLERS)
 

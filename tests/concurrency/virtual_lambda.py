@@ -16,8 +16,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.attempt import Attempt
-from leasehold.kernel.due import lanes_by_priority
 from leasehold.kernel.execute import Executor
+from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.poll import Poller
 
 if TYPE_CHECKING:

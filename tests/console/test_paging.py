@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.table import Update
 
@@ -95,7 +95,7 @@ def test_a_damaged_dead_letter_is_named_and_hides_no_other(page: Page, working: 
     rows = page.get_by_role("table", name="Open dead letters").locator("tbody tr")
     expect(rows).to_have_count(2)
     damaged = next(working.operator.dead_letters())
-    key = keys.dead_letter(damaged.id)
+    key = partitions.dead_letter(damaged.id)
     working.services.store.table.write(Update(key=key, conditions=(), sets={"failed_at": "never"}))
 
     page.get_by_role("button", name="Refresh").click()

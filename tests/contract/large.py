@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel import keys
-from leasehold.kernel.keys import records_in
+from leasehold.kernel import partitions
+from leasehold.kernel.partitions import records_in
 from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def large(n: int = 1) -> dict[str, Any]:
 
 def items_of(world: World, job_id: JobId) -> list[Record]:
     """What stands apart from a job, and what its edits have left there."""
-    return list(records_in(world.table, keys.payload_partition(job_id)))
+    return list(records_in(world.table, partitions.payload_partition(job_id)))
 
 
 def lose_payload(world: World, job_id: JobId) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.refusals import WrongStateError
@@ -235,11 +235,11 @@ class Tamperer:
         for reason in ("first", "second", "third"):
             world.queue.reschedule(self.job_id, run_in=HOUR, reason=reason)
             world.clock.advance(timedelta(seconds=1))
-        self.records = world.table.query(JOBS, keys.audit_partition(self.target), limit=9).records
+        self.records = world.table.query(JOBS, partitions.audit_partition(self.target), limit=9).records
 
     def key_of(self, record: Record) -> Key:
         at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
-        return keys.audit(self.target, at, audit_entry_id)
+        return partitions.audit(self.target, at, audit_entry_id)
 
     def edit(self) -> None:
         self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"by": "nobody"}))
@@ -257,7 +257,7 @@ class Tamperer:
         at = "2020-01-01T00:00:00.000Z"
         content = {name: value for name, value in record.items() if name not in {"PK", "SK"}}
         audit_entry_id = cast("str", record["SK"]).partition("#")[2]
-        self.world.table.write(Put(key=keys.audit(self.target, at, audit_entry_id), record=content | {"at": at}))
+        self.world.table.write(Put(key=partitions.audit(self.target, at, audit_entry_id), record=content | {"at": at}))
 
 
 @pytest.mark.parametrize(
@@ -318,11 +318,11 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
     if crime.startswith("remove"):
         for record in tamperer.records:
             world.table.write(Delete(key=tamperer.key_of(record), conditions=()))
-        world.table.write(Delete(key=keys.audit_head(tamperer.target), conditions=()))
+        world.table.write(Delete(key=partitions.audit_head(tamperer.target), conditions=()))
     else:
         tamperer.truncate()
         back = {"head": tamperer.records[-2]["head"]}
-        world.table.write(Update(key=keys.audit_head(tamperer.target), conditions=(), sets=back))
+        world.table.write(Update(key=partitions.audit_head(tamperer.target), conditions=(), sets=back))
 
     assert [flaws for _, flaws in verify_all(world.services) if flaws] == [], "the chains alone look well"
     assert [flaw.problem for flaw in check_roots(shelf.read(), world.services)] == [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError, Within
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.dedup import DedupRef
 from leasehold.kernel.refusals import DuplicateJobError
 from leasehold.kernel.table import Delete
@@ -27,7 +27,7 @@ def enqueue(world: World, window: DedupWindow | None = None, **options: object) 
 def record_of(world: World, job_id: str) -> Record:
     ref: DedupRef | None = world.job(job_id).dedup
     assert ref is not None
-    record = world.table.get(keys.dedup(ref))
+    record = world.table.get(partitions.dedup(ref))
     assert record is not None
     return record
 
@@ -162,7 +162,7 @@ def test_a_redrive_takes_its_key_back_also_when_the_record_is_gone(world: World)
     dead = world.queue.enqueue("once", dedup_key="u1").job_id
     world.script.then(ValueError("no"))
     world.work()
-    world.table.write(Delete(key=keys.dedup(DedupRef("once", "u1", "-")), conditions=()))
+    world.table.write(Delete(key=partitions.dedup(DedupRef("once", "u1", "-")), conditions=()))
 
     redriven = world.operator.redrive(dead, reason="fixed").job_id
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.errors import UnknownFormatError
 from leasehold.kernel.execute import Handover
@@ -34,7 +34,7 @@ READERS = {
 
 
 def registry_of_a_newer_release(world: World) -> None:
-    world.table.write(Update(key=keys.control(keys.REGISTRY), conditions=(), sets={FORMAT: NEWER}))
+    world.table.write(Update(key=partitions.control(partitions.REGISTRY), conditions=(), sets={FORMAT: NEWER}))
     world.services.deployment.forget()
 
 
@@ -53,11 +53,11 @@ def test_under_a_newer_deployment_nothing_is_enqueued_and_nothing_is_polled(worl
 
 def test_a_release_that_is_too_old_cannot_be_deployed_over_a_newer_one(world: World) -> None:
     registry_of_a_newer_release(world)
-    before = world.table.get(keys.control(keys.REGISTRY))
+    before = world.table.get(partitions.control(partitions.REGISTRY))
 
     with pytest.raises(UnknownFormatError, match="UPGRADING"):
         world.deploy(*world.types.values())
-    assert world.table.get(keys.control(keys.REGISTRY)) == before
+    assert world.table.get(partitions.control(partitions.REGISTRY)) == before
 
 
 def test_a_job_of_a_newer_format_is_named_and_left_as_it_is(world: World) -> None:

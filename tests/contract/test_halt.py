@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, NewJob, Operator, Queue
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.refusals import SystemHaltedError
 from leasehold.kernel.services import Services
@@ -146,7 +146,7 @@ def test_each_resume_asks_the_stream_for_a_poller(world: World) -> None:
         world.operator.halt(reason="bad deploy")
         world.clock.advance(timedelta(seconds=1))
         world.operator.resume()
-        seen.append(world.table.get(keys.control(keys.RESUMED)))
+        seen.append(world.table.get(partitions.control(partitions.RESUMED)))
 
     assert [each is not None and each["wake"] for each in seen] == [True, True]
     # The stream shows what has changed: two resumes leave two different records.

@@ -13,7 +13,7 @@ from leasehold.admin.listing import list_jobs
 from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
 from leasehold.groups.sdk import newest
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.end import Failure, dead_letter_of
 from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
@@ -128,7 +128,7 @@ def test_a_dedup_record_that_points_to_another_type_s_job_holds_nothing(world: W
     ref = world.job(held).dedup
     assert ref is not None
     pk, sk = key_of(victim)
-    world.table.write(Update(key=keys.dedup(ref), conditions=(), sets={"job_pk": pk, "job_sk": sk}))
+    world.table.write(Update(key=partitions.dedup(ref), conditions=(), sets={"job_pk": pk, "job_sk": sk}))
 
     made = world.queue.enqueue("email", dedup_key="u1", on_duplicate="replace")
 
@@ -214,16 +214,16 @@ def test_a_group_of_many_types_finds_each_of_its_members(world: World) -> None:
     found = grouping.members(world)
     assert [job.job_type for job in found] == names
     assert [made.group.member_id(n) for n in range(80)] == [job.job_id for job in found]
-    apart = world.table.get(keys.group_codes(grouping.GROUP))
+    apart = world.table.get(partitions.group_codes(grouping.GROUP))
     assert apart is not None
-    group_item = world.table.get(keys.group(grouping.GROUP))
+    group_item = world.table.get(partitions.group(grouping.GROUP))
     assert group_item is not None
     assert "codes" not in group_item
 
     grouping.run_out(world)
 
     assert grouping.group(world).completed == 80
-    expiring = world.table.get(keys.group_codes(grouping.GROUP))
+    expiring = world.table.get(partitions.group_codes(grouping.GROUP))
     assert expiring is not None
     assert expiring["expires_at"] == grouping.group(world).expires_at
 
@@ -231,7 +231,7 @@ def test_a_group_of_many_types_finds_each_of_its_members(world: World) -> None:
 def test_a_short_sequence_of_several_types_keeps_their_codes_in_its_own_item(world: World) -> None:
     world.queue.groups.create([NewJob(job=name) for name in ("report", "email", "once")], group_id=grouping.GROUP)
 
-    assert world.table.get(keys.group_codes(grouping.GROUP)) is None
+    assert world.table.get(partitions.group_codes(grouping.GROUP)) is None
     assert grouping.run_out(world) == ["completed"] * 3
     assert [job.job_type for job in grouping.members(world)] == ["report", "email", "once"]
 

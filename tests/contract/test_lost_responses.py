@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.end import Failure, dead_letter_of
 from leasehold.kernel.jobs import Jobs, TransitionRefused, dead_letter_insertion
 from leasehold.kernel.table import Put
@@ -98,11 +98,11 @@ def test_a_repeated_burial_succeeds_and_leaves_one_dead_letter(table: Table) -> 
     write = write_of(DEAD_LETTER)
 
     Jobs(table).apply_with(write, [dead_letter_insertion(dead_letter)], token="burial")
-    stored = table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))
+    stored = table.get(keys.job(JOB_ID)), table.get(partitions.dead_letter(JOB_ID))
     # Another token, as if the ten minutes of the first were over: now only the signature can tell.
     Jobs(table).apply_with(write, [dead_letter_insertion(dead_letter)], token="burial-again")
 
-    assert (table.get(keys.job(JOB_ID)), table.get(keys.dead_letter(JOB_ID))) == stored
+    assert (table.get(keys.job(JOB_ID)), table.get(partitions.dead_letter(JOB_ID))) == stored
     assert stored[1] is not None
 
 
@@ -116,5 +116,5 @@ def test_a_burial_that_is_refused_leaves_no_dead_letter(table: Table) -> None:
     with pytest.raises(TransitionRefused):
         Jobs(table).apply_with(write_of(DEAD_LETTER), [dead_letter_insertion(dead_letter)], token="burial-refused")
 
-    assert table.get(keys.dead_letter(JOB_ID)) is None
+    assert table.get(partitions.dead_letter(JOB_ID)) is None
     assert table.get(keys.job(JOB_ID)) == {**keys.job(JOB_ID).attributes, **record}

@@ -9,9 +9,8 @@ import pytest
 
 from leasehold import JobStatus, Priority, Registry
 from leasehold.kernel import keys
-from leasehold.kernel.due import MAX_POSITION_LENGTH, hold_lane
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, NoCommonOrderError
-from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, JobPartition, hold_lane, make_job_id, shard_of
 from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
 from leasehold.kernel.table import Update
 from leasehold.limits.model import group_scope

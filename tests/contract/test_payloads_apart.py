@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.admin.reading import Reader
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.draft import JobRequest, draft
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import PayloadNotReadError
@@ -257,7 +257,7 @@ def test_the_item_under_a_jobs_name_for_it_cannot_be_another_jobs(world: World) 
     name = world.job(one).payload_name
     assert name is not None
     assert world.job(other).stored_payload == apart(name)
-    assert keys.payload(one, name) != keys.payload(other, name)
+    assert partitions.payload(one, name) != partitions.payload(other, name)
 
 
 def test_a_creation_that_is_repeated_with_other_content_does_not_mix_the_two_up(world: World) -> None:

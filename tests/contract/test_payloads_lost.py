@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NewJob
 from leasehold.features import Store
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.refusals import DeadJobMissingError, WrongStateError
@@ -65,7 +65,7 @@ def damage(world: World, job_id: JobId) -> None:
     """As a slip of somebody's hand, or a restore that went wrong."""
     job = world.store.jobs.get(job_id)
     assert job is not None
-    key = keys.job(job_id) if job.payload_name is None else keys.payload(job_id, job.payload_name)
+    key = keys.job(job_id) if job.payload_name is None else partitions.payload(job_id, job.payload_name)
     world.table.write(Update(key=key, conditions=(), sets={"payload": DAMAGED}))
 
 
@@ -99,7 +99,7 @@ def test_a_damaged_dead_letter_can_still_be_looked_at(world: World) -> None:
     job_id = world.queue.enqueue("once", {"n": 1}).job_id
     world.script.then(RuntimeError("no"))
     world.work()
-    world.table.write(Update(key=keys.dead_letter(job_id), conditions=(), sets={"payload": DAMAGED}))
+    world.table.write(Update(key=partitions.dead_letter(job_id), conditions=(), sets={"payload": DAMAGED}))
 
     assert world.operator.dead_letter(job_id).payload == {"$missing": True}
 

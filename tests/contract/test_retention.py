@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Retention, Skip
-from leasehold.kernel.keys import dead_letter
+from leasehold.kernel.partitions import dead_letter
 from leasehold.kernel.retry import Fixed
 from leasehold.kernel.type_options import OnFull
 from tests.contract.world import TYPES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, NonRetryableError, Outcome, Skip, Snooze
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobPayloadError
 from leasehold.kernel.telemetry import COMPLETED, LEASES_LOST, Event
 from tests.contract.world import RETRY_DELAY
@@ -84,7 +84,7 @@ def test_a_job_whose_last_attempt_fails_becomes_a_dead_letter_with_its_runs(worl
     job = world.work_until_ended(job_id)
 
     assert (job.status, job.attempts, job.due, job.expires_at) == (JobStatus.DEAD_LETTER, 3, None, None)
-    record = world.table.get(keys.dead_letter(job.job_id))
+    record = world.table.get(partitions.dead_letter(job.job_id))
     assert record is not None
     assert {"id", "original_job_id", "job_type", "payload", "failure_reason", "failed_at", "attempts"} <= set(record)
     dead_letter = world.operator.dead_letter(job_id)

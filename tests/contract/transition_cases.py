@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import Due, run_lane, to_text
 from leasehold.kernel.job import Outcome, Run, encode, encode_all
 from leasehold.kernel.jobs import Write
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, make_job_id, run_lane, to_text
 from leasehold.kernel.table import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
 
 if TYPE_CHECKING:

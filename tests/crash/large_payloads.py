@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.payload_rounds import keep_payloads
@@ -116,7 +116,7 @@ def _lift(world: World) -> None:
 def _kept(world: World, end: Snapshot, job_id: JobId) -> None:
     name = end.jobs[job_id].payload_name
     assert name is not None
-    item = world.elsewhere.services.store.table.get(keys.payload(job_id, name))
+    item = world.elsewhere.services.store.table.get(partitions.payload(job_id, name))
     assert item is not None
     expires_at = item["expires_at"]
     assert isinstance(expires_at, int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import Due
+from leasehold.kernel.keys import Due
 from tests.crash.snapshot import stored, stored_jobs
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.dedup import DedupRef
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
-from leasehold.kernel.keys import PAYLOAD, SYSTEM_PAYLOAD, job_id_of_key, payload_partition
+from leasehold.kernel.keys import job_id_of_key
+from leasehold.kernel.partitions import PAYLOAD, SYSTEM_PAYLOAD, payload_partition
 from leasehold.kernel.payload import text_in
 
 if TYPE_CHECKING:

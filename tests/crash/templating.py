@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.table import JOBS
@@ -66,7 +66,7 @@ def _trigger(process: Process, schedule: str) -> object:
 
 def _look(world: World) -> tuple[Record | None, list[Record]]:
     table = world.elsewhere.services.store.table
-    return table.get(keys.template("nightly")), table.query(JOBS, "audit#template#nightly", limit=100).records
+    return table.get(partitions.template("nightly")), table.query(JOBS, "audit#template#nightly", limit=100).records
 
 
 def _changes_and_records_agree(actions: list[str]) -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel.due import LATEST
 from leasehold.kernel.jobs import Jobs, insertion
+from leasehold.kernel.keys import LATEST
 from leasehold.kernel.table import Put, plain
 from leasehold.kernel.transitions import COMPLETE, ENDED, RUNNING
 from leasehold.limits.scopes import Seat

@@ -12,9 +12,8 @@ from leasehold.api.answers import STATUSES
 from leasehold.api.application import OPERATIONS
 from leasehold.api.callers import ROLES
 from leasehold.api.documents import DeadLetter
-from leasehold.kernel.due import Due, Priority
 from leasehold.kernel.job import Job
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks.model import external_status
 from tests.api.test_problems import all_errors, status_of_class

@@ -11,7 +11,6 @@ from leasehold.circuit_breaker.circuits import circuit_record
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
 from leasehold.kernel.dedup import MAX_KEY_BYTES, DedupRef
 from leasehold.kernel.draft import MAX_ATTEMPTS
-from leasehold.kernel.due import MAX_POSITION_LENGTH, Due, Priority
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -23,7 +22,7 @@ from leasehold.kernel.job import (
     Run,
     job_record,
 )
-from leasehold.kernel.keys import MAX_SHARDS, JobPartition, make_job_id
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, MAX_SHARDS, Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.kernel.retry import MAX_DELAYS, Fixed
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition

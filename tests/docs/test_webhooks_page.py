@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold import Job, Outcome, Priority, Run
 from leasehold.job_folders.features import read_webhook
 from leasehold.job_folders.toml import Section
-from leasehold.kernel.due import Due, from_text
-from leasehold.kernel.keys import SYSTEM_CODE, JobId, JobPartition
+from leasehold.kernel.keys import SYSTEM_CODE, Due, JobId, JobPartition, from_text
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, RunEvent, Webhook
 from leasehold.testing import LeaseholdTest

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.table import Key
 from tests.local_stack import LOCAL_AWS
 
@@ -156,20 +156,25 @@ def test_a_handler_puts_no_dead_letter_of_another_type(local_stack: LocalStack, 
     at = datetime.now(UTC) + timedelta(days=1)
     other = local_stack.queue.enqueue("backup", {}, run_at=at).job_id
 
-    assert handler.tries(put(keys.dead_letter(other), DEAD_LETTERS_TABLE)) == [REFUSED]
+    assert handler.tries(put(partitions.dead_letter(other), DEAD_LETTERS_TABLE)) == [REFUSED]
 
 
 def test_a_handler_changes_neither_control_nor_audit_nor_other_seats(local_stack: LocalStack, handler: Intruder):
-    trail = keys.audit("job#x", "2026-11-18T00:00:00.000000Z", "e")
+    trail = partitions.audit("job#x", "2026-11-18T00:00:00.000000Z", "e")
 
-    forbidden = [put(keys.control("halt")), put(trail), insert(trail), update(keys.audit_head("job#x"), hash="0")]
+    forbidden = [
+        put(partitions.control("halt")),
+        put(trail),
+        insert(trail),
+        update(partitions.audit_head("job#x"), hash="0"),
+    ]
     forbidden += [
-        update(keys.seat("type:limited", 0), holder="x"),
-        put(keys.schedule("mine")),
-        put(keys.template("mine")),
+        update(partitions.seat("type:limited", 0), holder="x"),
+        put(partitions.schedule("mine")),
+        put(partitions.template("mine")),
     ]
     assert handler.tries(*forbidden) == [REFUSED] * len(forbidden)
-    assert handler.tries(get(keys.control("halt"))) == [DONE]
+    assert handler.tries(get(partitions.control("halt"))) == [DONE]
 
 
 def test_a_handler_lists_nothing(local_stack: LocalStack, handler: Intruder):

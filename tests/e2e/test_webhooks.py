@@ -9,11 +9,10 @@ import pytest
 from standardwebhooks import Webhook
 
 from leasehold.aws import names as variables
-from leasehold.kernel.due import Priority, run_lane, to_text
 from leasehold.kernel.execute import Handover
 from leasehold.kernel.job import Job
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import JobPartition, make_job_id, scheduled_for_of, type_code
+from leasehold.kernel.keys import JobPartition, Priority, make_job_id, run_lane, scheduled_for_of, to_text, type_code
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks import new_key

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Worker
 from leasehold.aws import names as variables
 from leasehold.functions import dead_letter_reporter as handler
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.table import Put
@@ -237,7 +237,7 @@ class TestWithSentry:
         inserts = [each["dynamodb"] for each in event["Records"] if each["eventName"] == "INSERT"]
         for each in inserts:
             record = from_item(each["NewImage"])
-            key = keys.dead_letter(record.pop("id"))  # type: ignore[arg-type]
+            key = partitions.dead_letter(record.pop("id"))  # type: ignore[arg-type]
             queue.services.store.table.write(Put(key=key, record=record))
 
         assert invoke(event) == given_back()

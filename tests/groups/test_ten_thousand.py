@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, JobType, NewJob, NonRetryableError, Worker
 from leasehold.groups.model import GroupState
-from leasehold.kernel.due import Priority
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
 from tests.meter import Meter

@@ -11,9 +11,9 @@ from leasehold import NewJob, Queue
 from leasehold.direct_runs.model import DirectAnswer
 from leasehold.direct_runs.run import perform
 from leasehold.kernel import keys
-from leasehold.kernel.due import to_text
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.table import Delete
 from leasehold.kernel.type_options import CircuitBreaker

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import Priority
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.type_options import Rate
 from tests.latency import SLOW_INDEX
 from tests.limits.figures import LINE

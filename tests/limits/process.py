@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.aws.polling import Polling, Wake
 from leasehold.features import Store
-from leasehold.kernel.due import instant
+from leasehold.kernel.keys import instant
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services

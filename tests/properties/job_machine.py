@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.job import encode
 from leasehold.kernel.jobs import Jobs, TransitionRefused, Undecided, conditions_of
 from leasehold.kernel.table import OneOf, Put, TransactionCancelled, request_token
@@ -127,7 +127,7 @@ class JobMachine(RuleBasedStateMachine):
     def a_dead_job_has_a_dead_letter_and_no_other_has(self) -> None:
         for job_id, record in self.records.items():
             is_dead = record["status"] == JobStatus.DEAD_LETTER
-            assert all((table.get(keys.dead_letter(job_id)) is not None) == is_dead for table in self.tables)
+            assert all((table.get(partitions.dead_letter(job_id)) is not None) == is_dead for table in self.tables)
 
 
 def _told(table: Table, write: Write) -> bool:
@@ -140,7 +140,7 @@ def _told(table: Table, write: Write) -> bool:
 
 
 def _bury(table: Table, write: Write, name: str) -> bool:
-    dead_letter = Put(key=keys.dead_letter(write.job_id), record={"job_type": "report"})
+    dead_letter = Put(key=partitions.dead_letter(write.job_id), record={"job_type": "report"})
     token = request_token(write.transition.name, name, repr(write.values))
     try:
         Jobs(table).apply_with(write, [dead_letter], token=token)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import Due, from_text, run_lane, to_text
 from leasehold.kernel.job import Outcome, Run, encode_all
 from leasehold.kernel.jobs import Write
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, from_text, make_job_id, run_lane, to_text
 from leasehold.kernel.table import AnyOf, Seen
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
 

@@ -151,6 +151,6 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change: str)
 
 
 def _key(name: str) -> Any:
-    from leasehold.kernel import keys
+    from leasehold.kernel import partitions
 
-    return keys.schedule(name)
+    return partitions.schedule(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.kernel.keys import to_text
 from leasehold.runtime.worker import Worker
 from tests.simulation.faults import AT_INVOKES, Fault
 from tests.simulation.kernel import current_process

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process

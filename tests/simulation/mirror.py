@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from leasehold.groups.records import group_of
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.dedup import DedupRef
-from leasehold.kernel.due import to_text
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
-from leasehold.kernel.keys import job_id_of_key
+from leasehold.kernel.keys import job_id_of_key, to_text
 from tests.crash.snapshot import Snapshot
 
 if TYPE_CHECKING:

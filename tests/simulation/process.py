@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.features import Store
-from leasehold.kernel.due import instant
 from leasehold.kernel.dynamodb.table import DynamoTable
+from leasehold.kernel.keys import instant
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event

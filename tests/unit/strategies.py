@@ -10,9 +10,21 @@ from hypothesis import strategies as st
 
 from leasehold.kernel.dead_letter import DeadLetter, Resolution
 from leasehold.kernel.dedup import DedupRef
-from leasehold.kernel.due import LATEST, Due, Priority, from_millis, position_at, to_millis
 from leasehold.kernel.job import Job, Outcome, Run
-from leasehold.kernel.keys import MAX_SHARDS, RANDOM_BITS, SYSTEM_CODE, JobPartition, make_job_id, scheduled_for_of
+from leasehold.kernel.keys import (
+    LATEST,
+    MAX_SHARDS,
+    RANDOM_BITS,
+    SYSTEM_CODE,
+    Due,
+    JobPartition,
+    Priority,
+    from_millis,
+    make_job_id,
+    position_at,
+    scheduled_for_of,
+    to_millis,
+)
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.features import Store
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.job_type import JobType
@@ -70,11 +70,11 @@ class ReadOnlyClient:
         self._switches = [to_item(switch) for switch in switches]
 
     def get_item(self, **request: Any) -> dict[str, Any]:
-        assert request["Key"] == to_item(keys.control(keys.REGISTRY).attributes)
+        assert request["Key"] == to_item(partitions.control(partitions.REGISTRY).attributes)
         return {"Item": to_item(registry_record(DEPLOYED))}
 
     def query(self, **request: Any) -> dict[str, Any]:
-        assert request["ExpressionAttributeValues"][":0"] == {"S": keys.CONTROL}
+        assert request["ExpressionAttributeValues"][":0"] == {"S": partitions.CONTROL}
         return {"Items": self._switches}
 
     def __getattr__(self, operation: str) -> Any:

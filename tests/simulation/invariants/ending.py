@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.records import audit_record_of, head_of_record
-from leasehold.kernel.due import to_text
 from leasehold.kernel.job import job_of
-from leasehold.kernel.keys import JobId, key_of
+from leasehold.kernel.keys import JobId, key_of, to_text
 from leasehold.webhooks.model import delivery_id
 from tests.simulation.invariants.violation import hold
 

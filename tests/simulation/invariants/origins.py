@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.groups.records import group_of
-from leasehold.kernel.due import from_text
 from leasehold.kernel.job import job_of
+from leasehold.kernel.keys import from_text
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after

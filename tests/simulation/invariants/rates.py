@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import from_text
+from leasehold.kernel.keys import from_text
 from tests.simulation.invariants.violation import hold
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 from leasehold.schedules.model import Missed, Overlap
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_between

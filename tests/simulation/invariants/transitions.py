@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import Due, from_text
+from leasehold.kernel.keys import Due, from_text
 from leasehold.kernel.payload import PURGED
 from tests.simulation.invariants.violation import Violation, hold
 

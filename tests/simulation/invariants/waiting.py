@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import from_text
+from leasehold.kernel.keys import from_text
 from tests.simulation.invariants.violation import hold
 from tests.simulation.plan import TOLERATED_SKEW
 from tests.simulation.withheld import LANES_WAIT, LINES, is_withheld

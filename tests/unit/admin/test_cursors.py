@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from leasehold import JobStatus, Registry
 from leasehold.admin.pages import MAX_LIMIT, JobFilter, Position, decode_cursor, encode_cursor
 from leasehold.admin.reading import Reader
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import InvalidCursorError, InvalidOptionError
+from leasehold.kernel.keys import to_text
 from leasehold.testing import FakeClock
 from tests.contract.population import TYPES
 from tests.unit.worlds import spied_queue

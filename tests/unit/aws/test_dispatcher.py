@@ -14,10 +14,9 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from leasehold.aws.dispatcher import LambdaDispatcher
-from leasehold.kernel.due import Due, position_at
 from leasehold.kernel.errors import DispatchError, InvalidInputError
 from leasehold.kernel.execute import Handover
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, make_job_id, position_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

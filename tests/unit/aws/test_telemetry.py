@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold.aws.telemetry import PowertoolsTelemetry
-from leasehold.kernel.due import lanes_by_priority
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.telemetry import (
     CLAIMED,

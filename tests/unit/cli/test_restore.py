@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 from tests.unit.cli.operators_shell import Shell
 
 if TYPE_CHECKING:

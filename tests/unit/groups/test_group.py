@@ -18,10 +18,9 @@ from leasehold.groups.model import (
     packed_codes,
     parse_group_id,
 )
-from leasehold.kernel.due import Due, Priority
 from leasehold.kernel.errors import InvalidKeyError
 from leasehold.kernel.job import Job, Outcome, Run
-from leasehold.kernel.keys import JobPartition, make_job_id, scheduled_for_of, shard_of
+from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id, scheduled_for_of, shard_of
 from leasehold.kernel.transitions import ENDED, JobStatus
 
 AT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record, parse_key, parse_window
-from leasehold.kernel.due import LATEST, to_text
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import LATEST, JobPartition, make_job_id, to_text
 
 AN_ID = make_job_id(datetime(2026, 1, 1, tzinfo=UTC), JobPartition(1), 1)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import (
+from leasehold.kernel.keys import (
     LATEST,
     SERVICE_LANE,
     Due,
@@ -19,6 +19,7 @@ from leasehold.kernel.due import (
     position_at,
     run_lane,
 )
+from leasehold.operate.order import keys_after, keys_before
 from tests.unit.strategies import dues, instants, job_ids, positions
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -72,7 +73,7 @@ def test_the_keys_before_and_after_a_place_are_those_of_the_same_time_with_anoth
 ):
     at = due.at if is_simultaneous else due.at + timedelta(milliseconds=1)
     key = Due(at, position, item_id).key
-    (first_before, last_before), (first_after, last_after) = due.keys_before, due.keys_after
+    (first_before, last_before), (first_after, last_after) = keys_before(due), keys_after(due)
 
     assert (first_before <= key <= last_before) == (is_simultaneous and position < due.position)
     assert (first_after <= key <= last_after) == (is_simultaneous and position > due.position)

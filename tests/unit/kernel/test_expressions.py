@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import Due, position_at
+from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import insert_statement, key_condition, update_statement, write_request
 from leasehold.kernel.jobs import Write, transition
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, make_job_id, position_at
 from leasehold.kernel.table import JOBS, Delete, Exists, Key, Missing, NotAfter, OneOf, Put, Update
 from leasehold.kernel.transitions import CLAIM, EXTEND, RESOLVE, SETTLE, TRANSITIONS
 
@@ -102,7 +101,7 @@ def test_no_transition_names_a_path_twice_in_its_update(step):
 
 
 def test_a_put_is_only_for_an_empty_place():
-    request = write_request(Put(key=keys.control("halt"), record={"by": "ada"}))
+    request = write_request(Put(key=partitions.control("halt"), record={"by": "ada"}))
 
     assert request["ConditionExpression"] == "attribute_not_exists(#0)"
     assert request["ExpressionAttributeNames"] == {"#0": "PK"}
@@ -112,9 +111,9 @@ def test_a_put_is_only_for_an_empty_place():
 
 def test_a_failed_condition_brings_back_what_is_stored():
     for change in (
-        Put(key=keys.control("halt"), record={}),
-        Update(key=keys.control("halt"), conditions=(Exists("PK"),), sets={"by": "ada"}),
-        Delete(key=keys.control("halt"), conditions=(Missing("holder"),)),
+        Put(key=partitions.control("halt"), record={}),
+        Update(key=partitions.control("halt"), conditions=(Exists("PK"),), sets={"by": "ada"}),
+        Delete(key=partitions.control("halt"), conditions=(Missing("holder"),)),
     ):
         assert write_request(change)["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
 

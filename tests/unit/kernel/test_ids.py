@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import LATEST, to_text
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.keys import (
+    LATEST,
     MAX_SHARDS,
     NOT_ISOLATED,
     RANDOM_BITS,
@@ -28,6 +28,7 @@ from leasehold.kernel.keys import (
     partition_of,
     scheduled_for_of,
     shard_of,
+    to_text,
     type_code,
 )
 from tests.unit.strategies import instants, job_ids, partitions, random_bits

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 
-from leasehold.kernel.due import EPOCH, LATEST, from_millis, from_text, instant, later, to_millis, to_text
 from leasehold.kernel.errors import NaiveDatetimeError, TimeOutOfRangeError
+from leasehold.kernel.keys import EPOCH, LATEST, from_millis, from_text, instant, later, to_millis, to_text
 from tests.unit.strategies import aware_datetimes, instants
 
 

@@ -6,10 +6,9 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
 from leasehold.kernel.dedup import MAX_KEY_BYTES, DedupRef
-from leasehold.kernel.due import MAX_POSITION_LENGTH, Due, Priority
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
@@ -25,7 +24,7 @@ from leasehold.kernel.job import (
     appended,
     job_record,
 )
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
@@ -173,7 +172,7 @@ def test_its_dead_letter_fits_too():
 
     # Its payload may be one that does not become smaller.
     record = {**dead_letter_record(dead_letter), "payload": dead_letter.payload_text}
-    assert size_of(to_item({**keys.dead_letter(JOB_ID).attributes, **record})) < LIMIT
+    assert size_of(to_item({**partitions.dead_letter(JOB_ID).attributes, **record})) < LIMIT
 
 
 def test_the_sizes_are_counted_like_dynamodb_does():

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.kernel import keys
-from leasehold.kernel.due import Priority
 from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError
 from leasehold.kernel.job import Job, job_of, job_record
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.offload import layout_of
 from leasehold.kernel.payload import (

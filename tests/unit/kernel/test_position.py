@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import MAX_POSITION_LENGTH, Due, numbered, position_at
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, numbered, position_at
 from leasehold.operate.order import between
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

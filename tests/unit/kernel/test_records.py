@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, dead_letter_of, dead_letter_record
 from leasehold.kernel.dedup import DedupRecord, DedupRef
 from leasehold.kernel.dedups import dedup_record_of, dedup_record_record
-from leasehold.kernel.due import Priority
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
 from leasehold.kernel.job import Job, encode, job_of, job_record
-from leasehold.kernel.keys import JobPartition, key_of, make_job_id
+from leasehold.kernel.keys import JobPartition, Priority, key_of, make_job_id
 from leasehold.kernel.transitions import JobStatus
 from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
 
@@ -39,7 +38,7 @@ def test_every_field_of_a_job_survives_its_record_and_its_item(job):
 
 @given(dead_letters)
 def test_every_field_of_a_dead_letter_survives_its_record_and_its_item(dead_letter):
-    record = {**keys.dead_letter(dead_letter.id).attributes, **dead_letter_record(dead_letter)}
+    record = {**partitions.dead_letter(dead_letter.id).attributes, **dead_letter_record(dead_letter)}
 
     assert dead_letter_of(from_item(to_item(record))) == dead_letter
     assert ("open" in record) == dead_letter.is_open

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import Priority
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.job_type import LARGEST_BATCH, LONGEST_BATCH_WAIT, SMALLEST_BATCH, Batch, JobType, Retention
-from leasehold.kernel.keys import MAX_SHARDS, SYSTEM_CODE
+from leasehold.kernel.keys import MAX_SHARDS, SYSTEM_CODE, Priority
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_of, registry_record
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.retry import (
     MAX_DELAY,
     MAX_DELAYS,

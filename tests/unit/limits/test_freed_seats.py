@@ -9,9 +9,9 @@ import pytest
 
 from leasehold import JobType, Worker
 from leasehold.aws.polling import Polling, Wake
-from leasehold.kernel.due import Due
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.keys import Due
 from leasehold.kernel.table import Update
 from leasehold.kernel.telemetry import STREAM
 from leasehold.kernel.waiting import WaitingSettings

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leasehold.kernel.draft import NewJob
-from leasehold.kernel.due import Priority, run_lane
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import Priority, run_lane
 from leasehold.testing import LeaseholdTest
 
 LANE = run_lane(Priority.NORMAL, 0)

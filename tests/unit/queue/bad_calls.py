@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from leasehold.kernel.dedup import Day, Within
-from leasehold.kernel.due import LATEST
 from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidJobIdError,
@@ -23,6 +22,7 @@ from leasehold.kernel.errors import (
     TimeOutOfRangeError,
     UnknownJobTypeError,
 )
+from leasehold.kernel.keys import LATEST
 from leasehold.kernel.retry import Delays
 from leasehold.testing.clock import DEFAULT_START
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.audit.records import audit_entry_of, audited
-from leasehold.kernel import keys
-from leasehold.kernel.due import Priority, from_millis
+from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.errors import InvalidKeyError, InvalidPayloadError
 from leasehold.kernel.job import MAX_REASON_BYTES
+from leasehold.kernel.keys import Priority, from_millis
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, decode, encode, encode_payload
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.type_options import MAX_WEBHOOK_BYTES
@@ -68,7 +68,7 @@ templates = st.builds(
 
 @given(templates)
 def test_a_template_is_read_back_from_its_record(template):
-    record = {**keys.template(template.name).attributes, **template_record(template)}
+    record = {**partitions.template(template.name).attributes, **template_record(template)}
 
     assert template_of(record) == template
 
@@ -93,7 +93,7 @@ def largest() -> Template:
 
 
 def test_the_largest_template_fits_into_an_item():
-    record = {**keys.template("n" * 64).attributes, **template_record(largest()), "audit_head": "h" * 64}
+    record = {**partitions.template("n" * 64).attributes, **template_record(largest()), "audit_head": "h" * 64}
 
     assert size_of(to_item(record)) < LIMIT
 

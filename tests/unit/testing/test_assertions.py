@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.kernel.due import Priority
+from leasehold.kernel.keys import Priority
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.dedup import Day, UntilEnded, Within
     from leasehold.kernel.draft import NewJob
-    from leasehold.kernel.due import Priority
     from leasehold.kernel.enqueue import Enqueued, OnDuplicate
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.execute import Cancel, Skip, Snooze
     from leasehold.kernel.job import Job, Outcome, Run
     from leasehold.kernel.job_type import JobType, Retention
+    from leasehold.kernel.keys import Priority
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
@@ -53,7 +53,7 @@ _HOMES = {
         "Within",
     ),
     "leasehold.kernel.draft": ("NewJob",),
-    "leasehold.kernel.due": ("Priority",),
+    "leasehold.kernel.keys": ("Priority",),
     "leasehold.kernel.enqueue": (
         "Enqueued",
         "OnDuplicate",

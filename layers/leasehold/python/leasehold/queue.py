@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.bulk import BulkResult
     from leasehold.kernel.dedup import DedupWindow
-    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy

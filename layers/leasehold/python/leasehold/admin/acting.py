@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.draft import NewJob
-    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
     from leasehold.operate.jobs import Cancelled

@@ -15,7 +15,7 @@ from leasehold.admin.job_documents import (
     time_text,
 )
 from leasehold.direct_runs.model import DirectState
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from leasehold.admin.pages import JobFilter
 from leasehold.admin.walking import Budget, Scene
 from leasehold.kernel.admission import is_trusted, trusted_jobs
-from leasehold.kernel.due import Due, from_text, lanes_by_priority, to_text
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
+from leasehold.kernel.keys import Due, from_text, lanes_by_priority, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, JobStatus

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.admin.pages import Order, Page, Position, check_limit, decode_cursor, encode_cursor, fingerprint
 from leasehold.admin.planning import plan_of
 from leasehold.admin.walking import TABLE_ORDER, Budget, Members, Scene, Walk, job_id_of_entry, walk
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.admission import is_trusted, report
 from leasehold.kernel.errors import InvalidCursorError
 from leasehold.kernel.job import Job, job_of
@@ -159,7 +159,7 @@ def _job(each: Job | JobId, fetched: dict[JobId, Job]) -> Job | None:
 
 def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
     """Without those that an earlier stage has shown, because their dedup record points to them."""
-    refs = [keys.dedup(job.dedup) for job in jobs if job.dedup is not None]
+    refs = [partitions.dedup(job.dedup) for job in jobs if job.dedup is not None]
     records = services.store.table.get_many(refs) if refs else []
     holders = {record["job_sk"] for record in records}
     return [job for job in jobs if key_of(job.job_id).sk not in holders]

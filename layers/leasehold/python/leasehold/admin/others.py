@@ -21,12 +21,12 @@ from leasehold.admin.walking import ENDED_JOBS, OPEN_LETTERS, OPEN_LETTERS_OF_TY
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
 from leasehold.groups.records import LISTED, group_of
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.admission import is_trusted_dead_letter
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
-from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.keys import instant, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
@@ -84,7 +84,7 @@ def list_dead_letters(
     table = services.store.table
     stretch = walk(table, leg, start, most, Budget())
     listed = [cast("JobId", record["id"]) for record in stretch.records]
-    read = read_each(table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+    read = read_each(table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
     found = {dead_letter.id: dead_letter for dead_letter in read.items if is_trusted_dead_letter(dead_letter, services)}
     end = stretch.below
     return Page(
@@ -112,9 +112,9 @@ def list_groups(services: Services, *, limit: object, cursor: str | None) -> Pag
         )
     stretch = walk(services.store.table, _LEG, start, most, Budget())
     # Only a group's own key makes a group of what stands in this lane.
-    own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == keys.GROUP]
-    listed = [group_id for each in own if (group_id := keys.group_of_partition(each)) is not None]
-    read = read_each(services.store.table.get_many([keys.group(group_id) for group_id in listed]), group_of)
+    own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == partitions.GROUP]
+    listed = [group_id for each in own if (group_id := partitions.group_of_partition(each)) is not None]
+    read = read_each(services.store.table.get_many([partitions.group(group_id) for group_id in listed]), group_of)
     found = {group.group_id: group for group in read.items}
     end = stretch.below
     return Page(
@@ -150,7 +150,7 @@ class Auditor:
         most, start = check_limit(limit), decode_position(cursor, mark, leg)
         stretch = walk(self._services.store.table, leg, start, most, Budget())
         listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
-        records = self._services.store.table.get_many([keys.audit_record(*each) for each in listed])
+        records = self._services.store.table.get_many([partitions.audit_record(*each) for each in listed])
         read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
         found = dict(read.items)
         end = stretch.below
@@ -186,5 +186,5 @@ def _leg_of(target: str | None) -> Walk:
     # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
     job_id = target.removeprefix("job#") if target.startswith("job#") else None
     targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
-    partitions = tuple(keys.audit_partition(each) for each in targets)
+    partitions = tuple(partitions.audit_partition(each) for each in targets)
     return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=partitions)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leasehold.groups.model import parse_group_id
 from leasehold.kernel.dedup import parse_key
-from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidCursorError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.keys import instant, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import After, Equals, NotAfter, OneOf
 from leasehold.kernel.transitions import ENDED, JobStatus

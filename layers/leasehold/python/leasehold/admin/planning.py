@@ -22,12 +22,11 @@ from leasehold.admin.walking import (
     Walk,
     job_id_of_entry,
 )
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.dedup import NO_WINDOW, DedupRef
-from leasehold.kernel.due import Priority, due_until, hold_lane, lanes_by_priority, to_text
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import ended_lane
-from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.keys import Priority, due_until, hold_lane, lanes_by_priority, scheduled_for_of, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import ENDED, JobStatus
 
@@ -118,7 +117,7 @@ MEMBERS = Stage(name="1-members", cost=1, legs=_members)
 def _key_holders(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
     for job_type in keyed_types(wanted, scene.registry):
         assert wanted.dedup_key is not None
-        partition = keys.dedup(DedupRef(job_type, wanted.dedup_key, NO_WINDOW)).values[0]
+        partition = partitions.dedup(DedupRef(job_type, wanted.dedup_key, NO_WINDOW)).values[0]
         yield Walk(name=f"1-keys:{job_type}", source=DEDUP_RECORDS, order=Order.DEDUP_WINDOW, partitions=(partition,))
 
 

@@ -13,7 +13,7 @@ from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
 from leasehold.groups.stop import find_group
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.payload_items import with_payload_of
@@ -131,7 +131,7 @@ class Reader:
     def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
         """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
         return list_named(
-            keys.SCHEDULE,
+            partitions.SCHEDULE,
             lambda record: self.view_of_schedule(schedule_of(record), next_runs=1),
             self._services,
             limit=limit,
@@ -144,7 +144,7 @@ class Reader:
         return self.view_of_schedule(schedules_engine.find(name, self._services), next_runs=next_runs)
 
     def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
-        return list_named(keys.TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
+        return list_named(partitions.TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
 
     def template(self, name: str) -> Template:
         return templates_engine.find(name, self._services)

@@ -13,9 +13,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.groups.stop import find_group
-from leasehold.kernel.due import from_text, service_lanes
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
-from leasehold.kernel.keys import JobId, job_id_at
+from leasehold.kernel.keys import JobId, from_text, job_id_at, service_lanes
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.limits.model import is_group_scope

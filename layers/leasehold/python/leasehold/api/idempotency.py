@@ -6,11 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.api.answers import Answer
-from leasehold.kernel import keys
-from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.keys import JobId
+from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import RequestKeyReusedError
 from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
@@ -119,13 +118,13 @@ class Requests:
         self._table = table
 
     def get(self, name: str, now: datetime) -> RequestRecord | None:
-        record = self._table.get(keys.request(name))
+        record = self._table.get(partitions.request(name))
         found = _record_of(name, record) if record else None
         return found if found and found.until > now else None
 
     def take(self, wanted: RequestRecord, now: datetime) -> RequestRecord:
         """Write it where there is none, or one whose time is over; else the one that stands there."""
-        key = keys.request(wanted.name)
+        key = partitions.request(wanted.name)
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
         try:
             self._table.write(Put(key=key, record=_record(wanted), conditions=(vacant,)))
@@ -138,7 +137,7 @@ class Requests:
         """Keep what the caller is told; somebody who asked the same at the same time may have been quicker."""
         guards = (Equals("made_id", made.made_id), Missing("answer"))
         try:
-            self._table.write(Update(key=keys.request(made.name), conditions=guards, sets={"answer": answer}))
+            self._table.write(Update(key=partitions.request(made.name), conditions=guards, sets={"answer": answer}))
         except ConditionFailed:
             return
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import TransitionRefused, Write, transition
-from leasehold.kernel.keys import records_in
+from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.lean import dataclass
+from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import fits
 from leasehold.kernel.table import ENDED_INDEX, JOBS, Equals, Put, TransactionCancelled, Update, request_token
 
@@ -104,7 +104,7 @@ class Audits:
 
     def head(self, target: str) -> str:
         """The head of a target's chain; empty where there is none."""
-        record = self._table.get(keys.audit_head(target))
+        record = self._table.get(partitions.audit_head(target))
         return cast("str", record["head"]) if record else ""
 
     def audit(self, audit_entry: AuditEntry, *, is_first: bool = False) -> Audit:
@@ -114,7 +114,7 @@ class Audits:
         Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
         dates grow along a chain.
         """
-        key = keys.audit_head(audit_entry.target)
+        key = partitions.audit_head(audit_entry.target)
         found = None if is_first else self._table.get(key)
         previous = cast("str", found["head"]) if found else ""
         if found is not None:
@@ -138,7 +138,7 @@ class Audits:
     def trail(self, target: str, *, limit: int, after: Record | None = None, newest_first: bool = False) -> AuditPage:
         """What was done to one target."""
         page = self._table.query(
-            JOBS, keys.audit_partition(target), limit=limit, after=after, newest_first=newest_first
+            JOBS, partitions.audit_partition(target), limit=limit, after=after, newest_first=newest_first
         )
         return AuditPage([audit_record_of(each) for each in page.records], page.cursor)
 
@@ -148,14 +148,14 @@ class Audits:
         wanted = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
         found = {
             (cast("str", each["PK"]), cast("str", each["SK"])): audit_record_of(each)
-            for each in self._table.get_many([keys.audit_record(pk, sk) for pk, sk in wanted])
+            for each in self._table.get_many([partitions.audit_record(pk, sk) for pk, sk in wanted])
         }
         return AuditPage([found[each] for each in wanted if each in found], page.cursor)
 
     def heads(self) -> Iterator[Head]:
         """Every target that something was ever done to, by kind and name, with the head of its chain."""
-        for kind in keys.AUDIT_KINDS:
-            for record in records_in(self._table, keys.audit_heads(kind)):
+        for kind in partitions.AUDIT_KINDS:
+            for record in records_in(self._table, partitions.audit_heads(kind)):
                 yield head_of_record(record)
 
 
@@ -174,7 +174,7 @@ def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
         "ended_key": f"{to_text(audit_entry.at)}#{audit_entry.audit_entry_id}",
     }
     return Put(
-        key=keys.audit(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
+        key=partitions.audit(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
     ), head
 
 
@@ -196,7 +196,7 @@ def head_of(audit_entry: AuditEntry, previous: str) -> str:
 def audit_record_of(record: Record) -> AuditRecord:
     at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
     audit_entry = AuditEntry(
-        target=keys.target_of_audit(cast("str", record["PK"])),
+        target=partitions.target_of_audit(cast("str", record["PK"])),
         action=cast("str", record["action"]),
         by=cast("str", record["by"]),
         at=from_text(at),

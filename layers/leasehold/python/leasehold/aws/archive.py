@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 
 from leasehold.audit.roots import Flaw, KeptRoots, Root
 from leasehold.aws.settings import Settings
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import from_text, to_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
 from leasehold.direct_runs.model import COLD_START, DirectAnswer
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import DirectRunLostError, DispatchError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
+from leasehold.kernel.keys import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

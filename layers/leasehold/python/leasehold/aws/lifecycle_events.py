@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
-from leasehold.kernel.due import to_text
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
 

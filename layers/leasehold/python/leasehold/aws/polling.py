@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as wakes
-from leasehold.kernel.due import service_lanes
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
+from leasehold.kernel.keys import service_lanes
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.pool import Stopping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sentry_sdk.transport import HttpTransport
 
-from leasehold.kernel.due import to_text
 from leasehold.kernel.failure_report import Severity
+from leasehold.kernel.keys import to_text
 
 if TYPE_CHECKING:
     from sentry_sdk.envelope import Envelope

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
-    from leasehold.kernel.due import Due
     from leasehold.kernel.end import Ending
     from leasehold.kernel.execute import Executor, Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import Write
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import Due, JobId
     from leasehold.kernel.services import Services
 
     # What each attempt came to: a JSON value, or what was raised in its place.

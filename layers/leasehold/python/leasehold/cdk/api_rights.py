@@ -23,7 +23,7 @@ from leasehold.cdk.rights import (
     on_keys,
     on_table,
 )
-from leasehold.kernel.keys import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
+from leasehold.kernel.partitions import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.circuits import probe_noted
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
 from leasehold.kernel.type_options import Circuit, CircuitBreaker

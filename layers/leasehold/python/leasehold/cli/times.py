@@ -46,8 +46,8 @@ def length_of(text: str, *, what: str) -> timedelta:
 
 def _iso(text: str, what: str, fix: str) -> datetime:
     """Without an offset it is UTC, like every time that is shown."""
-    from leasehold.kernel.due import instant
     from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.keys import instant
 
     try:
         found = datetime.fromisoformat(text.strip())
@@ -57,6 +57,6 @@ def _iso(text: str, what: str, fix: str) -> datetime:
 
 
 def _shifted(now: datetime, by: timedelta, what: str) -> datetime:
-    from leasehold.kernel.due import later
+    from leasehold.kernel.keys import later
 
     return later(now, by, what=what)

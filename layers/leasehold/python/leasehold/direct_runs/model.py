@@ -6,9 +6,9 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.errors import InvalidInputError, shown
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from leasehold.direct_runs.model import over_by
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.deployment import CACHE_FOR
-from leasehold.kernel.due import lanes_by_priority
 from leasehold.kernel.errors import DirectRunTimeoutError, StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
+from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.registry import Reservation
 from leasehold.kernel.telemetry import Event
 from leasehold.limits.model import Limit

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.direct_runs.model import DirectRequest, DirectState
-from leasehold.kernel import keys
-from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.jobs import awakened
+from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.registry_records import _reservation_record, reservation_of
 from leasehold.kernel.table import (
     AnyOf,
@@ -36,7 +36,7 @@ class DirectRequests:
         self._table = table
 
     def get(self, run_id: str) -> DirectRequest | None:
-        record = self._table.get(keys.direct_request(run_id))
+        record = self._table.get(partitions.direct_request(run_id))
         return request_of(run_id, record) if record else None
 
     def take(self, request: DirectRequest) -> bool:
@@ -66,7 +66,7 @@ class DirectRequests:
         }
         mine = Equals("state", str(DirectState.RUNNING)), Equals("taken_by", request.taken_by)
         change = Update(
-            key=keys.direct_request(request.run_id), conditions=mine, sets=sets, removes=frozenset({"payload"})
+            key=partitions.direct_request(request.run_id), conditions=mine, sets=sets, removes=frozenset({"payload"})
         )
         try:
             self._table.write(change)
@@ -76,7 +76,7 @@ class DirectRequests:
 
     def _write(self, request: DirectRequest, guard: Equals, sets: dict[str, Attribute]) -> bool:
         try:
-            self._table.write(Update(key=keys.direct_request(request.run_id), conditions=(guard,), sets=sets))
+            self._table.write(Update(key=partitions.direct_request(request.run_id), conditions=(guard,), sets=sets))
         except ConditionFailed as failed:
             return _is_ours(failed, request, str(sets["state"]))
         return True
@@ -103,7 +103,7 @@ def acceptance(request: DirectRequest) -> Put:
     }
     forgotten = NotAfter("kept_until", to_text(request.asked_at))
     vacant = AnyOf((Missing("PK"), forgotten))
-    return Put(key=keys.direct_request(request.run_id), record=record, conditions=(vacant,))
+    return Put(key=partitions.direct_request(request.run_id), record=record, conditions=(vacant,))
 
 
 def request_of(run_id: str, record: Record) -> DirectRequest:
@@ -141,7 +141,7 @@ class Reservations:
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
         try:
             self._table.write(
-                Put(key=keys.reservation(job_type), record=_reservation_record(wanted), conditions=(vacant,))
+                Put(key=partitions.reservation(job_type), record=_reservation_record(wanted), conditions=(vacant,))
             )
         except ConditionFailed as failed:
             standing = reservation_of(failed.current or {})
@@ -154,7 +154,7 @@ class Reservations:
 
         One that is gone was given up by a try whose response was lost, or its time was over.
         """
-        gone = Delete(key=keys.reservation(job_type), conditions=(Equals("run_id", run_id),))
+        gone = Delete(key=partitions.reservation(job_type), conditions=(Equals("run_id", run_id),))
         try:
             if is_waited_for:
                 token = request_token("lift", run_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.audit.roots import keep_root
 from leasehold.aws.archive import open_bucket
 from leasehold.aws.container import open_container
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

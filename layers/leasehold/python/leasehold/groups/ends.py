@@ -10,11 +10,11 @@ from leasehold.groups.plan import told
 from leasehold.groups.records import GroupChanged, are_codes_apart, callback_used, change_of, codes_expire
 from leasehold.groups.turn import next_turn
 from leasehold.kernel.admission import report
-from leasehold.kernel.due import Due, position_at, to_text
 from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
+from leasehold.kernel.keys import Due, position_at, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import encode, shortened

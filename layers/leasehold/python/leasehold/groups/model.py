@@ -12,10 +12,9 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self, assert_never
 
-from leasehold.kernel.due import Due, numbered, position_at
 from leasehold.kernel.errors import InvalidKeyError
 from leasehold.kernel.job import SYSTEM, Outcome
-from leasehold.kernel.keys import JobPartition, derive_job_id
+from leasehold.kernel.keys import Due, JobPartition, derive_job_id, numbered, position_at
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
 from leasehold.limits.model import group_scope

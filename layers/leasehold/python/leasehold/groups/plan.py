@@ -19,9 +19,9 @@ from leasehold.groups.model import (
 )
 from leasehold.kernel import payload as codec
 from leasehold.kernel.draft import JobRequest, draft, filled, parse_words
-from leasehold.kernel.due import hold_lane
 from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.keys import hold_lane
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import zlib
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
-from leasehold.kernel import keys
-from leasehold.kernel.due import SERVICE_LANE, from_text, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.job import SYSTEM, described_job, encode, job_record
-from leasehold.kernel.keys import JobId
+from leasehold.kernel.keys import SERVICE_LANE, JobId, from_text, to_text
 from leasehold.kernel.payload_items import Listed, read_each, read_one
 from leasehold.kernel.table import (
     ENDED_INDEX,
@@ -54,7 +53,7 @@ class Groups:
         self._table = table
 
     def get(self, group_id: str) -> Group | None:
-        record = self._table.get(keys.group(group_id))
+        record = self._table.get(partitions.group(group_id))
         if record is None:
             return None
         codes = self._codes(record)
@@ -64,8 +63,8 @@ class Groups:
         """Those that stand apart from the group. One that was replaced meanwhile is over, and needs them no more."""
         if "codes" in record:
             return b""
-        group_id = keys.group_of_partition(cast("str", record["PK"])) or ""
-        apart = self._table.get(keys.group_codes(group_id)) or {}
+        group_id = partitions.group_of_partition(cast("str", record["PK"])) or ""
+        apart = self._table.get(partitions.group_codes(group_id)) or {}
         if apart.get("stamp") != record.get("stamp"):
             return b""
         return decompressed(cast("bytes", apart["codes"]), cast("int", record.get("total", 0)))
@@ -74,9 +73,13 @@ class Groups:
         """Groups by their creation, the newest first."""
         page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
         # Who may write an item can put it into this lane: only a group's own key makes it one.
-        places = (keys.group_of_partition(cast("str", each["PK"])) for each in page.records if each["SK"] == keys.GROUP)
+        places = (
+            partitions.group_of_partition(cast("str", each["PK"]))
+            for each in page.records
+            if each["SK"] == partitions.GROUP
+        )
         group_ids = [group_id for group_id in places if group_id is not None]
-        read = read_each(self._table.get_many([keys.group(group_id) for group_id in group_ids]), group_of)
+        read = read_each(self._table.get_many([partitions.group(group_id) for group_id in group_ids]), group_of)
         found = {group.group_id: group for group in read.items}
         return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
 
@@ -91,7 +94,7 @@ class Groups:
     ) -> bool:
         """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
         as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
-        put = Put(key=keys.group(group.group_id), record=group_record(group), conditions=as_read)
+        put = Put(key=partitions.group(group.group_id), record=group_record(group), conditions=as_read)
         others: list[Change] = [*([] if callback is None else [_kept(group, callback)]), *also]
         if are_codes_apart(group):
             others.append(codes_put(group))
@@ -124,18 +127,18 @@ class Groups:
 
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""
-        record = self._table.get(keys.group_callback(group_id))
+        record = self._table.get(partitions.group_callback(group_id))
         return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
 
 
 def callback_used(group_id: str) -> Delete:
     """The job is made in the same transaction, or never: its own record goes."""
-    return Delete(key=keys.group_callback(group_id), conditions=(Exists("PK"),))
+    return Delete(key=partitions.group_callback(group_id), conditions=(Exists("PK"),))
 
 
 def _kept(group: Group, callback: Job) -> Put:
     record = {name: value for name, value in job_record(callback).items() if name not in _PLACES}
-    return Put(key=keys.group_callback(group.group_id), record=record, conditions=())
+    return Put(key=partitions.group_callback(group.group_id), record=record, conditions=())
 
 
 def _is_own(group: Group, current: Record | None) -> bool:
@@ -193,14 +196,14 @@ def are_codes_apart(group: Group) -> bool:
 
 def codes_put(group: Group) -> Put:
     record: Record = {"codes": compressed(group.codes), "stamp": group.stamp}
-    return Put(key=keys.group_codes(group.group_id), record=record, conditions=())
+    return Put(key=partitions.group_codes(group.group_id), record=record, conditions=())
 
 
 def codes_expire(group: Group) -> Update:
     """They go when their group goes."""
     assert group.expires_at is not None
     return Update(
-        key=keys.group_codes(group.group_id),
+        key=partitions.group_codes(group.group_id),
         # What changes with it is conditional on the group.
         conditions=(),
         sets={"expires_at": group.expires_at},
@@ -221,7 +224,7 @@ def group_of(record: Record, codes: bytes = b"") -> Group:
     check_format(record, f"group {record['PK']!r}")
     read: dict[str, Any] = record
     return Group(
-        group_id=keys.group_of_partition(read["PK"]) or "",
+        group_id=partitions.group_of_partition(read["PK"]) or "",
         mode=GroupMode(read["mode"]),
         on_failure=OnFailure(read["on_failure"]),
         total=read["total"],
@@ -258,7 +261,7 @@ def change_of(seen: Group, after: Group) -> Update:
     counted = {name: getattr(after, name) - getattr(seen, name) for name in _COUNTED}
     written = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)} - _COUNTED
     return Update(
-        key=keys.group(seen.group_id),
+        key=partitions.group(seen.group_id),
         conditions=(
             Equals("stamp", seen.stamp),
             Equals("state", str(seen.state)),

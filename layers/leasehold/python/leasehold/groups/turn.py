@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import Due, position_at
 from leasehold.kernel.jobs import Write, transition
+from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import TAKE_TURN
 

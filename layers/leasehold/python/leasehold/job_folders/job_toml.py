@@ -11,7 +11,6 @@ from leasehold.job_folders.features import read_circuit_breaker, read_limits, re
 from leasehold.job_folders.permission import Permission, read_permission
 from leasehold.job_folders.schedule import JobSchedule, read_schedule
 from leasehold.job_folders.toml import Section, Unfit, choice, duration, flag, one_of, share, text, whole_number
-from leasehold.kernel.due import Priority
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.kernel.job_type import (
     CLOCK_TOLERANCE,
@@ -23,7 +22,7 @@ from leasehold.kernel.job_type import (
     Retention,
     parse_users_job_type,
 )
-from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
 

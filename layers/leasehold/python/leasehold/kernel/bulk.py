@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.draft import Draft, JobRequest, draft
-from leasehold.kernel.due import numbered
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, creation, inserted, log_enqueued, sent_by, write
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.keys import numbered
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out, put_items
 from leasehold.kernel.spans import current_trace, span

@@ -13,11 +13,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.admission import TurnedAway, Undecided, Waits
-from leasehold.kernel.due import run_lane
 from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
 from leasehold.kernel.execute import Handover
 from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
-from leasehold.kernel.keys import shard_of
+from leasehold.kernel.keys import run_lane, shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.ports import BatchDispatcher
 from leasehold.kernel.services import make_nonce

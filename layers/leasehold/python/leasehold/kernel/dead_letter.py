@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.job import Reader, encode
-from leasehold.kernel.keys import JobId
+from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
 from leasehold.kernel.table import check_format

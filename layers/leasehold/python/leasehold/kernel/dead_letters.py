@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.job import encode
-from leasehold.kernel.keys import JobId
+from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.payload_items import read_each, read_one
@@ -68,7 +67,7 @@ class DeadLetters:
         self._table = table
 
     def get(self, job_id: JobId) -> DeadLetter | None:
-        record = self._table.get(keys.dead_letter(job_id))
+        record = self._table.get(partitions.dead_letter(job_id))
         return read_one(record, dead_letter_of) if record else None
 
     def open(
@@ -115,7 +114,7 @@ class DeadLetters:
     def mark_reported(self, job_id: JobId, at: datetime) -> bool:
         """Note that a dead letter's report was taken; False if that was noted before, or the dead letter is gone."""
         marked = Update(
-            key=keys.dead_letter(job_id),
+            key=partitions.dead_letter(job_id),
             conditions=(Exists("id"), Missing("reported_at")),
             sets={"reported_at": to_text(at)},
         )
@@ -150,7 +149,7 @@ class DeadLetters:
         if runs:
             sets["runs"] = encode(runs)
         return Update(
-            key=keys.dead_letter(dead_letter.id),
+            key=partitions.dead_letter(dead_letter.id),
             conditions=(Equals("failed_at", to_text(dead_letter.failed_at)),),
             sets=sets,
             removes=frozenset({"trace"}),
@@ -170,7 +169,7 @@ class DeadLetters:
 
     def _dead_letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
         """The dead letters of an index page, in its order; one that is gone is left out."""
-        read = read_each(self._table.get_many([keys.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+        read = read_each(self._table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
         found = {dead_letter.id: dead_letter for dead_letter in read.items}
         return [found[each] for each in listed if each in found], read.unreadable
 
@@ -186,7 +185,7 @@ def _resolved(job_id: JobId, how: Resolution, by: ResolvedBy, redriven_as: JobId
     if redriven_as is not None:
         sets["redriven_as"] = redriven_as
     return Update(
-        key=keys.dead_letter(job_id),
+        key=partitions.dead_letter(job_id),
         conditions=(Exists("id"), Missing("resolution")),
         sets=sets,
         removes=_INDEX_KEYS,

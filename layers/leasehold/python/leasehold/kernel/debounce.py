@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.audit.records import contended, tries
 from leasehold.kernel.draft import needs_wake
-from leasehold.kernel.due import Due, position_at
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, job_of_holder, write
 from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
 

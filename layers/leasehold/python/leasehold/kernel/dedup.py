@@ -6,8 +6,8 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from leasehold.kernel.due import EPOCH, instant, later
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
+from leasehold.kernel.keys import EPOCH, instant, later
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.dedup import DedupRecord, DedupRef
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.job import Reader
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import job_id_of_key, key_of
+from leasehold.kernel.keys import from_text, job_id_of_key, key_of, to_text
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Dedups:
         self._table = table
 
     def get(self, ref: DedupRef) -> DedupRecord | None:
-        record = self._table.get(keys.dedup(ref))
+        record = self._table.get(partitions.dedup(ref))
         return dedup_record_of(ref, record) if record else None
 
     def insert(self, job: Job, record: DedupRecord, also: Sequence[Change] = ()) -> DedupRecord | None:
@@ -60,7 +59,7 @@ class Dedups:
         try:
             self._table.write(
                 Update(
-                    key=keys.dedup(ref),
+                    key=partitions.dedup(ref),
                     conditions=(Equals("job_pk", pointer.pk), Equals("job_sk", pointer.sk)),
                     sets={"expires_at": expires_at},
                 )
@@ -79,13 +78,16 @@ class Dedups:
 
 
 def insertions(job: Job, record: DedupRecord) -> list[Change]:
-    return [Put(key=keys.dedup(record.ref), record=dedup_record_record(record, key_of(record.job_id))), insertion(job)]
+    return [
+        Put(key=partitions.dedup(record.ref), record=dedup_record_record(record, key_of(record.job_id))),
+        insertion(job),
+    ]
 
 
 def repointed(record: DedupRecord, seen: DedupRecord) -> Update:
     old, new = key_of(seen.job_id), key_of(record.job_id)
     return Update(
-        key=keys.dedup(record.ref),
+        key=partitions.dedup(record.ref),
         conditions=(Equals("job_pk", old.pk), Equals("job_sk", old.sk)),
         sets={"job_pk": new.pk, "job_sk": new.sk, "window_until": to_text(record.window_until)},
         # The old job's end may have set a date for the record to go; the new job needs it again.

@@ -6,12 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import from_text, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import awakened
-from leasehold.kernel.keys import code_of
+from leasehold.kernel.keys import code_of, from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.kernel.registry import Switch, Switches, succeeding
@@ -145,7 +144,7 @@ def is_fresh(read_at: datetime, now: datetime) -> bool:
 
 
 # `$` follows `#`: the range covers the halt, every reservation and every pause, and leaves the larger registry unread.
-_FIRST, _LAST = keys.HALT, "pause$"
+_FIRST, _LAST = partitions.HALT, "pause$"
 _PAGE = 1000
 _TYPES_AT_ONCE = 90
 _TRIES = 5
@@ -160,19 +159,19 @@ class Control:
         halt: Switch | None = None
         pauses: dict[str, Switch] = {}
         reservations: dict[str, Reservation] = {}
-        page = self._table.query(JOBS, keys.CONTROL, first=_FIRST, last=_LAST, limit=_PAGE)
+        page = self._table.query(JOBS, partitions.CONTROL, first=_FIRST, last=_LAST, limit=_PAGE)
         for record in page.records:
             name = cast("str", record["SK"])
-            if name == keys.HALT:
+            if name == partitions.HALT:
                 halt = _switch_of(record)
-            elif name.startswith(keys.NEXT_SLOT):
-                reservations[name.removeprefix(keys.NEXT_SLOT)] = reservation_of(record)
+            elif name.startswith(partitions.NEXT_SLOT):
+                reservations[name.removeprefix(partitions.NEXT_SLOT)] = reservation_of(record)
             else:
-                pauses[name.removeprefix(keys.PAUSE)] = _switch_of(record)
+                pauses[name.removeprefix(partitions.PAUSE)] = _switch_of(record)
         return Switches(halt=halt, pauses=pauses, reservations=reservations)
 
     def registry(self) -> Registry | None:
-        record = self._table.get(keys.control(keys.REGISTRY))
+        record = self._table.get(partitions.control(partitions.REGISTRY))
         return registry_of(record) if record else None
 
     def publish(self, registry: Registry, now: datetime, *, token: str) -> None:
@@ -213,18 +212,20 @@ class Control:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
         free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         return self._try(
-            Update(key=keys.shard_lock(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
+            Update(
+                key=partitions.shard_lock(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)}
+            )
         )
 
     def give_up_shard_lock(self, shard: int, holder: str) -> None:
-        self._try(Delete(key=keys.shard_lock(shard), conditions=(Equals("holder", holder),)))
+        self._try(Delete(key=partitions.shard_lock(shard), conditions=(Equals("holder", holder),)))
 
     def acquire_waiter_lease(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
         # Its own holder means that an earlier try succeeded, and only its response was lost.
         vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         change = Update(
-            key=keys.waiter_lease(),
+            key=partitions.waiter_lease(),
             conditions=() if from_anyone else (vacant,),
             sets={"holder": holder, "until": to_text(until)},
         )
@@ -235,7 +236,7 @@ class Control:
 
     def waiter_lease(self) -> tuple[str | None, datetime | None]:
         """Who waits, and when something falls due that it may not know of."""
-        record = self._table.get(keys.waiter_lease()) or {}
+        record = self._table.get(partitions.waiter_lease()) or {}
         due_at = cast("str | None", record.get("due_at"))
         return cast("str | None", record.get("holder")), None if due_at is None else from_text(due_at)
 
@@ -243,15 +244,15 @@ class Control:
         """Let whoever waits know of something that falls due, unless it knows of something sooner."""
         later = AnyOf((Missing("due_at"), After("due_at", to_text(at))))
         conditions = (Exists("holder"), later)
-        return self._try(Update(key=keys.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
+        return self._try(Update(key=partitions.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
 
     def forget_due(self, at: datetime) -> None:
         """What was noted is done; unless something sooner was noted meanwhile."""
         seen = (Equals("due_at", to_text(at)),)
-        self._try(Update(key=keys.waiter_lease(), conditions=seen, removes=frozenset({"due_at"})))
+        self._try(Update(key=partitions.waiter_lease(), conditions=seen, removes=frozenset({"due_at"})))
 
     def release_waiter_lease(self, holder: str) -> None:
-        self._try(Delete(key=keys.waiter_lease(), conditions=(Equals("holder", holder),)))
+        self._try(Delete(key=partitions.waiter_lease(), conditions=(Equals("holder", holder),)))
 
     def _try(self, change: Put | Update | Delete) -> bool:
         try:
@@ -263,7 +264,7 @@ class Control:
 
 
 def _registration(registry: Registry, as_seen: tuple[Condition, ...]) -> Put:
-    return Put(key=keys.control(keys.REGISTRY), record=registry_record(registry), conditions=as_seen)
+    return Put(key=partitions.control(partitions.REGISTRY), record=registry_record(registry), conditions=as_seen)
 
 
 def _switch_of(record: Record) -> Switch:

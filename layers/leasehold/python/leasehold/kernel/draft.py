@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypedDict
 
 from leasehold.kernel.dedup import Debounce, DedupRecord, DedupWindow, UntilEnded, dedup_record, parse_key, parse_window
-from leasehold.kernel.due import Due, Priority, instant, later, position_at, run_lane, to_text
 from leasehold.kernel.errors import InvalidInputError, InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM, Job
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
@@ -15,11 +14,18 @@ from leasehold.kernel.keys import (
     RANDOM_BITS,
     SYSTEM_CODE,
     SYSTEM_SHARD,
+    Due,
+    Priority,
     code_of,
+    instant,
+    later,
     make_job_id,
     parse_job_id,
+    position_at,
+    run_lane,
     scheduled_for_of,
     shard_of,
+    to_text,
 )
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import resolve
@@ -32,8 +38,7 @@ from leasehold.templates.model import job_type_from, merged
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.due import PriorityName
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, assert_never, cast
 from leasehold.kernel.admission import trusted_job
 from leasehold.kernel.dead_letter import DeadLetter
 from leasehold.kernel.draft import needs_wake
-from leasehold.kernel.due import Due, position_at, to_text
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
 from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.keys import Due, position_at, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.redaction import without_payload

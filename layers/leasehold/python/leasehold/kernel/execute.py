@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.attempt import Attempt, expire_if_too_late, release
-from leasehold.kernel.due import Due, to_text
 from leasehold.kernel.end import Failure, log_dead
 from leasehold.kernel.errors import (
     InvalidInputError,
@@ -26,7 +25,7 @@ from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import MAX_CODE_BYTES
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.keys import Due, parse_job_id, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_result, shortened
 from leasehold.kernel.redaction import without_payload

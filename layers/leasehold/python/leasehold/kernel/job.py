@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import payload as codec
 from leasehold.kernel.dedup import NO_WINDOW, DedupRef
-from leasehold.kernel.due import Due, Priority, from_text, is_hold_lane, run_lane, to_text
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
-from leasehold.kernel.keys import JobId, JobKey, code_of, job_id_at, key_of, scheduled_for_of, shard_of
+from leasehold.kernel.keys import (
+    Due,
+    JobId,
+    JobKey,
+    Priority,
+    code_of,
+    from_text,
+    is_hold_lane,
+    job_id_at,
+    key_of,
+    run_lane,
+    scheduled_for_of,
+    shard_of,
+    to_text,
+)
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text

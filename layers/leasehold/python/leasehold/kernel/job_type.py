@@ -7,9 +7,8 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import Priority
 from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
-from leasehold.kernel.keys import SYSTEM_CODE, check_code, type_code
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority, type_code
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
 from leasehold.kernel.type_options import DELIVERY, OnFull, Rate, check_resource, check_seats, type_scope
@@ -141,7 +140,7 @@ class JobType:
         if self.name == DELIVERY or not self.code:
             object.__setattr__(self, "code", SYSTEM_CODE if self.name == DELIVERY else type_code(self.name))
         else:
-            check_code(self.code, self.name)
+            self._check_code()
         if self.timeout <= timedelta(0) or self.max_event_age < timedelta(0):
             raise InvalidOptionError(
                 (self.timeout, self.max_event_age),
@@ -166,6 +165,14 @@ class JobType:
         if self.lease is not None and self.lease < 3 * CLOCK_TOLERANCE:
             raise InvalidOptionError(
                 self.lease, f"{self.name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
+            )
+
+    def _check_code(self) -> None:
+        if not NOT_ISOLATED < self.code < SYSTEM_CODE:
+            raise InvalidOptionError(
+                self.code,
+                f"{self.name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}",
+                "Leave it out, or choose another.",
             )
 
     @property

@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
-from leasehold.kernel.due import Due, Priority, due_until, hold_lane, position_at, service_lane, to_text
 from leasehold.kernel.job import encode, encode_all, job_of, job_record
-from leasehold.kernel.keys import JobId, job_id_at, key_of
+from leasehold.kernel.keys import (
+    Due,
+    JobId,
+    Priority,
+    due_until,
+    hold_lane,
+    job_id_at,
+    position_at,
+    service_lane,
+    to_text,
+)
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (
@@ -45,8 +54,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.transitions import Transition
 
 
-# The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
-_NEIGHBOURS = 3
 # What no transition changes.
 _ORIGIN = ("job_type", "created_by", "retry_of", "schedule")
 _AS_MADE = (*_ORIGIN, "created_at", "payload")
@@ -185,18 +192,6 @@ class Jobs:
         page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
-    def neighbour(self, lane: str, due: Due, *, is_before: bool, besides: JobId) -> str | None:
-        """The position of whoever is due at the same time, directly before or after this place; None if nobody is.
-
-        Entries of the very same position are passed by: only their ids order them, and nothing fits in between.
-        """
-        first, last = due.keys_before if is_before else due.keys_after
-        page = self._table.query(
-            JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_NEIGHBOURS, newest_first=is_before
-        )
-        others = [record for record in page.records if record["SK"] != key_of(besides).sk]
-        return Due.parse(cast("str", others[0]["due_key"])).position if others else None
-
     def next_due(self, lane: str) -> datetime | None:
         """When the lane next needs the poller."""
         page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
@@ -291,7 +286,7 @@ def is_of_same_origin(job: Job, current: Record | None) -> bool:
 
 def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
     """A dead letter's record, to be written together with the end of its job."""
-    return Put(key=keys.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
+    return Put(key=partitions.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
 
 
 def transition(write: Write) -> Update:
@@ -364,12 +359,12 @@ def due_entry(record: Record) -> DueEntry:
     due_key = cast("str", record["due_key"])
     partition = cast("str", record["PK"])
     sort = cast("str", record["SK"])
-    if partition.startswith("seat#") and sort == keys.SCOPE:
-        return DueScope(scope=keys.scope_of_partition(partition), due_key=due_key)
-    if partition == keys.SCHEDULE:
+    if partition.startswith("seat#") and sort == partitions.SCOPE:
+        return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
+    if partition == partitions.SCHEDULE:
         return DueSchedule(name=sort, due_key=due_key)
-    group_id = keys.group_of_partition(partition)
-    if group_id is not None and sort == keys.GROUP:
+    group_id = partitions.group_of_partition(partition)
+    if group_id is not None and sort == partitions.GROUP:
         return DueGroup(group_id=group_id, due_key=due_key)
     job_id = job_id_at(partition, sort)
     if job_id is None:
@@ -391,7 +386,7 @@ def due_entry(record: Record) -> DueEntry:
 
 def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
     """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
-    return Update(key=keys.scope(scope), conditions=(), sets=due_at(scope, now, now, stamp, shards))
+    return Update(key=partitions.scope(scope), conditions=(), sets=due_at(scope, now, now, stamp, shards))
 
 
 def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:

@@ -1,27 +1,85 @@
-"""Job ids that carry their key: one GetItem finds any job by its id alone, and its partition names its type.
+"""Job ids, the keys that they carry, and due keys: all that sorts in the tables, with times as text.
 
 The id is a UUID of version 8 (RFC 9562), `tttttttt-tttt-8SSc-Vccc-rrrrrrrrrrrr`: 48 bits of `scheduled_for` in
-milliseconds, 8 bits of shard, 16 bits of the type's code (the four `c`), 50 random bits. The code lies on whole digits,
-so that a pattern of IAM can pick the ids of one type: see `id_pattern`.
+milliseconds, 8 bits of shard, 16 bits of the type's code (the four `c`), 50 random bits. So one GetItem finds any job
+by its id alone, and its partition names its type. The code lies on whole digits: a pattern of IAM can pick the ids of
+one type, see `id_pattern`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import TYPE_CHECKING, NamedTuple, NewType
+import zlib
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType
 
-from leasehold.kernel.due import LATEST, from_millis, to_millis, to_text
-from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
-from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, NaiveDatetimeError, TimeOutOfRangeError
+from leasehold.kernel.table import JOBS, Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
-    from leasehold.kernel.dedup import DedupRef
-    from leasehold.kernel.table import Record, Table
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 
+_MILLISECOND = timedelta(milliseconds=1)
+# Without the offset, which is always that of UTC.
+_WIDTH = len("2026-11-15T09:30:00.000")
+
+
+def instant(value: datetime, *, what: str = "the time") -> datetime:
+    """A datetime in the only form that the rest of the library knows."""
+    if not isinstance(value, datetime):
+        raise TimeOutOfRangeError(value, f"{what} is not a datetime", "Pass an aware datetime.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise NaiveDatetimeError(value, what)
+    try:
+        utc = value.astimezone(UTC)
+    except OverflowError:
+        raise _out_of_range(value, what) from None
+    if not EPOCH <= utc <= LATEST:
+        raise _out_of_range(value, what)
+    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
+
+
+def later(start: datetime, delay: timedelta, *, what: str = "the time") -> datetime:
+    """`start + delay`, with a named error instead of an overflow."""
+    try:
+        return instant(start + delay, what=what)
+    except OverflowError:
+        raise _out_of_range(delay, what) from None
+
+
+def to_text(value: datetime) -> str:
+    """
+    >>> to_text(datetime(2026, 11, 15, 9, 30, tzinfo=UTC))
+    '2026-11-15T09:30:00.000Z'
+    """
+    return f"{value.isoformat(timespec='milliseconds')[:_WIDTH]}Z"
+
+
+from_text = datetime.fromisoformat
+
+
+def to_millis(value: datetime) -> int:
+    return (value - EPOCH) // _MILLISECOND
+
+
+def from_millis(millis: int) -> datetime:
+    return EPOCH + millis * _MILLISECOND
+
+
+def _out_of_range(value: object, what: str) -> TimeOutOfRangeError:
+    return TimeOutOfRangeError(
+        value,
+        f"{what} is outside of what a job's key can hold",
+        f"Choose a time from {to_text(EPOCH)} to {to_text(LATEST)}.",
+    )
+
+
+# --- ids
 
 JobId = NewType("JobId", str)
 
@@ -71,14 +129,6 @@ def type_code(name: str) -> int:
     """
     digest = hashlib.sha256(name.encode()).digest()
     return int.from_bytes(digest[:4]) % (SYSTEM_CODE - 1) + 1
-
-
-def check_code(code: int, what: str) -> int:
-    if not NOT_ISOLATED < code < SYSTEM_CODE:
-        raise InvalidOptionError(
-            code, f"{what}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}", "Leave it out, or choose another."
-        )
-    return code
 
 
 def id_pattern(code: int) -> str:
@@ -160,184 +210,189 @@ def job_id_at(pk: str, sk: str) -> JobId | None:
     return job_id if key_of(job_id) == (pk, sk) else None
 
 
-CONTROL = "control"
-HALT = "halt"
-# It sorts between the halt and the pauses: one query reads all three, and leaves the larger registry unread.
-NEXT_SLOT = "next-slot#"
-PAUSE = "pause#"
-REGISTRY = "registry"
-RESUMED = "resumed"
-SCHEMA = "schema#"
-WATCH = "watch"
-SCHEDULE = "schedule"
-AUDIT_HEADS = "audit-head"
-# What something can be done to: the first word of a target. Each has a partition that a role can be narrowed to.
-AUDIT_KINDS = ("control", "dead-letter", "direct-run", "group", "job", "schedule", "template")
-TEMPLATE = "template"
-GROUP = "group"
-CALLBACK = "callback"
-CODES = "codes"
-REQUEST = "request"
-DIRECT_RUN = "direct-run"
-PAYLOAD = "payload"
-SYSTEM_PAYLOAD = "system-payload"
-# A scope sorts before its seats, so that one query reads the scope's state first: see lines.py.
-SCOPE = "-"
-
-
 def job(job_id: JobId) -> Key:
     return Key(JOBS, tuple(key_of(job_id)))
 
 
-def payload(job_id: JobId, name: str) -> Key:
-    """A payload that does not fit into its job. Its partition is its job's own: none can become hot."""
-    return Key(JOBS, (payload_partition(job_id), name))
+# --- due keys
 
+# Marks an entry that is not to be claimed yet; no position begins with it.
+_OWING = "!"
 
-def payload_partition(job_id: JobId) -> str:
-    """The system's own jobs are apart from users' also here: see ids.py."""
-    return f"{SYSTEM_PAYLOAD if code_of(job_id) == SYSTEM_CODE else PAYLOAD}#{job_id}"
 
+type PriorityName = Literal["low", "normal", "high", "critical"]
 
-def dedup(ref: DedupRef) -> Key:
-    return Key(JOBS, (f"scheduled-job#{ref.job_type}#{ref.key}", ref.window))
 
+class Priority(IntEnum):
+    """Higher runs first."""
 
-def control(name: str) -> Key:
-    return Key(JOBS, (CONTROL, name))
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    CRITICAL = 3
 
 
-def pause(job_type: str) -> Key:
-    return control(PAUSE + job_type)
+class Due(NamedTuple):
+    """When an item next needs the poller, and its place among those due at the same moment.
 
+    `position` is the creation time unless an operator moved the job, so that equal due times run in creation order.
+    `attempt` is the one that a job waits for, or is in: who claims it knows nothing else of it, and the count itself
+    would cost a write of the index at each start.
+    """
 
-def schema(job_type: str) -> Key:
-    """What a type's handler said about its payloads."""
-    return control(SCHEMA + job_type)
+    at: datetime
+    position: str
+    item_id: str
+    attempt: int = 1
 
+    @property
+    def key(self) -> str:
+        """
+        >>> Due(from_text("2026-01-01T00:00:00.000Z"), "0mjrz3w00", "a1", attempt=2).key
+        '2026-01-01T00:00:00.000Z#0mjrz3w00#a1#2'
+        """
+        retried = f"#{self.attempt}" if self.attempt != 1 else ""
+        return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
 
-def circuit(job_type: str) -> Key:
-    """Apart from the switches, and each type apart from the others: rights can be given by partition only."""
-    return Key(JOBS, (f"circuit#{job_type}", "-"))
+    def moved_to(self, at: datetime) -> Due:
+        return self._replace(at=at)
 
+    def owing_since(self, now: datetime) -> Due:
+        """Where a job waits that owes something first: due at once, and this entry comes after it is done.
 
-def reservation(job_type: str) -> Key:
-    return control(NEXT_SLOT + job_type)
+        >>> due = Due.parse("2026-11-18T09:00:00.000Z#0001#x#2")
+        >>> due.owing_since(from_text("2026-11-18T08:00:00.000Z")).afterwards == due
+        True
+        """
+        return Due(now, f"{_OWING}{to_text(self.at)}{_OWING}{self.position}", self.item_id, self.attempt)
 
+    @property
+    def afterwards(self) -> Due | None:
+        """What comes once a job has done what it owes; None for an entry at which nothing is owed first."""
+        if not self.position.startswith(_OWING):
+            return None
+        _, at, position = self.position.split(_OWING, 2)
+        return Due(from_text(at), position, self.item_id, self.attempt)
 
-def shard_lock(shard: int) -> Key:
-    return Key(JOBS, (WATCH, str(shard)))
+    @classmethod
+    def parse(cls, key: str) -> Due:
+        at, position, item_id = key.split("#", 2)
+        retried, _, attempt = item_id.rpartition("#")
+        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            return cls(from_text(at), position, retried, int(attempt))
+        return cls(from_text(at), position, item_id)
 
 
-def waiter_lease() -> Key:
-    return Key(JOBS, (WATCH, "waiting"))
+def position_at(created_at: datetime) -> str:
+    """A creation time as fixed-width text that sorts like the time itself."""
+    return to_digits(to_millis(created_at), CREATION_WIDTH)
 
 
-def payload_round() -> Key:
-    return Key(JOBS, (WATCH, "payloads"))
+def run_lane(priority: int, shard: int) -> str:
+    """Lanes know no types: however many there are, a poll asks as often."""
+    return f"{int(priority)}#{shard}"
 
 
-def schedule(name: str) -> Key:
-    return Key(JOBS, (SCHEDULE, name))
+def queue_of(job_type: str, concurrency_key: str | None) -> str:
+    """Which jobs wait together: those of one type, and of one key where the type's limits ask for it."""
+    return job_type if concurrency_key is None else f"{job_type}#{concurrency_key}"
 
 
-def template(name: str) -> Key:
-    return Key(JOBS, (TEMPLATE, name))
+def type_of_queue(queue: str) -> str:
+    return queue.partition("#")[0]
 
 
-def group(group_id: str) -> Key:
-    return Key(JOBS, (group_partition(group_id), GROUP))
+def hold_lane(queue: str, priority: int) -> str:
+    """Where jobs of a queue wait that may not run now; by priority, so that a limit does not undo it.
 
+    >>> hold_lane(queue_of("user_sync", "acme"), Priority.HIGH)
+    'hold#2#user_sync#acme'
+    """
+    return f"hold#{int(priority)}#{queue}"
 
-def group_callback(group_id: str) -> Key:
-    """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
-    return Key(JOBS, (group_partition(group_id), CALLBACK))
 
+def queue_of_lane(lane: str) -> str | None:
+    """The queue of a hold lane; None for any other lane."""
+    return lane.split("#", 2)[2] if is_hold_lane(lane) else None
 
-def group_codes(group_id: str) -> Key:
-    """The codes of many members of several types, apart for the same reason."""
-    return Key(JOBS, (group_partition(group_id), CODES))
 
+def is_hold_lane(lane: str) -> bool:
+    return lane.startswith("hold#")
 
-def group_partition(group_id: str) -> str:
-    return f"{GROUP}#{group_id}"
 
+def lanes_by_priority(shards: int) -> Iterator[list[str]]:
+    """The lanes that a poll visits, those of the highest priority first."""
+    for priority in sorted(Priority, reverse=True):
+        yield [run_lane(priority, shard) for shard in range(shards)]
 
-def group_of_partition(partition: str) -> str | None:
-    """The group that lives there; None if none does."""
-    return partition.partition("#")[2] if partition.startswith(f"{GROUP}#") else None
 
+# Schedules and groups wait where polls look first, on the shard that every deployment has.
+SERVICE_LANE = run_lane(Priority.CRITICAL, 0)
 
-def audit(target: str, at: str, entry_id: str) -> Key:
-    return Key(JOBS, (audit_partition(target), f"{at}#{entry_id}"))
 
+# No more, since whoever counts or lists what waits reads all of them.
+_SERVICE_LANES = 4
 
-def audit_record(partition: str, sort: str) -> Key:
-    return Key(JOBS, (partition, sort))
 
+def service_lane(name: str, shards: int) -> str:
+    """Where a scope waits to be looked at: scopes are spread, since one lane bears some 500 ends a second."""
+    return run_lane(Priority.CRITICAL, zlib.crc32(name.encode()) % min(shards, _SERVICE_LANES))
 
-def audit_partition(target: str) -> str:
-    return f"audit#{target}"
 
+def service_lanes(shards: int) -> list[str]:
+    return [run_lane(Priority.CRITICAL, shard) for shard in range(min(shards, _SERVICE_LANES))]
 
-def target_of_audit(partition: str) -> str:
-    return partition.removeprefix("audit#")
 
+def due_until(now: datetime) -> str:
+    """The greatest due key that is due at `now`: `~` sorts after every position."""
+    return f"{to_text(now)}#~"
 
-def request(name: str) -> Key:
-    """What became of a request that came with an idempotency key."""
-    return Key(JOBS, (f"{REQUEST}#{name}", "-"))
 
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_BASE = len(_DIGITS)
 
-def direct_request(run_id: str) -> Key:
-    return Key(JOBS, (f"{DIRECT_RUN}#{run_id}", "-"))
+CREATION_WIDTH = 9
+MAX_POSITION_LENGTH = 200
+_NUMBER_WIDTH = 4
+_HIGHEST_NUMBER = _BASE**_NUMBER_WIDTH - 1
 
 
-def audit_head(target: str) -> Key:
-    return Key(JOBS, (audit_heads(target.partition("#")[0]), target))
+def to_digits(number: int, width: int) -> str:
+    """
+    >>> to_digits(37, 4)
+    '0011'
+    """
+    text = ""
+    for _ in range(width):
+        number, digit = divmod(number, _BASE)
+        text = _DIGITS[digit] + text
+    return text
 
 
-def audit_heads(kind: str) -> str:
-    """The partition of the heads of one kind of targets."""
-    if kind not in AUDIT_KINDS:
-        raise InvalidOptionError(kind, "this is no kind of audit target", f"Use one of {', '.join(AUDIT_KINDS)}.")
-    return f"{AUDIT_HEADS}#{kind}"
+def creation_of(position: str) -> datetime:
+    """When what has this position was created, or written.
 
+    >>> creation_of("0mjrz3w00").isoformat()
+    '2025-12-30T02:33:49.248000+00:00'
+    """
+    return from_millis(_cut(position, CREATION_WIDTH))
 
-def scope_partition(scope: str) -> str:
-    return f"seat#{scope}"
 
+def numbered(position: str, number: int) -> str:
+    """The place of the n-th of many that were made together; in one call they often share a millisecond.
 
-def scope_of_partition(partition: str) -> str:
-    return partition.removeprefix("seat#")
+    >>> numbered("0mjrz3w00", 1), numbered("0mjrz3w00", 36)
+    ('0mjrz3w000001', '0mjrz3w000010')
+    """
+    return position + to_digits(min(number, _HIGHEST_NUMBER), _NUMBER_WIDTH)
 
 
-def scope(name: str) -> Key:
-    return Key(JOBS, (scope_partition(name), SCOPE))
+def _cut(position: str, width: int) -> int:
+    """The first digits as a number."""
+    return int(position[:width].ljust(width, "0"), _BASE)
 
 
-def seat(scope_name: str, number: int) -> Key:
-    return Key(JOBS, (scope_partition(scope_name), f"{number:06d}"))
-
-
-def line_entry(scope_name: str, lane: str) -> Key:
-    """A lane that waits for a seat of the scope; it sorts behind the seats."""
-    return Key(JOBS, (scope_partition(scope_name), lane))
-
-
-def dead_letter(job_id: JobId) -> Key:
-    return Key(DEAD_LETTERS, (job_id,))
-
-
-_PAGE = 100
-
-
-def records_in(table: Table, partition: str) -> Iterator[Record]:
-    """Every record of a partition, by its sort key."""
-    cursor: Record | None = None
-    while True:
-        page = table.query(JOBS, partition, limit=_PAGE, after=cursor)
-        yield from page.records
-        cursor = page.cursor
-        if cursor is None:
-            return
+def is_asked_for(due_key: str) -> bool:
+    """Whether somebody made a scope due, and not time alone."""
+    due = Due.parse(due_key)
+    return due.at - creation_of(due.position) < timedelta(seconds=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import due_until, to_text
 from leasehold.kernel.jobs import DueJob, due_entry
+from leasehold.kernel.keys import due_until, to_text
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import JobStatus
 

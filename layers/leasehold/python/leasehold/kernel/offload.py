@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import apart, compact, fits_into_its_job, is_short, name_of
@@ -95,5 +95,7 @@ def layout_of(job: Job, expires_at: int) -> Layout:
         return Layout(replace(job, stored_payload=form))
     name = name_of(text)
     # Without a condition: what stands under this name is this text, perhaps with less time to live.
-    item = Put(key=keys.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=())
+    item = Put(
+        key=partitions.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=()
+    )
     return Layout(replace(job, stored_payload=apart(name), read_payload=text), item)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import (
     PAYLOAD_IS_LOST,
     PayloadMissingError,
@@ -17,8 +17,8 @@ from leasehold.kernel.errors import (
     StoreError,
     UnknownFormatError,
 )
-from leasehold.kernel.keys import records_in
 from leasehold.kernel.lean import dataclass
+from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import MISSING, text_in, text_or
 from leasehold.kernel.table import ConditionFailed, Delete, Exists, Put, Update
 from leasehold.kernel.telemetry import Event
@@ -69,7 +69,7 @@ class Payloads:
         name = job.payload_name
         if name is None or job.read_payload is not None:
             return job
-        record = self._table.get(keys.payload(job.job_id, name))
+        record = self._table.get(partitions.payload(job.job_id, name))
         if record is None:
             raise PayloadMissingError(job.job_id, name)
         return replace(job, read_payload=text_in(cast("Form", record["payload"])))
@@ -98,7 +98,9 @@ class Payloads:
 
     def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
         """Let an item live longer; False if it is gone. It is billed like its first writing."""
-        later = Update(key=keys.payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
+        later = Update(
+            key=partitions.payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at}
+        )
         try:
             self._table.write(later)
         except ConditionFailed:
@@ -107,7 +109,7 @@ class Payloads:
 
     def names(self, job_id: JobId) -> list[str]:
         """All payloads that a job has or had: each edit leaves the one before it, until that expires."""
-        return [cast("str", record["SK"]) for record in records_in(self._table, keys.payload_partition(job_id))]
+        return [cast("str", record["SK"]) for record in records_in(self._table, partitions.payload_partition(job_id))]
 
     def delete(self, job_id: JobId, name: str) -> None:
         self._table.write(deletion(job_id, name))
@@ -115,7 +117,7 @@ class Payloads:
 
 def deletion(job_id: JobId, name: str) -> Delete:
     """One that is gone is as good as deleted."""
-    return Delete(key=keys.payload(job_id, name), conditions=())
+    return Delete(key=partitions.payload(job_id, name), conditions=())
 
 
 def _readable(job: Job) -> Job:
@@ -125,7 +127,7 @@ def _readable(job: Job) -> Job:
 
 def _unread_item(job: Job) -> Key | None:
     name = job.payload_name
-    return None if name is None or job.read_payload is not None else keys.payload(job.job_id, name)
+    return None if name is None or job.read_payload is not None else partitions.payload(job.job_id, name)
 
 
 def shown(job: Job, services: Services) -> Job:

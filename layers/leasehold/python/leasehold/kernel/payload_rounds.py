@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import from_text, to_text
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
+from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import expiry_of
+from leasehold.kernel.partitions import payload_round
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.telemetry import Event
@@ -48,7 +48,7 @@ class PayloadRounds:
         is_due = AnyOf((Missing("next_at"), NotAfter("next_at", to_text(now))))
         is_free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         taken = Update(
-            key=keys.payload_round(),
+            key=payload_round(),
             conditions=(is_due, is_free),
             sets={"holder": holder, "until": to_text(until)},
         )
@@ -89,7 +89,7 @@ class PayloadRounds:
         return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))
 
     def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
-        mine = Update(key=keys.payload_round(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
+        mine = Update(key=payload_round(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
         try:
             self._table.write(mine)
         except ConditionFailed:

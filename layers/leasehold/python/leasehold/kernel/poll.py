@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 from leasehold.kernel.admission import Gatekeeper, trusted_entries, trusted_jobs
 from leasehold.kernel.claim import Claims, HandOvers, ready
 from leasehold.kernel.deployment import ShardLocks
-from leasehold.kernel.due import Due, is_asked_for, lanes_by_priority, service_lanes
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
-from leasehold.kernel.keys import shard_of
+from leasehold.kernel.keys import Due, is_asked_for, lanes_by_priority, service_lanes, shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import InTurn, ahead
 from leasehold.kernel.spans import span

@@ -7,8 +7,8 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from leasehold.kernel.due import instant
 from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.keys import instant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.kernel.due import Priority, from_text, to_text
 from leasehold.kernel.job_type import Batch, JobType, Retention
+from leasehold.kernel.keys import Priority, from_text, to_text
 from leasehold.kernel.registry import Registry, Reservation
 from leasehold.kernel.retry import retry_document, retry_of
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format

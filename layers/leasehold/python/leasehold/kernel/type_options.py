@@ -135,7 +135,7 @@ class CircuitBreaker:
 
     def opens_at(self, tally: Tally) -> bool:
         """
-        >>> from leasehold.kernel.due import EPOCH
+        >>> from leasehold.kernel.keys import EPOCH
         >>> CircuitBreaker().opens_at(Tally(EPOCH, runs=19, failures=19))
         False
         >>> CircuitBreaker().opens_at(Tally(EPOCH, runs=20, failures=10))

@@ -13,8 +13,8 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import lanes_by_priority, service_lanes
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import lanes_by_priority, service_lanes
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.poll import HALT
 from leasehold.kernel.pool import ahead

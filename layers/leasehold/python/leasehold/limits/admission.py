@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.circuit_breaker.probes import Probes, give_up, note_of
 from leasehold.kernel.admission import Joined, TurnedAway, Undecided, Waits
-from leasehold.kernel.due import EPOCH, Due, queue_of
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.keys import EPOCH, Due, queue_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import SKIP, TURN_AWAY

@@ -18,9 +18,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import Due, is_asked_for, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.jobs import _mark, due_at
+from leasehold.kernel.keys import Due, is_asked_for, to_text
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
@@ -69,17 +69,17 @@ class Lines:
     def scope(self, name: str) -> Scope:
         """A scope with its taken seats, in one consistent read."""
         page = self._table.query(
-            JOBS, keys.scope_partition(name), first=keys.SCOPE, last=_LAST_SEAT, limit=MAX_SEATS + 1
+            JOBS, partitions.scope_partition(name), first=partitions.SCOPE, last=_LAST_SEAT, limit=MAX_SEATS + 1
         )
         return scope_and_line(name, page.records)[0]
 
     def seen(self, name: str) -> Scope:
         """A scope without its seats: whether lanes wait for it, and who looked last; one small read."""
-        return scope_of(name, self._table.get(keys.scope(name)))
+        return scope_of(name, self._table.get(partitions.scope(name)))
 
     def line(self, name: str, *, limit: int) -> tuple[Scope, list[LineEntry], bool]:
         """A scope with its seats, the first lanes that wait for one, and whether these are all; mostly in one read."""
-        page = self._table.query(JOBS, keys.scope_partition(name), limit=limit)
+        page = self._table.query(JOBS, partitions.scope_partition(name), limit=limit)
         scope, entries = scope_and_line(name, page.records)
         if page.cursor is not None and not entries:
             return self.scope(name), [], False
@@ -87,18 +87,18 @@ class Lines:
 
     def entries(self, scope: str, *, limit: int, first: str = LANES, last: str = _LAST_LANE) -> list[LineEntry]:
         """Lanes that wait for a scope, in the order of their keys, consistently."""
-        page = self._table.query(JOBS, keys.scope_partition(scope), first=first, last=last, limit=limit)
+        page = self._table.query(JOBS, partitions.scope_partition(scope), first=first, last=last, limit=limit)
         return [entry_of(scope, record) for record in page.records]
 
     def entry(self, scope: str, lane: Lane) -> LineEntry | None:
-        record = self._table.get(keys.line_entry(scope, lane.sort))
+        record = self._table.get(partitions.line_entry(scope, lane.sort))
         return entry_of(scope, record) if record else None
 
     def join(self, entry: LineEntry, seen: LineEntry | None) -> bool:
         """Have a lane wait, or go on waiting after it was found empty; False if somebody changed its entry."""
         as_seen = (Missing("PK"),) if seen is None else (Equals("stamp", seen.stamp),)
         record: Record = {"since": to_text(entry.since), "stamp": entry.stamp}
-        key = keys.line_entry(entry.scope, entry.lane.sort)
+        key = partitions.line_entry(entry.scope, entry.lane.sort)
         try:
             self._table.write(Put(key=key, record=record, conditions=as_seen))
         except ConditionFailed as failed:
@@ -109,14 +109,14 @@ class Lines:
     def note_empty(self, entry: LineEntry, moment: Moment) -> bool:
         return self._try(
             Update(
-                key=keys.line_entry(entry.scope, entry.lane.sort),
+                key=partitions.line_entry(entry.scope, entry.lane.sort),
                 conditions=(Equals("stamp", entry.stamp),),
                 sets={"empty_since": to_text(moment.now), "stamp": moment.stamp},
             )
         )
 
     def leave(self, entry: LineEntry) -> bool:
-        key = keys.line_entry(entry.scope, entry.lane.sort)
+        key = partitions.line_entry(entry.scope, entry.lane.sort)
         return self._try(Delete(key=key, conditions=(Equals("stamp", entry.stamp),)))
 
     def expect(self, scope: Scope, at: datetime, moment: Moment) -> bool:
@@ -130,7 +130,7 @@ class Lines:
             unchanged = (Equals("due_key", scope.due_key),)
         return self._try(
             Update(
-                key=keys.scope(scope.name),
+                key=partitions.scope(scope.name),
                 conditions=unchanged,
                 sets=moment.due(scope.name, at),
                 removes=frozenset({"empty_since"}),
@@ -154,7 +154,7 @@ class Lines:
     def _begin_look(self, name: str, unchanged: Sequence[Condition], sets: Record) -> Scope | None:
         try:
             record = self._table.write(
-                Update(key=keys.scope(name), conditions=tuple(unchanged), sets=sets, adds={"looks": 1})
+                Update(key=partitions.scope(name), conditions=tuple(unchanged), sets=sets, adds={"looks": 1})
             )
         except ConditionFailed as failed:
             if failed.current is None or failed.current.get("look") != sets["look"]:
@@ -173,7 +173,7 @@ class Lines:
             sets["empty_since"] = to_text(moment.now)
         due_key = cast("str", sets["due_key"])
         unchanged = (Equals("due_key", scope.due_key or ""),)
-        if not self._try(Update(key=keys.scope(scope.name), conditions=unchanged, sets=sets)):
+        if not self._try(Update(key=partitions.scope(scope.name), conditions=unchanged, sets=sets)):
             return None
         return replace(scope, due_key=due_key, empty_since=moment.now if is_empty else scope.empty_since)
 
@@ -182,7 +182,7 @@ class Lines:
         self._table.update_many(
             [
                 Update(
-                    key=keys.scope(name),
+                    key=partitions.scope(name),
                     conditions=(Equals("due_key", seen),),
                     sets=moment.due(name, at),
                 )
@@ -194,14 +194,14 @@ class Lines:
         """Take the scope out of the due index until somebody wakes it (a pause ends, a type is deployed)."""
         return self._try(
             Update(
-                key=keys.scope(scope.name),
+                key=partitions.scope(scope.name),
                 conditions=(Equals("due_key", scope.due_key or ""),),
                 removes=frozenset({"due_lane", "due_key"}),
             )
         )
 
     def forget(self, scope: Scope) -> bool:
-        return self._try(Delete(key=keys.scope(scope.name), conditions=(Equals("due_key", scope.due_key or ""),)))
+        return self._try(Delete(key=partitions.scope(scope.name), conditions=(Equals("due_key", scope.due_key or ""),)))
 
     def nudge(self, name: str, moment: Moment) -> None:
         """Have a scope looked at now, because a seat is free.
@@ -218,7 +218,7 @@ class Lines:
             if Due.parse(due_key).at <= moment.now and is_asked_for(due_key):
                 return
             unchanged = (Equals("due_key", due_key),)
-            if self._try(Update(key=keys.scope(name), conditions=unchanged, sets=sets)):
+            if self._try(Update(key=partitions.scope(name), conditions=unchanged, sets=sets)):
                 return
             # A look that began before may just have put the next one off: it has not seen what is free now.
             seen = self.seen(name)
@@ -235,7 +235,7 @@ class Lines:
     def free(self, scope: str, number: int, taken_by: str) -> bool:
         """Free a seat; False if another claim has it by now."""
         change = Update(
-            key=keys.seat(scope, number),
+            key=partitions.seat(scope, number),
             conditions=(Equals("taken_by", taken_by),),
             removes=frozenset({"taken_by", "job_id", "held_until"}),
         )

@@ -6,8 +6,8 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
-from leasehold.kernel.due import Priority, from_text, hold_lane, to_text
+from leasehold.kernel import partitions
+from leasehold.kernel.keys import Priority, from_text, hold_lane, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import Equals, Missing, Put
 
@@ -94,7 +94,7 @@ class Taking:
             record["lane"] = seat.turn.lane.sort
             record["job_due"] = seat.turn.due_key
         return Put(
-            key=keys.seat(seat.scope, seat.number),
+            key=partitions.seat(seat.scope, seat.number),
             record=record,
             conditions=(Missing("taken_by"),) if self.seen is None else (Equals("taken_by", self.seen.taken_by),),
         )
@@ -146,7 +146,7 @@ def scope_and_line(name: str, records: Sequence[Record]) -> tuple[Scope, list[Li
     entries: list[LineEntry] = []
     for record in records:
         sort = cast("str", record["SK"])
-        if sort == keys.SCOPE:
+        if sort == partitions.SCOPE:
             found = record
         elif sort.startswith(LANES):
             entries.append(entry_of(name, record))

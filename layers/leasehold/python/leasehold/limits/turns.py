@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import trusted_jobs
-from leasehold.kernel.due import Priority
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.lean import dataclass
 from leasehold.limits.model import weight_of
 from leasehold.limits.scopes import Lane, Turn, first_of

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.claim import Outcome
-from leasehold.kernel.due import Priority, type_of_queue
+from leasehold.kernel.keys import Priority, type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
 from leasehold.limits.looks import A_PAGE, Looks

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.probes import tell_closed
-from leasehold.kernel import keys
-from leasehold.kernel.due import to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.jobs import awakened
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put, request_token
 from leasehold.kernel.type_options import CIRCUIT_BREAKER, type_scope
@@ -133,22 +133,25 @@ def _switch(audit_entry: AuditEntry) -> Switch:
 
 def halted(switch: Switch) -> Put:
     """Stop everything, unless it is stopped already."""
-    return Put(key=keys.control(keys.HALT), record=_switch_record(switch))
+    return Put(key=partitions.control(partitions.HALT), record=_switch_record(switch))
 
 
 def resumed(seen: Switch, lifted: Switch) -> list[Change]:
     """Lift the halt that was seen, and have the stream start a poller for all that fell due meanwhile."""
-    lift = Delete(key=keys.control(keys.HALT), conditions=(Equals("at", to_text(seen.at)),))
-    return [lift, Put(key=keys.control(keys.RESUMED), record={**_switch_record(lifted), "wake": True}, conditions=())]
+    lift = Delete(key=partitions.control(partitions.HALT), conditions=(Equals("at", to_text(seen.at)),))
+    return [
+        lift,
+        Put(key=partitions.control(partitions.RESUMED), record={**_switch_record(lifted), "wake": True}, conditions=()),
+    ]
 
 
 def paused(job_type: str, switch: Switch) -> Put:
-    return Put(key=keys.pause(job_type), record=_switch_record(switch))
+    return Put(key=partitions.pause(job_type), record=_switch_record(switch))
 
 
 def unpaused(job_type: str, now: datetime, *, stamp: str, shards: int, close_circuit: bool) -> list[Change]:
     """Lift a pause and wake the type's held jobs, or one could wait for ever."""
-    lift = Delete(key=keys.pause(job_type), conditions=(Exists("PK"),))
+    lift = Delete(key=partitions.pause(job_type), conditions=(Exists("PK"),))
     also: list[Change] = [closed(job_type)] if close_circuit else []
     return [lift, awakened(type_scope(job_type), now, stamp, shards), *also]
 

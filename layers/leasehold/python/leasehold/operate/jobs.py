@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, refuse_without_reason, tries
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
-from leasehold.kernel.due import Due, hold_lane, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, WaitTimeoutError
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.keys import Due, hold_lane, parse_job_id, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import lanes_by_priority
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.telemetry import (
     CIRCUIT_OPEN,

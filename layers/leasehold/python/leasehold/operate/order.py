@@ -6,27 +6,31 @@ so have the jobs of each type, or of its key, that are held back: one is next wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, tries
 from leasehold.kernel.draft import needs_wake
-from leasehold.kernel.due import (
+from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
+from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
+from leasehold.kernel.keys import (
     CREATION_WIDTH,
     MAX_POSITION_LENGTH,
     Due,
     Priority,
     _cut,
     hold_lane,
+    key_of,
+    parse_job_id,
     queue_of_lane,
     run_lane,
+    shard_of,
     to_digits,
+    to_text,
 )
-from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
-from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
-from leasehold.kernel.keys import parse_job_id, shard_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
 from leasehold.kernel.services import make_stamp
+from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
 MAX_PLACES = 1000
 # Schedules and scopes that are due stand in the first lane, too: in a crowd of them the line is cut short.
 _MOST_READS = 8
+# The neighbour itself, and the job that is moved there; an index that lags may show that one twice.
+_NEIGHBOURS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +183,34 @@ def _place(anchor: Job, job: Job, services: Services, *, is_before: bool) -> Due
     assert anchor.due is not None
     assert anchor.due_lane is not None
     mine = anchor.due.position
-    neighbour = services.store.jobs.neighbour(anchor.due_lane, anchor.due, is_before=is_before, besides=job.job_id)
+    neighbour = _neighbour(anchor.due_lane, anchor.due, services, is_before=is_before, besides=job.job_id)
     position = between(neighbour, mine) if is_before else between(mine, neighbour)
     if position is None:
         raise NoPlaceLeftError(anchor.job_id)
     return Due(anchor.due.at, position + make_stamp(services.random_source), job.job_id, job.attempts + 1)
+
+
+def _neighbour(lane: str, due: Due, services: Services, *, is_before: bool, besides: JobId) -> str | None:
+    """The position of whoever is due at the same time, directly before or after this place; None if nobody is.
+
+    Entries of the very same position are passed by: only their ids order them, and nothing fits in between.
+    """
+    first, last = keys_before(due) if is_before else keys_after(due)
+    page = services.store.table.query(
+        JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_NEIGHBOURS, newest_first=is_before
+    )
+    others = [record for record in page.records if record["SK"] != key_of(besides).sk]
+    return Due.parse(cast("str", others[0]["due_key"])).position if others else None
+
+
+def keys_before(due: Due) -> tuple[str, str]:
+    """The first and the last key of what is due at the same time with a lower position."""
+    return f"{to_text(due.at)}#", f"{to_text(due.at)}#{due.position}#"
+
+
+def keys_after(due: Due) -> tuple[str, str]:
+    """Those of a higher position. `$` sorts after `#` and before every digit: after all of the same position."""
+    return f"{to_text(due.at)}#{due.position}$", f"{to_text(due.at)}$"
 
 
 def _write(job: Job, anchor: Job, due: Due, services: Services) -> Write:

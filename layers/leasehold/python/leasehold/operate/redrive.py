@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.draft import Draft
-    from leasehold.kernel.due import Priority, PriorityName
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Attribute, Change, Record
 

@@ -13,7 +13,7 @@ from itertools import batched
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, token_of
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.errors import InvalidOptionError
@@ -33,7 +33,7 @@ HALT_TARGET = "control#halt"
 _FILES = {"jobs": JOBS, "dead-letters": DEAD_LETTERS}
 _AT_ONCE = 25
 # Of the deployment that the export was taken from, not of the data: what is deployed here says these anew.
-_OWN = {(keys.CONTROL, keys.REGISTRY), (keys.CONTROL, keys.HALT)}
+_OWN = {(partitions.CONTROL, partitions.REGISTRY), (partitions.CONTROL, partitions.HALT)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def _halt_unrecorded(actor: str, reason: str, services: Services) -> None:
 def _data(folder: Path, definition: TableDefinition) -> Iterator[Record]:
     for record in records_of(folder, definition):
         place = (record.get("PK"), record.get("SK"))
-        if place not in _OWN and place[0] != keys.WATCH:
+        if place not in _OWN and place[0] != partitions.WATCH:
             yield record
 
 

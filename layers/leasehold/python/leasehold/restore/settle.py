@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.dead_letter import dead_letter_of
-from leasehold.kernel.due import to_text
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import job_of
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.table import DEAD_LETTERS, JOBS

@@ -7,9 +7,9 @@ from itertools import batched, islice
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
-from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
+from leasehold.kernel.keys import instant, to_text
 from leasehold.kernel.offload import laid_out
 from leasehold.schedules.records import triggered_by_hand
 from leasehold.schedules.recurrence import slots_after, slots_between

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.draft import parse_priority
-from leasehold.kernel.due import EPOCH
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import parse_name
 from leasehold.schedules.recurrence import (
@@ -27,8 +27,7 @@ from leasehold.schedules.recurrence import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.due import Priority, PriorityName
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.schedules.recurrence import Recurrence
 
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.audit.records import Audits
-from leasehold.kernel import keys
-from leasehold.kernel.due import SERVICE_LANE, Due, Priority, from_text, position_at, to_text
+from leasehold.kernel import partitions
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import records_in
+from leasehold.kernel.keys import SERVICE_LANE, Due, Priority, from_text, position_at, to_text
+from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (
     ConditionFailed,
@@ -54,11 +54,11 @@ class Schedules:
         self._audits = Audits(table)
 
     def get(self, name: str) -> Schedule | None:
-        record = self._table.get(keys.schedule(name))
+        record = self._table.get(partitions.schedule(name))
         return read_one(record, schedule_of) if record else None
 
     def all(self) -> Listed[Schedule]:
-        return read_each(records_in(self._table, keys.SCHEDULE), schedule_of)
+        return read_each(records_in(self._table, partitions.SCHEDULE), schedule_of)
 
     def commit(
         self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None, token: str
@@ -72,7 +72,7 @@ class Schedules:
         if due_at is not None and due_at <= audit_entry.at:
             due["wake"] = True
         put = Put(
-            key=keys.schedule(new.name),
+            key=partitions.schedule(new.name),
             record={**schedule_record(new), **due, "audit_head": audit.head},
             conditions=(*_as_read(old), _last_triggered(old)) if old else None,
         )
@@ -80,12 +80,12 @@ class Schedules:
 
     def delete(self, schedule: Schedule, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
-        gone = Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule))
+        gone = Delete(key=partitions.schedule(schedule.name), conditions=_as_read(schedule))
         return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""
-        return self._try(Delete(key=keys.schedule(schedule.name), conditions=_as_read(schedule)))
+        return self._try(Delete(key=partitions.schedule(schedule.name), conditions=_as_read(schedule)))
 
     def advance(
         self,
@@ -102,7 +102,7 @@ class Schedules:
         removes = frozenset({"wake"}) | (_DUE if due_at is None else frozenset())
         if jobs:
             sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
-        move = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        move = Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         if not jobs:
             if not self._try(move):
                 raise ScheduleChanged
@@ -116,7 +116,9 @@ class Schedules:
         """Have the schedule looked at later, or never, without deciding about its slots."""
         sets = {} if at is None else _due(seen.name, at, now)
         removes = frozenset({"wake"}) | (_DUE if at is None else frozenset())
-        if not self._try(Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
+        if not self._try(
+            Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        ):
             raise ScheduleChanged
 
     def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
@@ -135,10 +137,10 @@ class Schedules:
     def mirror_anew(self, name: str, now: datetime) -> None:
         """Have EventBridge told again at once, whatever it was told last."""
         sets: Record = {"mirrored_version": 0, "wake": True, **_due(name, now, now)}
-        self._try(Update(key=keys.schedule(name), conditions=(Exists("PK"),), sets=sets))
+        self._try(Update(key=partitions.schedule(name), conditions=(Exists("PK"),), sets=sets))
 
     def _note(self, seen: Schedule, sets: Record, removes: frozenset[str]) -> Schedule:
-        change = Update(key=keys.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        change = Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         try:
             return schedule_of(self._table.write(change))
         except ConditionFailed:
@@ -159,7 +161,7 @@ def _due(name: str, at: datetime, now: datetime) -> Record:
 def triggered_by_hand(schedule: Schedule, now: datetime) -> Update:
     """Note a run outside of the plan, which leaves the slots as they are; not where the schedule is gone."""
     sets: Record = {"last_triggered_at": to_text(now)}
-    return Update(key=keys.schedule(schedule.name), conditions=(Exists("PK"),), sets=sets)
+    return Update(key=partitions.schedule(schedule.name), conditions=(Exists("PK"),), sets=sets)
 
 
 def _last_triggered(schedule: Schedule) -> Condition:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
 
-    from leasehold.kernel.due import Priority, PriorityName
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
     from leasehold.schedules.model import Missed, Overlap, Schedule

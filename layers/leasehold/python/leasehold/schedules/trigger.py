@@ -9,9 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.draft import JobRequest, draft
-from leasehold.kernel.due import Due, to_text
 from leasehold.kernel.errors import InvalidInputError, MirrorError
-from leasehold.kernel.keys import derive_job_id
+from leasehold.kernel.keys import Due, derive_job_id, to_text
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token

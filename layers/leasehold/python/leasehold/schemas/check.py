@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidPayloadError, StoreError
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import decode, shown_json
@@ -144,7 +144,7 @@ def _shape(job_type: JobType, services: Services) -> Shape | None:
 
 def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
     """None also for an item that cannot be read: the next deployment writes it anew."""
-    record = table.get(keys.schema(job_type))
+    record = table.get(partitions.schema(job_type))
     if record is None:
         return None
     try:
@@ -166,5 +166,5 @@ def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:
         return False
     optional: dict[str, Any] = {"document": document} if schema.document and len(document) <= MAX_SCHEMA_BYTES else {}
     record = {"digest": schema.digest, "shape": shape, "code": schema.code, **optional}
-    table.write(Put(key=keys.schema(job_type), record=record, conditions=()))
+    table.write(Put(key=partitions.schema(job_type), record=record, conditions=()))
     return True

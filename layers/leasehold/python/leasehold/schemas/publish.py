@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.due import LATEST
 from leasehold.kernel.errors import DeploymentError
+from leasehold.kernel.keys import LATEST
 from leasehold.kernel.telemetry import Event
 from leasehold.schemas.check import PayloadSchema, digest_of, read_schema, write_schema
 from leasehold.schemas.fit import misfits

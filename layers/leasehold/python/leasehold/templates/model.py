@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.features import Store
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.retry import RetryPolicy

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.records import Audits
-from leasehold.kernel import keys
-from leasehold.kernel.due import Priority, from_text, to_text
-from leasehold.kernel.keys import records_in
+from leasehold.kernel import partitions
+from leasehold.kernel.keys import Priority, from_text, to_text
+from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import Delete, Equals, Put, check_format
@@ -26,17 +26,17 @@ class Templates:
         self._audits = Audits(table)
 
     def get(self, name: str) -> Template | None:
-        record = self._table.get(keys.template(name))
+        record = self._table.get(partitions.template(name))
         return read_one(record, template_of) if record else None
 
     def all(self) -> Listed[Template]:
-        return read_each(records_in(self._table, keys.TEMPLATE), template_of)
+        return read_each(records_in(self._table, partitions.TEMPLATE), template_of)
 
     def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry, *, token: str) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""
         audit = self._audits.audit(audit_entry)
         put = Put(
-            key=keys.template(new.name),
+            key=partitions.template(new.name),
             record={**template_record(new), "audit_head": audit.head},
             conditions=_as_read(old) if old else None,
         )
@@ -45,7 +45,7 @@ class Templates:
 
     def delete(self, template: Template, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a template, and leave the record of it; False if it is no longer what was read."""
-        gone = Delete(key=keys.template(template.name), conditions=_as_read(template))
+        gone = Delete(key=partitions.template(template.name), conditions=_as_read(template))
         return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
 

@@ -11,7 +11,7 @@ from leasehold.templates.verbs import Preset
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from leasehold.kernel.due import Priority, PriorityName
+    from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.audit.records import AuditEntry
-    from leasehold.kernel.due import Priority, PriorityName
+    from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
 

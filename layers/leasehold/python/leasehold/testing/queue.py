@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.features import Store
 from leasehold.groups.sdk import Groups
-from leasehold.kernel.due import EPOCH, LATEST, instant, lanes_by_priority
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import EPOCH, LATEST, instant, lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity

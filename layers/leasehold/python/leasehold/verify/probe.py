@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.kernel.due import Due, Priority
 from leasehold.kernel.dynamodb.expressions import insert_statement, to_item, update_statement, write_request
 from leasehold.kernel.job import Job, job_record
 from leasehold.kernel.jobs import Write, transition
-from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.table import JOBS, Key, Put, Update, plain
 from leasehold.kernel.transitions import CLAIM, COMPLETE, START, JobStatus
 from leasehold.verify.report import NotShown, StandIn, Wrong

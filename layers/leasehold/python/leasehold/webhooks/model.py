@@ -7,11 +7,22 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.dedup import MAX_KEY_BYTES
-from leasehold.kernel.due import Due, from_text, position_at, run_lane, to_text
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.job import Job, next_number
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import SYSTEM_CODE, SYSTEM_SHARD, JobPartition, code_of, derive_job_id, parse_job_id
+from leasehold.kernel.keys import (
+    SYSTEM_CODE,
+    SYSTEM_SHARD,
+    Due,
+    JobPartition,
+    code_of,
+    derive_job_id,
+    from_text,
+    parse_job_id,
+    position_at,
+    run_lane,
+    to_text,
+)
 from leasehold.kernel.payload import encode_payload, shown_json
 from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import Delays

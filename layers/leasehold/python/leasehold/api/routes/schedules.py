@@ -11,8 +11,8 @@ from leasehold.api.answers import Answer, answered
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.requests import Paging, SchedulePreviewQuery, ScheduleQuery
-from leasehold.kernel.due import instant, to_text
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import instant, to_text
 from leasehold.schedules.explain import explain
 from leasehold.schedules.model import Plan, planned
 from leasehold.schedules.recurrence import slots_after, slots_between

@@ -24,7 +24,7 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
     It finds the lines that name the job: all of ours, and what its handler writes by `context.logger`.
     """
     from leasehold.aws.job_logs import job_log_lines
-    from leasehold.kernel.due import to_text
+    from leasehold.kernel.keys import to_text
 
     site = session.site()
     job = site.queue.get(job_id)

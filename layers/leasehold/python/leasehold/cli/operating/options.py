@@ -23,7 +23,7 @@ def complete_status(incomplete: str) -> list[str]:
 
 
 def complete_priority(incomplete: str) -> list[str]:
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.keys import Priority
 
     return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
 

@@ -16,7 +16,7 @@ from leasehold.admin.job_documents import job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.cli.terminal.cells import NOTHING, ago, cell, clean
 from leasehold.cli.terminal.tables import Column
-from leasehold.kernel.due import to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def settle(
 
 
 def _document(report: Report) -> dict[str, object]:
-    from leasehold.kernel.due import to_text
+    from leasehold.kernel.keys import to_text
 
     return {
         "at": to_text(report.at),
@@ -103,7 +103,7 @@ def _document(report: Report) -> dict[str, object]:
 
 
 def _found(found: Found) -> dict[str, object]:
-    from leasehold.kernel.due import to_text
+    from leasehold.kernel.keys import to_text
 
     return {
         "job_id": found.job_id,

@@ -44,7 +44,7 @@ def backfill(
     """Make the jobs of past slots that have none, after a look and a confirmation."""
     from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
-    from leasehold.kernel.due import to_text
+    from leasehold.kernel.keys import to_text
 
     why = "" if dry_run else needed(reason)
     now = session.now()

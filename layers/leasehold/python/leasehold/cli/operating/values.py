@@ -11,8 +11,8 @@ from leasehold.cli.times import length_of
 
 if TYPE_CHECKING:
     from leasehold.kernel.dedup import DedupWindow
-    from leasehold.kernel.due import Priority
     from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
@@ -62,8 +62,8 @@ def check_type(services: Services, job_type: str | None) -> None:
 
 
 def parse_priority(text: str | None) -> Priority | None:
-    from leasehold.kernel.due import Priority
     from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.keys import Priority
 
     if text is None:
         return None

@@ -91,6 +91,6 @@ def length(duration: timedelta) -> str:
 
 
 def priority_name(value: object) -> str:
-    from leasehold.kernel.due import Priority
+    from leasehold.kernel.keys import Priority
 
     return Priority(value).name.lower() if isinstance(value, int) else NOTHING

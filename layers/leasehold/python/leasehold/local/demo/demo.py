@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.due import LATEST
+from leasehold.kernel.keys import LATEST
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.local.demo.changes import changes
