@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 HOSTILE = '<img src=x onerror="window.owned=1"><script>window.owned=1</script>"\'><svg onload=window.owned=1>'
 
 
-def hostile_handler() -> type[BaseJobHandler]:
+def hostile_handler(message: str = HOSTILE) -> type[BaseJobHandler]:
     def work(context: object) -> object:
-        raise ValueError(HOSTILE)
+        raise ValueError(message)
 
     return handler_that(work)
 

@@ -42,6 +42,7 @@ class WorkingQueue:
             JobType(name="charge", max_attempts=2, retry=Fixed(timedelta(milliseconds=200))),
             JobType(name="greet", concurrency=5),
             JobType(name="slow"),
+            JobType(name="removed"),
             delivery_type(),
         )
         self.operator.publish(Registry(types={each.name: each for each in types}))

@@ -31,12 +31,8 @@ export function get(path, query, signal) {
   return send(asked ? `${path}?${asked}` : path, { signal });
 }
 
-export function post(path, body) {
-  return send(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
+export function post(path, body, method = "POST") {
+  return send(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
 // Lists become one parameter for each of their values; what is empty is left out.
@@ -48,6 +44,12 @@ export function queryText(query) {
   return asked.toString();
 }
 
+// Whole numbers beyond 2^53 stay as they are written: a payload that is edited must not change anywhere else.
+export function parseJson(text) {
+  return JSON.parse(text, (_, value, context) =>
+    typeof value === "number" && JSON.rawJSON && /^-?\d+$/.test(context?.source) && !Number.isSafeInteger(value) ? JSON.rawJSON(context.source) : value);
+}
+
 async function send(path, options) {
   let answer;
   try {
@@ -56,7 +58,7 @@ async function send(path, options) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, { code: "unreachable", detail: "The console's server does not answer. Is it still running?" });
   }
-  const document = await answer.json().catch(() => ({}));
+  const document = await answer.text().then(parseJson).catch(() => ({}));
   if (!answer.ok) throw new Problem(answer.status, document);
   return document;
 }

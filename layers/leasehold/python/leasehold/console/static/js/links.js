@@ -28,7 +28,7 @@ export function shortId(id) {
   return id.length > 20 ? `…${id.slice(-12)}` : id;
 }
 
-const PAGES_OF_TARGETS = { job: "jobs", "dead-letter": "jobs", schedule: "schedules", group: "groups", control: "control" };
+const PAGES_OF_TARGETS = { job: "jobs", "dead-letter": "jobs", schedule: "schedules", template: "templates", group: "groups", control: "control" };
 
 // Where the target of an audit record is shown, e.g. job#<id>.
 export function targetLink(target) {

@@ -14,12 +14,14 @@ import { job } from "./pages/job.js";
 import { jobs } from "./pages/jobs.js";
 import { overview } from "./pages/overview.js";
 import { schedule, schedules } from "./pages/schedules.js";
+import { template, templates } from "./pages/templates.js";
 
 const PAGES = [
   { name: "overview", label: "Overview", key: "o", page: overview },
   { name: "jobs", label: "Jobs", key: "j", page: jobs, one: job },
   { name: "dead-letters", label: "Dead letters", key: "d", page: deadLetters },
   { name: "schedules", label: "Schedules", key: "s", page: schedules, one: schedule },
+  { name: "templates", label: "Templates", key: "t", page: templates, one: template },
   { name: "groups", label: "Groups", key: "u", page: groups, one: group },
   { name: "control", label: "Control", key: "c", page: control },
   { name: "audit", label: "Audit", key: "a", page: audit },
@@ -39,20 +41,30 @@ const refresher = new Refresher({
   every: () => view?.page.every,
 });
 
-// Tell those who see, and those who listen. What was done stays to be read; a passing word is only spoken.
-function say(text, isDeed = false) {
-  const said = h("p", { class: isDeed ? "toast" : "unseen" }, text);
+// For those who see and those who listen. What was done stays to be read; what passes is only spoken.
+function say(text, isDone = false) {
+  const said = h("p", { class: isDone ? "toast" : "unseen" }, text);
   at("said").replaceChildren(said);
   clearTimeout(quietly);
-  quietly = setTimeout(() => said.remove(), isDeed ? 8000 : 2000);
+  quietly = setTimeout(() => said.remove(), isDone ? 8000 : 2000);
 }
 
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name, id] = path.split("/").map(decoded);
+  const [name, id, ...more] = path.split("/").map(decoded);
   const found = PAGES.find((each) => each.name === (name || "overview"));
-  return { found, page: id && found?.one ? found.one : found?.page, params: id ? { id } : {}, query: query ?? "" };
+  const page = more.length ? null : id ? found?.one : found?.page;
+  return { found, page: page ?? unknown, params: id ? { id } : {}, query: query ?? "" };
 }
+
+const unknown = {
+  name: "unknown",
+  every: 3600,
+  title: () => "There is no such page",
+  load: async () => ({}),
+  render: () => [h("p", null, "Nothing is at ", h("code", null, decoded(location.hash)), ". An address may be cut off, or mistyped."),
+    h("p", null, h("a", { href: "#/overview" }, "Go to the overview"))],
+};
 
 // An address that somebody typed may be anything.
 function decoded(text) {
@@ -65,16 +77,13 @@ function decoded(text) {
 
 async function navigate(isFirst = false) {
   const { found, page, params, query } = route();
-  if (!page) {
-    location.hash = "#/overview";
-    return;
-  }
   view?.leave();
   refresher.stop();
   view = new View(page, { params, query, main: at("main"), say, seen: (isGood) => refresher.seen(isGood), changed: showHalt });
   view.session = session;
   patch(at("pages"), PAGES.map(({ name, label }) => h("li", { "data-key": name },
-    h("a", { href: `#/${name}`, "aria-current": name === found.name ? "page" : null }, label))));
+    h("a", { href: `#/${name}`, "aria-current": name === found?.name ? "page" : null }, label))));
+  at("pages").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   const shown = view.show();
   // Whoever listens hears where they are now; the first page is left to the browser's own start.
   if (!isFirst) view.heading.focus();

@@ -23,7 +23,9 @@ function isTyping(target) {
 }
 
 function focusFilter() {
-  document.querySelector("[data-filter]")?.focus();
+  const field = document.querySelector("[data-filter]");
+  field?.closest("details.fold")?.setAttribute("open", "");
+  field?.focus();
 }
 
 export function showHelp(pages) {

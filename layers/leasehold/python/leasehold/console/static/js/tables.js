@@ -2,8 +2,29 @@
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
+import { jsonText } from "./payload_field.js";
 import { when } from "./times.js";
 import { many } from "./words.js";
+
+// A text that may be long: two lines of it in a list, the rest on hovering over it.
+export function clip(text, tag = "span") {
+  return text ? h(tag, { class: "clip", title: text }, text) : "";
+}
+
+// rows: [name, value]; what is unset is left out.
+export function facts(rows) {
+  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
+    .map(([name, value]) => h("div", { "data-key": name }, h("dt", null, name), h("dd", null, value))));
+}
+
+export function section(title, ...children) {
+  const id = title.toLowerCase().replaceAll(" ", "-");
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
+}
+
+export function json(title, value) {
+  return section(title, h("pre", { tabindex: 0, role: "group", "aria-label": title }, jsonText(value)));
+}
 
 // columns: [heading, (item) => cell, {class}]; the first cell of a row is its heading.
 export function table({ caption, columns, items, key, empty }) {
@@ -19,20 +40,20 @@ export function table({ caption, columns, items, key, empty }) {
 
 // One listing, page by page. While only its first page is shown, updates read it again.
 export class Listing {
-  constructor(path, query) {
-    Object.assign(this, { path, query, items: [], unreadable: [], cursor: null, searched: 0, pages: 0 });
+  constructor(path, query, limit = 50) {
+    Object.assign(this, { path, query, limit, items: [], unreadable: [], cursor: null, searched: 0, pages: 0 });
   }
 
   async load(signal) {
     if (this.pages > 1) return;
-    const page = await get(this.path, { ...this.query, limit: 50 }, signal);
+    const page = await get(this.path, { ...this.query, limit: this.limit }, signal);
     // Meanwhile somebody may have asked for more: what they see stays.
     if (this.pages <= 1) this.take(page);
   }
 
   async more() {
     const from = this.cursor;
-    const page = await get(this.path, { ...this.query, limit: 50, cursor: from });
+    const page = await get(this.path, { ...this.query, limit: this.limit, cursor: from });
     if (from !== this.cursor) return;
     const before = this.items;
     const unreadable = this.unreadable;
@@ -52,7 +73,7 @@ export class Listing {
   }
 
   // What is found so far, in words.
-  told(one, several) {
+  summary(one, several) {
     return `${many(this.items.length, one, several)} shown${this.cursor ? ", there may be more" : ""}`;
   }
 }
@@ -60,18 +81,21 @@ export class Listing {
 // A page of a search may be short or empty though there is more: say how far it came, and offer to go on.
 export function further(listing, view) {
   if (!listing.pages) return null;
-  const reached = listing.reached ? [", back to ", when(listing.reached)] : null;
+  const shown = listing.items.length;
+  const until = listing.reached ? [", back to ", when(listing.reached)] : null;
+  const looked = listing.searched.toLocaleString("en");
   return h("div", { class: "further" },
     listing.unreadable.length
       ? h("div", { class: "notice", role: "status" },
           h("p", null, many(listing.unreadable.length, "entry", "entries"), " cannot be read, and can be repaired in the table:"),
           h("ul", null, listing.unreadable.map((each) => h("li", null, h("code", null, each.key), ` ${each.problem}`))))
       : null,
-    h("p", { class: "quiet" }, many(listing.items.length, "entry", "entries"), " shown, ",
-      many(listing.searched, "entry", "entries"), " searched", reached, ".",
+    h("p", { class: "quiet" },
+      shown || !listing.cursor ? `${shown.toLocaleString("en")} shown.` : [`Nothing found among the first ${looked}`, until, "."],
+      shown && listing.searched > shown ? [` ${looked} were looked at to find ${shown === 1 ? "it" : "them"}`, until, "."] : null,
       listing.pages > 1 ? " Updates are off while older pages are shown." : null),
     listing.cursor
       ? h("button", { type: "button", onclick: () => view.during(() => listing.more(), "more was loaded") },
-          listing.items.length ? "Show more" : "Go on searching")
+          shown ? "Show more" : "Go on searching")
       : null);
 }

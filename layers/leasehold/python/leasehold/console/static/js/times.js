@@ -14,6 +14,16 @@ export function exact(text) {
   return `${text} (here: ${local})`;
 }
 
+// As a clock in another timezone shows it.
+export function inZone(text, timeZone = "UTC") {
+  const parts = { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  try {
+    return new Date(text).toLocaleString(undefined, { ...parts, timeZone });
+  } catch {
+    return text;
+  }
+}
+
 export function relative(text, now = Date.now()) {
   const seconds = (new Date(text).getTime() - now) / 1000;
   const whole = Math.floor(Math.abs(seconds));

@@ -2,7 +2,7 @@
 
 import { h, patch } from "./dom.js";
 
-// A page has: name, title(view), load(view, signal), render(view), and maybe controls(view), every (seconds), told(view).
+// A page has: name, title(view), load(view, signal), render(view), and maybe controls(view), every (seconds), summary(view).
 export class View {
   constructor(page, { params, query, main, say, seen, changed }) {
     Object.assign(this, { page, params, query, main, say, seen, changed, state: {}, data: null, isOver: false });
@@ -16,7 +16,7 @@ export class View {
   ask(query) {
     this.query = query;
     history.replaceState(null, "", `#/${[this.page.name, ...Object.values(this.params).map(encodeURIComponent)].join("/")}${query ? `?${query}` : ""}`);
-    return this.update({ isTold: true });
+    return this.update({ isSaid: true });
   }
 
   async show() {
@@ -30,7 +30,7 @@ export class View {
   }
 
   // Read and show what is there now; an update that a newer one overtook shows nothing.
-  async update({ isTold = false } = {}) {
+  async update({ isSaid = false } = {}) {
     this.aborter?.abort();
     const aborter = (this.aborter = new AbortController());
     try {
@@ -40,7 +40,7 @@ export class View {
       this.draw();
       patch(this.problem, []);
       this.seen(true);
-      if (isTold && this.page.told) this.say(this.page.told(this));
+      if (isSaid && this.page.summary) this.say(this.page.summary(this));
       return true;
     } catch (problem) {
       if (problem.name === "AbortError" || aborter.signal.aborted || this.isOver) return false;
@@ -65,11 +65,11 @@ export class View {
   }
 
   // Do something that takes a moment, then show what came of it.
-  async during(work, told) {
+  async during(work, done) {
     try {
       await work();
       this.draw();
-      if (told) this.say(told);
+      if (done) this.say(done);
     } catch (problem) {
       this.fail(problem);
     }

@@ -23,6 +23,7 @@ const OTHER_STATES = {
   skipped: ["Skipped", "–", "cancelled"],
   creating: ["Being made", "○", "pending"],
   cancelling: ["Cancelling", "–", "failed"],
+  not_deployed: ["Not deployed", "!", "dead_letter"],
 };
 
 // Never by colour alone: a sign and a word say it too.
@@ -31,6 +32,14 @@ export function badge(state) {
   const [word, sign] = STATUSES[name] ?? OTHER_STATES[name] ?? [sentence(name), "•"];
   const tone = STATUSES[name] ? name : (OTHER_STATES[name]?.[2] ?? "pending");
   return h("span", { class: `badge ${tone}` }, h("span", { "aria-hidden": "true" }, sign), word);
+}
+
+// The message of an error behind its class, each of them once.
+export function errorText(error, code) {
+  const text = String(error ?? "");
+  if (!code || text === code) return text || code || "";
+  const named = text.indexOf(`${code}: `);
+  return `${code}: ${named >= 0 && /^[\w.]*$/.test(text.slice(0, named)) ? text.slice(named + code.length + 2) : text}`;
 }
 
 // A name that the system uses, as words: next_attempt is "Next attempt".

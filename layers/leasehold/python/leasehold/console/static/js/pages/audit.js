@@ -2,26 +2,23 @@
 
 import { get } from "../api.js";
 import { button } from "../actions.js";
-import { h, patch } from "../dom.js";
+import { h } from "../dom.js";
 import { targetLink } from "../links.js";
-import { further, Listing, table } from "../tables.js";
+import { clip, further, table } from "../tables.js";
 import { when } from "../times.js";
 import { sentence } from "../words.js";
-import { asked, filterForm } from "./filters.js";
+import { filtered } from "./filters.js";
 
 export const audit = {
   name: "audit",
   title: () => "Audit trail",
 
-  async load(view, signal) {
-    if (!view.state.form) prepare(view);
-    if (view.state.asked !== view.query) {
-      view.state.asked = view.query;
-      view.state.verdict = null;
-      view.state.listing = new Listing("/api/audit", asked(view));
-    }
-    await view.state.listing.load(signal);
-    return view.state.listing;
+  load: (view, signal) => {
+    if (view.state.asked !== view.query) view.state.verdict = null;
+    return filtered(view, signal, {
+      path: "/api/audit", label: "Filter the audit trail",
+      fields: async () => [{ name: "target", label: "Target, e.g. job#… or schedule#…", type: "text" }],
+    });
   },
 
   render: (view) => [
@@ -34,14 +31,14 @@ export const audit = {
         ["Who", (each) => h("span", { class: "clip", title: each.by }, who(each.by))],
         ["Action", (each) => sentence(each.action)],
         ["Target", (each) => targetLink(each.target)],
-        ["Reason", (each) => each.reason, { class: "wide" }],
-        ["Details", (each) => h("code", { class: "clip", title: text(each.details) }, text(each.details)), { class: "wide" }],
+        ["Reason", (each) => clip(each.reason), { class: "wide" }],
+        ["Details", (each) => clip(text(each.details), "code"), { class: "wide" }],
       ],
     }),
     further(view.data, view),
   ],
 
-  told: (view) => view.data.told("record"),
+  summary: (view) => view.data.summary("record"),
 };
 
 const target = (view) => new URLSearchParams(view.query).get("target");
@@ -73,10 +70,4 @@ function who(by) {
 
 function text(details) {
   return typeof details === "string" ? details : JSON.stringify(details ?? {});
-}
-
-function prepare(view) {
-  view.state.form = filterForm(view, "Filter the audit trail", [{ name: "target", label: "Target, e.g. job#… or schedule#…", type: "text" }]);
-  patch(view.body, []);
-  view.body.before(view.state.form);
 }

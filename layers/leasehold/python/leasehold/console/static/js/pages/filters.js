@@ -1,10 +1,13 @@
 // Filters of listings: a form whose values are the page's address, and whose changes take effect while one types.
 
 import { queryText } from "../api.js";
-import { h } from "../dom.js";
+import { h, patch } from "../dom.js";
+import { Listing } from "../tables.js";
 import { toLocal, toUtc } from "../times.js";
 
 const PAUSE_MILLIS = 300;
+// As in layout.css: below, the filter is folded away until somebody wants it.
+const WIDE = window.matchMedia("(min-width: 60rem)");
 
 // fields: [{name, label, type: text|select|time|checks, options, isMore}]
 export function filterForm(view, label, fields) {
@@ -22,7 +25,24 @@ export function filterForm(view, label, fields) {
           h("div", { class: "filter" }, more.map((field) => labelled(field, given, false))))
       : null,
     h("button", { type: "button", onclick: () => clear(form, changed) }, "Clear"));
-  return form;
+  const fold = h("details", { class: "fold", open: WIDE.matches }, h("summary", null, "Filter"), form);
+  WIDE.addEventListener("change", () => (fold.open = WIDE.matches));
+  return fold;
+}
+
+// A page that is a filter and a listing: the form is made once, and the listing anew for each filter.
+export async function filtered(view, signal, { path, label, fields }) {
+  if (!view.state.form) {
+    view.state.form = filterForm(view, label, await fields(signal));
+    patch(view.body, []);
+    view.body.before(view.state.form);
+  }
+  if (view.state.asked !== view.query) {
+    view.state.asked = view.query;
+    view.state.listing = new Listing(path, asked(view));
+  }
+  await view.state.listing.load(signal);
+  return view.state.listing;
 }
 
 // The query of an address as parameters for the API.

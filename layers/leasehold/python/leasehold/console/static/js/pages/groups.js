@@ -3,13 +3,15 @@
 import { get } from "../api.js";
 import { act, button } from "../actions.js";
 import { h } from "../dom.js";
-import { auditLink, jobLink, link } from "../links.js";
+import { auditLink, jobLink, to } from "../links.js";
 import { further, Listing, table } from "../tables.js";
 import { when } from "../times.js";
 import { badge, many } from "../words.js";
-import { JOB_COLUMNS } from "./jobs.js";
+import { jobColumns } from "./jobs.js";
 
 const ENDS = ["completed", "failed", "cancelled", "skipped"];
+const MODES = { sequential: "one after the other", parallel: "all at once" };
+const FAILURES = { stop: "it stops", continue: "it goes on", skip_remaining: "the rest is skipped" };
 const TONES = { completed: "completed", failed: "dead_letter", cancelled: "cancelled", skipped: "pending" };
 
 export const groups = {
@@ -25,12 +27,12 @@ export const groups = {
   render: (view) => [
     table({
       caption: "Groups, the newest first", items: view.data.items, key: (each) => each.group_id,
-      empty: "There are no groups. queue.groups.create makes one.",
+      empty: "There are no groups. Programs make them, with queue.groups.create.",
       columns: [
-        ["Group", (each) => link(each.group_id, "groups", each.group_id)],
+        ["Group", (each) => h("a", { href: to("groups", each.group_id), class: "clip", title: each.group_id }, each.group_id)],
         ["State", (each) => badge(each.state)],
         ["Progress", (each) => progress(each), { class: "wide" }],
-        ["Mode", (each) => each.mode],
+        ["Runs", (each) => MODES[each.mode]],
         ["Created", (each) => when(each.created_at)],
         ["Ended", (each) => when(each.ended_at)],
       ],
@@ -52,17 +54,17 @@ export const group = {
 
   render: (view) => {
     const { data, state } = view;
-    const members = [["Member", (job) => jobLink(job.job_id, `#${job.member}`)], ...JOB_COLUMNS.slice(1, 7), JOB_COLUMNS[8]];
+    const members = [["Member", (job) => jobLink(job.job_id, `#${job.member}`)], ...jobColumns().filter(([name]) => !["Job", "Belongs to"].includes(name))];
     return [
       h("div", { class: "summary" }, badge(data.state), progress(data)),
-      h("p", null, `Runs ${data.mode === "sequential" ? "one after the other" : "at once"}; on failure: ${data.on_failure}. Created `,
+      h("p", null, `Runs ${MODES[data.mode]}; after a failure ${FAILURES[data.on_failure]}. Created `,
         when(data.created_at), ` by ${data.created_by}. `, auditLink(`group#${data.group_id}`),
         data.callback_job_id ? [". Callback: ", jobLink(data.callback_job_id)] : null),
       data.ended_at ? null : h("div", { class: "choices start", role: "group", "aria-label": "Actions" },
         button("Cancel the group…", () => act(view, {
           path: `/api/groups/${encodeURIComponent(data.group_id)}/cancel`, title: "Cancel this group?", danger: true,
           confirm: "Cancel the group", text: "Members that wait are cancelled, those that run are asked to stop.",
-          told: "The group is being cancelled.",
+          done: "The group is being cancelled.",
         }), { danger: true })),
       h("h2", null, "Members"),
       table({ caption: "Members, from the last", items: state.listing.items, key: (job) => job.job_id, columns: members, empty: "It has no members yet." }),
@@ -73,8 +75,8 @@ export const group = {
 
 function progress(each) {
   const done = ENDS.reduce((sum, name) => sum + (each[name] ?? 0), 0);
-  const told = ENDS.filter((name) => each[name]).map((name) => `${each[name]} ${name}`).join(", ");
+  const ends = ENDS.filter((name) => each[name]).map((name) => `${each[name]} ${name}`).join(", ");
   return h("div", { class: "progress" },
     h("meter", { min: 0, max: Math.max(each.total, 1), value: done, class: TONES[each.failed ? "failed" : "completed"] }, `${done} of ${each.total}`),
-    h("span", { class: "quiet" }, `${done} of ${many(each.total, "job")}${told ? `: ${told}` : ""}`));
+    h("span", { class: "quiet" }, `${done} of ${many(each.total, "job")}${ends ? `: ${ends}` : ""}`));
 }

@@ -1,12 +1,13 @@
 // One job: what it is, what became of it, and what can be done with it.
 
 import { get } from "../api.js";
-import { button, cancel, discard, purge, redrive, reprioritise, retry, runNow } from "../actions.js";
+import { button, cancel, discard, editAndRedrive, purge, redrive, reprioritise, retry, runNow } from "../actions.js";
 import { h } from "../dom.js";
 import { auditLink, jobLink, jobsLink, link } from "../links.js";
-import { table } from "../tables.js";
+import { facts, json, section, table } from "../tables.js";
 import { duration, when } from "../times.js";
-import { badge, PRIORITIES, sentence, STATUSES } from "../words.js";
+import { badge, errorText, PRIORITIES, sentence, STATUSES } from "../words.js";
+import { typeNames } from "./control.js";
 
 export const job = {
   name: "jobs",
@@ -14,6 +15,7 @@ export const job = {
   title: ({ data, params }) => (data ? `${data.job_type} job` : `Job ${params.id}`),
 
   async load(view, signal) {
+    view.state.types ??= await typeNames({ isAll: true });
     const found = await get(`/api/jobs/${encodeURIComponent(view.params.id)}`, null, signal);
     const before = view.data?.status;
     if (before && before !== found.status) view.say(`The job is now: ${STATUSES[found.status][0]}`);
@@ -22,25 +24,21 @@ export const job = {
 
   render: (view) => {
     const { data } = view;
+    const isGone = !data.ended_at && !view.state.types.includes(data.job_type);
     return [
-      h("div", { class: "summary" }, badge(data.status), h("code", { class: "id whole" }, data.job_id)),
-      data.error ? h("p", { class: "error banner" }, problem(data)) : null,
-      data.dead_letter ? letter(data.dead_letter) : null,
+      h("div", { class: "summary" }, badge(data.status), isGone ? badge("not_deployed") : null, h("code", { class: "id whole" }, data.job_id)),
+      data.error ? h("p", { class: "error banner" }, errorText(data.error, data.error_code)) : null,
+      data.dead_letter ? deadLetter(data.dead_letter) : null,
       h("div", { class: "choices start", role: "group", "aria-label": "Actions" }, actionsOf(view)),
       h("div", { class: "halves" },
-        h("section", { "aria-labelledby": "facts" }, h("h2", { id: "facts" }, "Facts"), facts(data)),
-        h("section", { "aria-labelledby": "timeline" }, h("h2", { id: "timeline" }, "Timeline"), timeline(data))),
-      h("section", { "aria-labelledby": "runs" }, h("h2", { id: "runs" }, "Runs"), runs(data)),
-      shown("Payload", data.payload),
-      data.result !== undefined ? shown("Result", data.result) : null,
+        section("Facts", factsOf(data)),
+        section("Timeline", timeline(data))),
+      section("Runs", runs(data)),
+      json("Payload", data.payload),
+      data.result !== undefined ? json("Result", data.result) : null,
     ];
   },
 };
-
-// The message, after its code where it does not begin with it anyway.
-function problem({ error, error_code: code }) {
-  return !code || error.startsWith(code) ? error : [h("strong", null, code), " ", error];
-}
 
 function actionsOf(view) {
   const { data } = view;
@@ -49,6 +47,7 @@ function actionsOf(view) {
   const hasEnded = !isWaiting && data.status !== "in_progress";
   return [
     isOpen && button("Redrive…", () => redrive(view, data.dead_letter)),
+    isOpen && button("Edit and redrive…", () => editAndRedrive(view, data.dead_letter)),
     isOpen && button("Discard…", () => discard(view, data.dead_letter), { danger: true }),
     isWaiting && button("Run now…", () => runNow(view, data)),
     isWaiting && button("Priority…", () => reprioritise(view, data)),
@@ -58,14 +57,14 @@ function actionsOf(view) {
   ];
 }
 
-function letter(found) {
+function deadLetter(found) {
   if (found.is_open) return h("p", { class: "note" }, "Its dead letter is open since ", when(found.failed_at), ": redrive it, or discard it.");
   return h("p", { class: "note" }, `Its dead letter was ${found.resolution ?? "resolved"} by ${found.resolved_by} `, when(found.resolved_at),
     found.redriven_as ? [" as ", jobLink(found.redriven_as, "a new job")] : null, `. Reason: ${found.resolved_reason ?? "–"}`);
 }
 
-function facts(data) {
-  const rows = [
+function factsOf(data) {
+  return facts([
     ["Type", jobsLink(data.job_type, { job_type: data.job_type })],
     ["Priority", PRIORITIES[data.priority] ?? data.priority],
     ["Scheduled for", when(data.scheduled_for)],
@@ -81,21 +80,20 @@ function facts(data) {
     ["Concurrency key", data.concurrency_key],
     ["Schedule", data.schedule && link(data.schedule, "schedules", data.schedule)],
     ["Group", data.group_id && link(data.group_id, "groups", data.group_id)],
-    ["Template", data.template],
+    ["Template", data.template && link(data.template, "templates", data.template)],
     ["Retry of", data.retry_of && jobLink(data.retry_of)],
     ["Webhook", data.webhook],
     ["Kept until", data.expires_at && when(data.expires_at)],
-    ["Records", [auditLink(`job#${data.job_id}`), data.dead_letter ? [", ", auditLink(`dead-letter#${data.job_id}`, "of its letter")] : null]],
-  ];
-  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !== false)
-    .map(([name, value]) => h("div", { "data-key": name }, h("dt", null, name), h("dd", null, value))));
+    ["Records", [auditLink(`job#${data.job_id}`), data.dead_letter ? [", ", auditLink(`dead-letter#${data.job_id}`, "of its dead letter")] : null]],
+  ]);
 }
 
 function timeline(data) {
   return h("ol", { class: "timeline" }, data.timeline.map((moment, index) =>
     h("li", { "data-key": `${index}-${moment.event}`, class: toneOf(moment.event) },
       h("span", { class: "event" }, sentence(moment.event)), " ", when(moment.at),
-      h("span", { class: "quiet" }, details(moment)))));
+      h("span", { class: "quiet" }, details(moment)),
+      moment.job_id ? [" ", jobLink(moment.job_id, "as a new job")] : null)));
 }
 
 function details({ run, worker, seconds, error_code: code, reason, by }) {
@@ -105,7 +103,7 @@ function details({ run, worker, seconds, error_code: code, reason, by }) {
 }
 
 function toneOf(event) {
-  return { failed: "failed", completed: "completed", dead_letter: "dead_letter", running: "in_progress", started: "in_progress" }[event] ?? "pending";
+  return { failed: "failed", redriven: "completed", completed: "completed", dead_letter: "dead_letter", running: "in_progress", started: "in_progress" }[event] ?? "pending";
 }
 
 function runs(data) {
@@ -116,20 +114,15 @@ function runs(data) {
       ["Outcome", (run) => badge({ FAILED: "failed_run", RUNNING: "in_progress" }[run.status] ?? run.status)],
       ["Started", (run) => when(run.started_at)],
       ["Took", (run) => run.ended_at ? duration((new Date(run.ended_at) - new Date(run.started_at)) / 1000) : "", { class: "number" }],
-      ["Worker", (run) => h("code", null, run.worker ?? "")],
+      ["Worker", (run) => h("code", { class: "clip", title: run.worker }, run.worker ?? "")],
       ["Error", (run) => error(run), { class: "wide" }],
     ],
   });
 }
 
 function error(run) {
-  if (!run.traceback) return run.reason ?? "";
-  return h("details", null, h("summary", null, h("span", { class: "clip" }, run.error ?? run.error_code)),
+  const text = errorText(run.error ?? run.reason, run.error_code);
+  if (!run.traceback) return text;
+  return h("details", null, h("summary", null, h("span", null, text)),
     h("pre", { tabindex: 0, role: "group", "aria-label": `Traceback of run ${run.attempt}` }, run.traceback));
-}
-
-function shown(title, value) {
-  const id = title.toLowerCase();
-  return h("section", { "aria-labelledby": id }, h("h2", { id }, title),
-    h("pre", { tabindex: 0, role: "group", "aria-labelledby": id }, JSON.stringify(value, null, 2)));
 }

@@ -1,14 +1,15 @@
 // Jobs with a filter that takes effect at once.
 
-import { get } from "../api.js";
 import { button } from "../actions.js";
-import { h, patch } from "../dom.js";
-import { jobLink, link } from "../links.js";
-import { further, Listing, table } from "../tables.js";
+import { h } from "../dom.js";
+import { jobLink, to } from "../links.js";
+import { clip, further, table } from "../tables.js";
 import { when } from "../times.js";
-import { badge, PRIORITIES, STATUSES } from "../words.js";
+import { badge, errorText, PRIORITIES, STATUSES } from "../words.js";
+import { bulkCancel } from "./bulk.js";
+import { typeNames } from "./control.js";
 import { enqueue } from "./enqueue.js";
-import { asked, filterForm } from "./filters.js";
+import { asked, filtered } from "./filters.js";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -16,59 +17,60 @@ export const jobs = {
   name: "jobs",
   title: () => "Jobs",
 
-  controls: (view) => button("Enqueue a job…", () => enqueue(view)),
+  controls: (view) => h("div", { class: "choices start" },
+    button("Enqueue a job…", () => enqueue(view)),
+    button("Cancel all that match…", () => bulkCancel(view, asked(view)), { danger: true })),
 
   async load(view, signal) {
-    if (!view.state.form) await prepare(view, signal);
-    if (view.state.asked !== view.query) {
-      view.state.asked = view.query;
-      view.state.listing = new Listing("/api/jobs", asked(view));
-    }
-    await view.state.listing.load(signal);
-    return view.state.listing;
+    const isNew = !view.state.form;
+    const found = await filtered(view, signal, { path: "/api/jobs", label: "Filter jobs", fields: () => filters(view) });
+    if (isNew) view.state.form.before(jump());
+    return found;
   },
 
   render: (view) => [
     table({
-      caption: "Jobs", items: view.data.items, key: (job) => job.job_id, columns: JOB_COLUMNS,
+      caption: "Jobs", items: view.data.items, key: (job) => job.job_id, columns: jobColumns(view.state.types),
       empty: view.data.cursor ? "Nothing found yet." : view.query ? "No job matches this filter." : "There are no jobs yet.",
     }),
     further(view.data, view),
   ],
 
-  told: (view) => view.data.told("job"),
+  summary: (view) => view.data.summary("job"),
 };
 
-export const JOB_COLUMNS = [
-  ["Job", (job) => jobLink(job.job_id)],
-  ["Type", (job) => job.job_type],
-  ["Status", (job) => badge(job.status)],
-  ["Scheduled", (job) => when(job.scheduled_for)],
-  ["Next or end", (job) => when(job.ended_at ?? job.due_at)],
-  ["Attempts", (job) => `${job.attempts} of ${job.max_attempts}`, { class: "number" }],
-  ["Priority", (job) => PRIORITIES[job.priority] ?? job.priority],
-  ["Belongs to", (job) => belongs(job)],
-  ["Note", (job) => note(job), { class: "wide" }],
-];
+// types: those that are deployed, where they are known.
+export function jobColumns(types) {
+  const isGone = (job) => types && !types.includes(job.job_type) && !job.ended_at;
+  return [
+    ["Job", (job) => jobLink(job.job_id)],
+    ["Type", (job) => [clip(job.job_type), isGone(job) ? [" ", badge("not_deployed")] : null]],
+    ["Status", (job) => badge(job.status)],
+    ["Scheduled", (job) => when(job.scheduled_for)],
+    ["Next or end", (job) => when(job.ended_at ?? job.due_at)],
+    ["Attempts", (job) => `${job.attempts} of ${job.max_attempts}`, { class: "number" }],
+    ["Priority", (job) => PRIORITIES[job.priority] ?? job.priority],
+    ["Belongs to", (job) => belongs(job)],
+    ["Note", (job) => note(job), { class: "wide" }],
+  ];
+}
 
 function belongs(job) {
-  if (job.group_id) return link(job.group_id, "groups", job.group_id);
-  if (job.schedule) return link(job.schedule, "schedules", job.schedule);
-  return job.dedup_key ?? job.concurrency_key ?? "";
+  const [page, name] = job.group_id ? ["groups", job.group_id] : ["schedules", job.schedule];
+  if (name) return h("a", { href: to(page, name), class: "clip", title: name }, name);
+  return clip(job.dedup_key ?? job.concurrency_key);
 }
 
 // Why it is where it is.
 function note(job) {
-  const text = job.error ?? job.cancel_reason ?? (job.held_by ? `held by ${job.held_by}` : "");
-  return text ? h("span", { class: "clip", title: text }, text) : "";
+  return clip(job.error ? errorText(job.error, job.error_code) : (job.cancel_reason ?? (job.held_by ? `held by ${job.held_by}` : "")));
 }
 
-async function prepare(view, signal) {
-  const { types } = await get("/api/control", null, signal);
-  view.state.types = Object.keys(types);
-  view.state.form = filterForm(view, "Filter jobs", [
+async function filters(view) {
+  view.state.types = await typeNames({ isAll: true });
+  return [
     { name: "job_type", label: "Type", type: "select", options: view.state.types },
-    { name: "status", label: "Status", type: "checks", options: Object.entries(STATUSES).map(([name, [word]]) => [name, word]) },
+    { name: "status", label: "Status", type: "checks", options: Object.entries(STATUSES).map(([name, [text]]) => [name, text]) },
     { name: "scheduled_from", label: "Scheduled from", type: "time" },
     { name: "scheduled_to", label: "Scheduled before", type: "time" },
     { name: "dedup_key", label: "Dedup key", type: "text" },
@@ -80,9 +82,7 @@ async function prepare(view, signal) {
     { name: "template", label: "Template", type: "text", isMore: true },
     { name: "ended_from", label: "Ended from", type: "time", isMore: true },
     { name: "ended_to", label: "Ended before", type: "time", isMore: true },
-  ]);
-  patch(view.body, []);
-  view.body.before(jump(), view.state.form);
+  ];
 }
 
 // Straight to a job whose id is known.

@@ -4,6 +4,7 @@ import { get } from "../api.js";
 import { bars, barsOverTime } from "../charts.js";
 import { h } from "../dom.js";
 import { jobsLink, link } from "../links.js";
+import { notDeployed } from "./control.js";
 import { duration, when } from "../times.js";
 import { count, many, STATUSES } from "../words.js";
 
@@ -15,19 +16,21 @@ export const overview = {
   title: () => "Overview",
 
   async load(_, signal) {
-    const [counts, hour, backlog] = await Promise.all(
-      ["/api/counts", "/api/last-hour", "/api/backlog"].map((path) => get(path, null, signal)));
-    return { counts, hour, backlog };
+    const [counts, hour, backlog, found] = await Promise.all(
+      ["/api/counts", "/api/last-hour", "/api/backlog", "/api/control"].map((path) => get(path, null, signal)));
+    return { counts, hour, backlog, gone: notDeployed(found, counts) };
   },
 
-  render: ({ data: { counts, hour, backlog }, body }) => [
+  render: ({ data: { counts, hour, backlog, gone }, body }) => [
+    gone.length ? h("p", { class: "error banner" }, "Jobs wait whose type is not deployed: ", gone.map(({ name, waiting }, index) =>
+      [index ? ", " : null, jobsLink(name, { job_type: name }), ` (${waiting})`]), ". Deploy it again, or cancel them.") : null,
     tiles(counts, backlog),
     h("div", { class: "charts" },
       hour.minutes ? [ended(hour, body.clientWidth), depth(backlog), lateness(hour), outcomes(hour)] : [noIndex(), depth(backlog)]),
   ],
 };
 
-function tiles({ statuses, dead_letters: letters }, backlog) {
+function tiles({ statuses, dead_letters: open }, backlog) {
   const due = Object.values(backlog.types).reduce((sum, { depth: each }) => sum + each, 0);
   const oldest = Object.values(backlog.types).map((each) => each.oldest_due_at).filter(Boolean).sort()[0];
   return h("ul", { class: "tiles" },
@@ -35,7 +38,7 @@ function tiles({ statuses, dead_letters: letters }, backlog) {
     tile("Running", count(statuses.in_progress.total), "under a lease", jobsLink("Running jobs", { status: "in_progress" })),
     tile("Pending", count(statuses.pending.total), "due now or later", jobsLink("Pending jobs", { status: "pending" })),
     tile("Will retry", count(statuses.failed.total), "after a failed run", jobsLink("Jobs that will be retried", { status: "failed" })),
-    tile("Dead letters", count(letters), letters.value ? "need somebody" : "none is open", link("Dead letters", "dead-letters"), letters.value ? "bad" : null));
+    tile("Dead letters", count(open), open.value ? "need somebody" : "none is open", link("Dead letters", "dead-letters"), open.value ? "bad" : null));
 }
 
 function tile(label, value, hint, go, tone) {
@@ -69,7 +72,7 @@ function depth({ types }) {
 }
 
 function lateness({ lateness: late }) {
-  if (!late) return nothing("Lateness", "No job that ended in the last hour tells how late it started.");
+  if (!late) return nothing("Lateness", "Of no job that ended in the last hour it is known how late it started.");
   return bars({
     title: "Lateness",
     summary: `From the time a job was meant for to its first start; the last ${many(late.sample, "job")}.`,

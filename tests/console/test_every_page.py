@@ -1,0 +1,177 @@
+"""Every page and dialog, wide and narrow, light and dark, with hostile values: it fits, and axe-core finds nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from leasehold.console.opening import console_of
+from leasehold.kernel.draft import NewJob
+from leasehold.kernel.ports import KnownIdentity
+from leasehold.kernel.registry import Registry
+from tests.console.test_hostile_values import HOSTILE, hostile_handler
+from tests.console.working_queue import OPERATOR, WorkingQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+    from leasehold.kernel.payload import Json
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+CHECKS = (Path(__file__).parent / "page_checks.js").read_text()
+LONG = "x" * 200
+NAME = "a-name-of-sixty-four-characters-" + "y" * 32
+WIDTHS = (1280, 390)
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+PAGES = (
+    *("overview", "jobs", "jobs?group_id=none&job_type=charge", "jobs/{dead}", "jobs/{gone}", "jobs/{running}"),
+    *("dead-letters", "schedules", f"schedules/{NAME}", "templates", f"templates/{NAME}", "groups", f"groups/{NAME}"),
+    *("control", "audit", f"nowhere/{LONG}", "jobs/no-such-job"),
+)
+
+
+@pytest.fixture(scope="module")
+def things() -> Iterator[tuple[WorkingQueue, dict[str, str]]]:
+    with WorkingQueue() as working:
+        yield working, _furnish(working)
+
+
+def _furnish(working: WorkingQueue) -> dict[str, str]:
+    """Something of everything, and each text as long and as hostile as it may be."""
+    working.services.identity = KnownIdentity(f"{OPERATOR}-{LONG}")
+    working.handlers["charge"] = hostile_handler(f"{HOSTILE} {LONG}")
+    queue = working.queue
+    payload: Json = {HOSTILE: [HOSTILE, LONG], LONG: {"n": 9007199254740993}}
+    queue.schedules.create(
+        NAME, "charge", payload, cron="*/17 9-17 1,15 3-9 1,3,5", timezone="America/Argentina/ComodRivadavia"
+    )
+    queue.templates.create(
+        NAME, "charge", payload, description=f"{HOSTILE} {LONG}", webhook=f"https://example.com/{LONG}"
+    )
+    queue.groups.create([NewJob(job="charge", payload=payload), NewJob(job="greet")], group_id=NAME, created_by=LONG)
+    running = queue.enqueue("slow", payload).job_id
+    gone = queue.enqueue("removed", {}, run_in=timedelta(hours=1)).job_id
+    keys = {"dedup_key": f"{LONG} {HOSTILE}"[:256], "concurrency_key": LONG, "created_by": LONG}
+    dead = queue.enqueue("charge", payload, **keys).job_id  # type: ignore[arg-type]
+    queue.wait(dead)
+    types = working.services.deployment.registry(fresh=True).types
+    working.operator.publish(Registry(types={name: each for name, each in types.items() if name != "removed"}))
+    working.operator.pause("greet", reason=f"{HOSTILE} {LONG}"[:250])
+    working.operator.halt(reason=f"{LONG} {HOSTILE}"[:250])
+    return {"dead": dead, "running": running, "gone": gone}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, things: tuple[WorkingQueue, dict[str, str]]) -> Iterator[Page]:
+    with console_of(things[0].services, name=f"leasehold-{LONG}", port=0) as server:
+        context = browser.new_context(locale="en-GB", timezone_id="UTC", reduced_motion="reduce")
+        context.set_default_timeout(15_000)
+        opened = context.new_page()
+        opened.goto(server.url)
+        opened.wait_for_selector("main[aria-busy=false]")
+        opened.get_by_role("button", name="Pause updates").click()
+        yield opened
+        context.close()
+
+
+def show(page: Page, name: str) -> None:
+    page.evaluate("address => { location.hash = address }", f"#/{name}")
+    page.wait_for_function("name => document.querySelector('main').getAttribute('aria-busy') === 'false'", arg=name)
+    page.wait_for_timeout(50)
+
+
+def problems(page: Page) -> list[str]:
+    """In both schemes, as the page stands."""
+    found = []
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        if not page.evaluate("() => 'axe' in window"):
+            page.evaluate(AXE.read_text())
+        found += [f"{scheme}: {each}" for each in page.evaluate(CHECKS)]
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_fits_and_is_accessible(page: Page, things: tuple[WorkingQueue, dict[str, str]], width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    found = {}
+    for name in PAGES:
+        show(page, name.format(**things[1]))
+        if wrong := problems(page):
+            found[name] = wrong
+
+    assert found == {}
+
+
+DIALOGS = {
+    "jobs": ["Enqueue a job"],
+    "jobs/{dead}": ["Edit and redrive", "Discard", "Purge"],
+    "jobs/{gone}": ["Priority", "Cancel"],
+    "dead-letters": ["Redrive all that match"],
+    "schedules": ["Create a schedule", f"Edit {NAME}", f"Delete {NAME}"],
+    "templates": ["Create a template", f"Edit {NAME}", f"Enqueue a job from {NAME}"],
+    "control": ["Pause charge", "Resume the system"],
+    "overview": ["Keyboard shortcuts"],
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_dialog_fits_is_accessible_and_is_left_with_a_key(
+    page: Page, things: tuple[WorkingQueue, dict[str, str]], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    found = {}
+    for name, buttons in DIALOGS.items():
+        show(page, name.format(**things[1]))
+        for label in buttons:
+            button = page.get_by_role("button", name=label).first
+            button.focus()
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("dialog")).to_be_visible()
+            page.wait_for_timeout(100)
+            if wrong := problems(page):
+                found[label] = wrong
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+            expect(button).to_be_focused()
+
+    assert found == {}
+
+
+def test_on_a_narrow_screen_the_filter_is_folded_and_the_navigation_scrolls_to_where_one_is(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    show(page, "jobs")
+    expect(page.get_by_label("Dedup key")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Type")).to_be_focused()
+
+    show(page, "audit")
+    navigation = page.get_by_role("navigation", name="Pages")
+    assert navigation.evaluate("nav => nav.scrollWidth > nav.clientWidth && nav.scrollLeft > 0")
+    expect(navigation.get_by_role("link", name="Audit")).to_be_in_viewport()
+
+
+def test_an_unknown_address_is_named(page: Page) -> None:
+    show(page, "job/abc")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
+    expect(page.locator("main")).to_contain_text("#/job/abc")
+
+
+def test_a_type_that_is_not_deployed_is_named_with_its_waiting_jobs(
+    page: Page, things: tuple[WorkingQueue, dict[str, str]]
+) -> None:
+    show(page, "overview")
+    expect(page.locator("main")).to_contain_text("Jobs wait whose type is not deployed: removed (1)")
+    show(page, "control")
+    expect(page.get_by_role("row").filter(has_text="Not deployed")).to_contain_text("1 job waiting")
+    show(page, f"jobs/{things[1]['gone']}")
+    expect(page.locator(".summary")).to_contain_text("Not deployed")
