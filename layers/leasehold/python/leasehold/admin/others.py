@@ -186,5 +186,5 @@ def _leg_of(target: str | None) -> Walk:
     # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
     job_id = target.removeprefix("job#") if target.startswith("job#") else None
     targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
-    partitions = tuple(partitions.audit_partition(each) for each in targets)
-    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=partitions)
+    trails = tuple(partitions.audit_partition(each) for each in targets)
+    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=trails)

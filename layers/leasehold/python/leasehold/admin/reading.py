@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.acting import Actions
 from leasehold.admin.documents import Control, JobView, QueueView, RunView, ScheduleView
@@ -15,6 +15,7 @@ from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
 from leasehold.groups.stop import find_group
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
+from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.payload_items import with_payload_of
 from leasehold.kernel.refusals import JobNotFoundError
@@ -26,6 +27,7 @@ from leasehold.operate.redrive import find_dead_letter
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after
+from leasehold.schemas.check import read_schema
 from leasehold.templates import verbs as templates_engine
 from leasehold.templates.records import template_of
 from leasehold.webhooks.model import running_document
@@ -152,6 +154,11 @@ class Reader:
     def control(self) -> Control:
         """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""
         return Control(everything_stopped(self._services), self._services.deployment.registry(fresh=True))
+
+    def payload_schema(self, job_type: str) -> dict[str, Any] | None:
+        """The JSON schema of a type's payload model, as its handler gave it at the deployment; None if it has none."""
+        found = read_schema(parse_job_type(job_type), self._services.store.table)
+        return found.document if found else None
 
     def counts(self) -> Counts:
         """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""

@@ -152,6 +152,7 @@ GET /api/groups
 GET /api/groups/{group_id}
 GET /api/groups/{group_id}/members
 GET /api/control
+GET /api/control/types/{job_type}/payload-schema
 GET /api/counts
 GET /api/last-hour
 GET /api/backlog

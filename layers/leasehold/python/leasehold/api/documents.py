@@ -144,6 +144,11 @@ class Schedule(Document):
     next_runs: list[AwareDatetime]
 
 
+class PayloadSchema(Document):
+    job_type: str
+    payload_schema: dict[str, Any] | None = None
+
+
 class SchedulePreview(Document):
     plan: str = Field(description="when it would run, in words")
     next_runs: list[AwareDatetime]

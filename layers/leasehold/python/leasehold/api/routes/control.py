@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leasehold.admin.documents import control_document
+from leasehold.admin.job_documents import set_only
 from leasehold.api.answers import answered
 from leasehold.api.bodies import ReasonBody
 from leasehold.api.callers import Operation, asked_for
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 def show(call: Call) -> Answer:
     return answered(control_document(call.read.control()))
+
+
+def payload_schema(call: Call) -> Answer:
+    job_type = call.path["job_type"]
+    return answered({"job_type": job_type, **set_only(payload_schema=call.read.payload_schema(job_type))})
 
 
 def halt(call: Call) -> Answer:
@@ -56,6 +62,14 @@ OPERATIONS = (
         summary="What is halted, paused and reserved, by whom and why, and what is deployed",
         act=show,
         answers={200: "Control"},
+    ),
+    Operation(
+        method="GET",
+        path="/api/control/types/{job_type}/payload-schema",
+        name="get_payload_schema",
+        summary="The JSON schema of a type's payloads, where its handler has a model",
+        act=payload_schema,
+        answers={200: "PayloadSchema"},
     ),
     _switch("halt", "halt", "Stop the whole system: no enqueue, no claim; running jobs finish", halt),
     _switch("resume", "resume", "Lift the halt", resume),

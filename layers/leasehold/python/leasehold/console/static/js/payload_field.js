@@ -92,7 +92,7 @@ const known = new Map();
 
 async function schemaOf(type) {
   if (!known.has(type)) {
-    known.set(type, get(`/api/job-types/${encodeURIComponent(type)}/schema`).then((found) => found.schema ?? null, () => null));
+    known.set(type, get(`/api/control/types/${encodeURIComponent(type)}/payload-schema`).then((found) => found.payload_schema ?? null, () => null));
   }
   return known.get(type);
 }

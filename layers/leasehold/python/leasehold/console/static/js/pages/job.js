@@ -83,6 +83,7 @@ function factsOf(data) {
     ["Template", data.template && link(data.template, "templates", data.template)],
     ["Retry of", data.retry_of && jobLink(data.retry_of)],
     ["Webhook", data.webhook],
+    ["Logs", data.logs && (data.logs.startsWith("https://") ? h("a", { href: data.logs, target: "_blank", rel: "noreferrer" }, "In CloudWatch (opens a new tab)") : h("code", null, data.logs))],
     ["Kept until", data.expires_at && when(data.expires_at)],
     ["Records", [auditLink(`job#${data.job_id}`), data.dead_letter ? [", ", auditLink(`dead-letter#${data.job_id}`, "of its dead letter")] : null]],
   ]);
