@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import Day, Within
-from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.job import DedupRef
 
 if TYPE_CHECKING:
     from leasehold import Enqueued

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError, Within
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.job import DedupRef
 from leasehold.kernel.refusals import DuplicateJobError
 from leasehold.kernel.table import Delete
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
+from leasehold.housekeeping.payload_rounds import EVERY, Round, keep_payloads
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.payload_rounds import EVERY, Round, keep_payloads
 from leasehold.kernel.table import Update
 from leasehold.kernel.telemetry import Event
 from tests.contract.large import items_of, large, lose_payload
@@ -17,8 +17,8 @@ from tests.contract.world import World
 if TYPE_CHECKING:
     import pytest
 
+    from leasehold.housekeeping.payload_rounds import Kept
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.payload_rounds import Kept
 
 DAY = timedelta(days=1)
 
@@ -120,7 +120,7 @@ def test_a_tick_without_a_round_reads_nothing(world: World, monkeypatch: pytest.
 
 
 def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.kernel.payload_rounds._PAGE", 2)
+    monkeypatch.setattr("leasehold.housekeeping.payload_rounds._PAGE", 2)
     jobs = [world.queue.enqueue("report", large(n), run_in=timedelta(minutes=n)).job_id for n in range(7)]
     world.clock.advance(8 * DAY)
     # Each visit gets as far as one job, or past one partition that has none.

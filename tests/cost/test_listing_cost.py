@@ -15,7 +15,7 @@ from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import plan_of
 from leasehold.admin.reading import Reader
 from leasehold.admin.walking import MAX_REQUESTS
-from leasehold.kernel.dedup import DedupRef
+from leasehold.kernel.job import DedupRef
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import ENDED_INDEX, JOBS

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
+from leasehold.housekeeping.payload_rounds import keep_payloads
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.payload import MAX_INLINE_BYTES, compact, encode_payload, size_of
-from leasehold.kernel.payload_rounds import keep_payloads
 from tests.cost.life import Life
 from tests.meter import Meter
 from tests.real_queue import RealQueue

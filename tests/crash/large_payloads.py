@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.housekeeping.payload_rounds import keep_payloads
 from leasehold.kernel import partitions
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.enqueue import Enqueued
-from leasehold.kernel.payload_rounds import keep_payloads
 from leasehold.operate.purge import purge
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario, insistently

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.circuit_breaker.circuits import circuit_record
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
-from leasehold.kernel.dedup import MAX_KEY_BYTES, DedupRef
+from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.draft import MAX_ATTEMPTS
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
@@ -17,6 +17,7 @@ from leasehold.kernel.job import (
     MAX_ERROR_BYTES,
     MAX_HISTORY_BYTES,
     MAX_RUNS,
+    DedupRef,
     Job,
     Outcome,
     Run,

@@ -29,7 +29,7 @@ from leasehold.kernel.payload import decode, encode_value
 from leasehold.kernel.table import Put
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.schemas import check
-from leasehold.schemas.fit import misfits
+from leasehold.schemas.check import misfits
 from leasehold.schemas.shape import shape_of
 from leasehold.testing.queue import LeaseholdTest
 

@@ -9,8 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from leasehold.kernel.dead_letter import DeadLetter, Resolution
-from leasehold.kernel.dedup import DedupRef
-from leasehold.kernel.job import Job, Outcome, Run
+from leasehold.kernel.job import DedupRef, Job, Outcome, Run
 from leasehold.kernel.keys import (
     LATEST,
     MAX_SHARDS,

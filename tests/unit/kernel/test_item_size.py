@@ -8,7 +8,7 @@ from typing import Any
 
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
-from leasehold.kernel.dedup import MAX_KEY_BYTES, DedupRef
+from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
@@ -18,6 +18,7 @@ from leasehold.kernel.job import (
     MAX_REASON_BYTES,
     MAX_RUN_ERROR_BYTES,
     MAX_RUNS,
+    DedupRef,
     Job,
     Outcome,
     Run,

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.direct_runs.records import DirectRequests, Reservations
     from leasehold.groups.records import Groups
+    from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.admission import Gate
-    from leasehold.kernel.dead_letters import DeadLetters
-    from leasehold.kernel.dedups import Dedups
+    from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.deployment import Control
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import Jobs
     from leasehold.kernel.leases import Leases
     from leasehold.kernel.payload_items import Payloads
-    from leasehold.kernel.payload_rounds import PayloadRounds
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.operate.dead_letters import DeadLetters
     from leasehold.schedules.records import Schedules
     from leasehold.templates.records import Templates
 
@@ -81,13 +81,13 @@ _NOUNS = {
     "audits": ("audit.records", "Audits"),
     "jobs": ("kernel.jobs", "Jobs"),
     "circuits": ("circuit_breaker.circuits", "Circuits"),
-    "dedups": ("kernel.dedups", "Dedups"),
+    "dedups": ("kernel.dedup", "Dedups"),
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
     "lines": ("limits.lines", "Lines"),
     "leases": ("kernel.leases", "Leases"),
-    "dead_letters": ("kernel.dead_letters", "DeadLetters"),
-    "payload_rounds": ("kernel.payload_rounds", "PayloadRounds"),
+    "dead_letters": ("operate.dead_letters", "DeadLetters"),
+    "payload_rounds": ("housekeeping.payload_rounds", "PayloadRounds"),
     "payloads": ("kernel.payload_items", "Payloads"),
     "requests": ("api.idempotency", "Requests"),
     "reservations": ("direct_runs.records", "Reservations"),

@@ -23,7 +23,7 @@ from leasehold.admin.walking import (
     job_id_of_entry,
 )
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import NO_WINDOW, DedupRef
+from leasehold.kernel.job import NO_WINDOW, DedupRef
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import Priority, due_until, hold_lane, lanes_by_priority, scheduled_for_of, to_text

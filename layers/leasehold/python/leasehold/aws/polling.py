@@ -172,7 +172,7 @@ class Polling:
 
     def _keep_payloads(self) -> None:
         # Not needed by wakes, which are most of what this function does.
-        from leasehold.kernel.payload_rounds import keep_payloads
+        from leasehold.housekeeping.payload_rounds import keep_payloads
 
         keep_payloads(self._services, worker_id=self._worker_id, should_stop=self._should_stop)
 

@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.job import Reader, encode
+from leasehold.kernel.job import encode, runs_in
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
-from leasehold.kernel.table import check_format
+from leasehold.kernel.table import Reader, check_format
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -104,7 +104,7 @@ def dead_letter_of(record: Record) -> DeadLetter:
         failed_at=from_text(read.text("failed_at")),
         attempts=read.number("attempts"),
         max_attempts=read.number("max_attempts") or None,
-        runs=read.runs(),
+        runs=runs_in(record),
         trace=read.maybe("trace"),
         resolution=Resolution(resolution) if resolution else None,
         resolved_by=read.maybe("resolved_by"),

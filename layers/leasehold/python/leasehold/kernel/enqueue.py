@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.audit.records import AuditEntry, audit_entry_of, contended, job_target, token_of, tries
 from leasehold.kernel import keys
 from leasehold.kernel.admission import is_trusted
-from leasehold.kernel.dedups import PointerMoved, insertions, repointed
+from leasehold.kernel.dedup import PointerMoved, insertions, repointed
 from leasehold.kernel.draft import Draft, JobRequest, draft
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.dedup import NO_WINDOW, DedupRef
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
 from leasehold.kernel.keys import (
     Due,
@@ -27,7 +26,7 @@ from leasehold.kernel.keys import (
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
-from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
+from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, Reader, check_format
 from leasehold.kernel.transitions import ENDED, JobStatus
 
 if TYPE_CHECKING:
@@ -39,6 +38,15 @@ if TYPE_CHECKING:
 
 
 SYSTEM = "system"
+NO_WINDOW = "-"
+
+
+class DedupRef(NamedTuple):
+    """Names a dedup record. A job keeps it, so that its end can find the record."""
+
+    job_type: str
+    key: str
+    window: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +351,7 @@ def described_job(record: Record, job_id: JobId) -> Job:
         due=Due.parse(read.text("due_key")) if "due_key" in record else None,
         wake="wake" in record,
         result_text=read.maybe("result"),
-        runs=read.runs(),
+        runs=runs_in(record),
         dedup=DedupRef(job_type, dedup_key, read.maybe("dedup_window") or NO_WINDOW) if dedup_key else None,
         retry=retry_of_text(read.text("retry")) if "retry" in record else None,
         **values,
@@ -369,6 +377,10 @@ def _run_record(run: Run) -> Record:
     return record
 
 
+def runs_in(record: Record) -> tuple[Run, ...]:
+    return tuple(_run_of(each) for each in Reader(record).maps("runs"))
+
+
 def _run_of(record: Record) -> Run:
     read = Reader(record)
     return Run(
@@ -382,41 +394,3 @@ def _run_of(record: Record) -> Run:
         reason=read.maybe("reason"),
         artifacts=tuple(read.texts("artifacts")),
     )
-
-
-class Reader:
-    """Typed reads of a record, so that each attribute's type is said once, where it is read."""
-
-    def __init__(self, record: Record) -> None:
-        self._record: dict[str, Any] = record
-
-    def text(self, name: str) -> str:
-        value = self._record[name]
-        if not isinstance(value, str):
-            raise TypeError(f"{name} is no text")
-        return value
-
-    def maybe(self, name: str) -> str | None:
-        value = self._record.get(name)
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is no text")
-        return value
-
-    def number(self, name: str) -> int:
-        value = self._record.get(name, 0)
-        if not isinstance(value, int):
-            raise TypeError(f"{name} is no whole number")
-        return value
-
-    def time(self, name: str) -> datetime | None:
-        text = self.maybe(name)
-        return None if text is None else from_text(text)
-
-    def texts(self, name: str) -> list[str]:
-        return cast("list[str]", self._record.get(name, []))
-
-    def maps(self, name: str) -> list[Record]:
-        return cast("list[Record]", self._record.get(name, []))
-
-    def runs(self) -> tuple[Run, ...]:
-        return tuple(_run_of(each) for each in self.maps("runs"))

@@ -356,19 +356,10 @@ def job_id_in(record: Record) -> JobId | None:
 
 def due_entry(record: Record) -> DueEntry:
     """What a record of the due index, or of the stream, stands for."""
-    due_key = cast("str", record["due_key"])
-    partition = cast("str", record["PK"])
-    sort = cast("str", record["SK"])
-    if partition.startswith("seat#") and sort == partitions.SCOPE:
-        return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
-    if partition == partitions.SCHEDULE:
-        return DueSchedule(name=sort, due_key=due_key)
-    group_id = partitions.group_of_partition(partition)
-    if group_id is not None and sort == partitions.GROUP:
-        return DueGroup(group_id=group_id, due_key=due_key)
+    due_key, partition, sort = (cast("str", record[name]) for name in ("due_key", "PK", "SK"))
     job_id = job_id_at(partition, sort)
     if job_id is None:
-        return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)
+        return _other_entry(partition, sort, due_key)
     try:
         return DueJob(
             job_id=job_id,
@@ -382,6 +373,17 @@ def due_entry(record: Record) -> DueEntry:
         )
     except (KeyError, ValueError) as error:
         return DueUnreadable(due_key=due_key, problem=f"{sort}: {type(error).__name__}: {error}")
+
+
+def _other_entry(partition: str, sort: str, due_key: str) -> DueEntry:
+    if partition.startswith("seat#") and sort == partitions.SCOPE:
+        return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
+    if partition == partitions.SCHEDULE:
+        return DueSchedule(name=sort, due_key=due_key)
+    group_id = partitions.group_of_partition(partition)
+    if group_id is not None and sort == partitions.GROUP:
+        return DueGroup(group_id=group_id, due_key=due_key)
+    return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)
 
 
 def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:

@@ -11,7 +11,7 @@ from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.kernel.dedup import DedupRef
+    from leasehold.kernel.job import DedupRef
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.table import Record, Table
 

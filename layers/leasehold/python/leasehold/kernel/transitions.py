@@ -22,13 +22,9 @@ class JobStatus(StrEnum):
     DEAD_LETTER = "dead_letter"
     CANCELLED = "cancelled"
 
-    @property
-    def is_waiting(self) -> bool:
-        return self in WAITING
-
-    @property
-    def has_ended(self) -> bool:
-        return self in ENDED
+    def __init__(self, value: str) -> None:
+        self.is_waiting = value in ("pending", "failed")
+        self.has_ended = value in ("completed", "cancelled", "dead_letter")
 
 
 class Writer(StrEnum):
@@ -38,9 +34,9 @@ class Writer(StrEnum):
     OPERATOR = "operator"
 
 
-WAITING = frozenset({JobStatus.PENDING, JobStatus.FAILED})
+WAITING = frozenset(each for each in JobStatus if each.is_waiting)
 RUNNING = frozenset({JobStatus.IN_PROGRESS})
-ENDED = frozenset({JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.DEAD_LETTER})
+ENDED = frozenset(each for each in JobStatus if each.has_ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

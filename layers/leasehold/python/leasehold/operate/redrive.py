@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.audit.records import audit_entry_of, audit_entry_on_job, check_audit_entry, dead_letter_target, retried
 from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
-from leasehold.kernel.dead_letters import AlreadyResolved, ResolvedBy
-from leasehold.kernel.dedups import insertions, repointed
+from leasehold.kernel.dedup import insertions, repointed
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, is_free, job_of_holder, write
 from leasehold.kernel.errors import LeaseholdError
@@ -21,6 +20,7 @@ from leasehold.kernel.refusals import DeadJobMissingError, DuplicateJobError, Jo
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import RESOLVE, JobStatus
+from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy
 from leasehold.operate.jobs import find, look_at, refuse_edit_of_delivery, reschedule, successor
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
@@ -12,12 +13,12 @@ from leasehold.kernel.errors import InvalidPayloadError, StoreError
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import decode, shown_json
 from leasehold.kernel.table import Put
-from leasehold.schemas.fit import misfits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.schemas.shape import Shape
@@ -30,6 +31,15 @@ _MOST_CHANGES = 50
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 # What reading an item raises that is damaged, or written by a release that is newer than this one.
 _UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_MOST = 5
+# A model that may be several things, each of which holds it again, has more ways than anybody waits for.
+_MOST_STEPS = 100_000
+_COMPARED = {
+    "gt": ("is not more than", lambda value, bound: value > bound),
+    "ge": ("is less than", lambda value, bound: value >= bound),
+    "lt": ("is not less than", lambda value, bound: value < bound),
+    "le": ("is more than", lambda value, bound: value <= bound),
+}
 # By digest, which says all of it: what was read once is never read again.
 _SHAPES: dict[str, Shape] = {}
 
@@ -71,6 +81,165 @@ def check_payload(job_type: JobType, payload_text: str, services: Services) -> N
         f"{first.reason}{also}",
         f"Correct it, or set check_payload = false in the job.toml of {job_type.name}.",
     )
+
+
+# --- whether a payload fits the shape of its type's model; no library and no model: this runs where jobs are enqueued
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    path: str
+    value: object
+    reason: str
+
+
+def misfits(payload: Json, shape: Shape) -> list[Misfit]:
+    """What keeps the payload from fitting, at most five of it. What takes too many steps is left to the handler.
+
+    >>> misfits({"n": []}, {"is": "object", "fields": [[["n"], True, {"is": "int"}]]})
+    [Misfit(path='payload.n', value=[], reason='is no number')]
+    """
+    found: list[Misfit] = []
+    try:
+        for each in _Fit(shape.get("named", {})).check(payload, shape, "payload"):
+            found.append(each)
+            if len(found) == _MOST:
+                break
+    except _TooManyStepsError:
+        pass
+    return found
+
+
+class _TooManyStepsError(Exception):
+    """Nobody knows whether it fits."""
+
+
+class _Fit:
+    def __init__(self, named: dict[str, Shape]) -> None:
+        self._named = named
+        self._steps = 0
+
+    def check(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooManyStepsError
+        match shape.get("is"):
+            case "object":
+                yield from self._object(value, shape, path)
+            case "map":
+                yield from self._map(value, shape, path)
+            case "list" | "tuple":
+                yield from self._list(value, shape, path)
+            case "str":
+                yield from _text(value, shape, path)
+            case "int" | "float":
+                yield from _number(value, shape, path)
+            case "scalar" if value is None or isinstance(value, list | dict):
+                yield Misfit(path, value, "is no single value")
+            case "none" if value is not None:
+                yield Misfit(path, value, "is not null")
+            case "one of" if not isinstance(value, str) or value not in shape["values"]:
+                yield Misfit(path, value, f"is none of {', '.join(map(repr, shape['values'][:_MOST]))}")
+            case "named":
+                yield from self.check(value, self._named.get(shape["name"], {}), path)
+            case "either":
+                yield from self._either(value, shape, path)
+            case _:  # what this version does not know is left to the handler
+                return
+
+    def _either(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        others: list[tuple[Misfit, Iterator[Misfit]]] = []
+        for each in shape["of"]:
+            found = self.check(value, each, path)
+            first = next(found, None)
+            if first is None:
+                return
+            if each.get("is") != "none":
+                others.append((first, found))
+        if len(others) == 1:
+            # With one alternative to null its own words say more than "fits neither".
+            ((first, found),) = others
+            yield first
+            yield from found
+        else:
+            yield Misfit(path, value, "fits none of what it may be")
+
+    def _object(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        if not isinstance(value, dict):
+            yield Misfit(path, value, "is no object")
+            return
+        known: set[str] = set()
+        for names, is_required, inner in shape["fields"]:
+            known.update(names)
+            given = [name for name in names if name in value]
+            if len(given) == 1:
+                yield from self.check(value[given[0]], inner, f"{path}.{given[0]}")
+            elif not given and is_required:
+                yield Misfit(f"{path}.{names[0]}", None, "is missing")
+        for name in value if shape.get("closed") else ():
+            if name not in known:
+                yield Misfit(f"{path}.{name}", value[name], "is not known to the model")
+
+    def _map(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        if not isinstance(value, dict):
+            yield Misfit(path, value, "is no object")
+            return
+        for name, each in value.items():
+            yield from self.check(each, shape["values"], f"{path}.{name}")
+
+    def _list(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+        if not isinstance(value, list):
+            yield Misfit(path, value, "is no list")
+            return
+        items = shape["items"]
+        if isinstance(items, list):
+            least = most = len(items)
+        else:
+            least, most = shape.get("min", 0), shape.get("max", len(value))
+        if not least <= len(value) <= most:
+            yield Misfit(path, value, f"has {len(value)} items; {least} are the least and {most} the most")
+            return
+        for number, each in enumerate(value):
+            inner = items[number] if isinstance(items, list) else items
+            yield from self.check(each, inner, f"{path}[{number}]")
+
+
+def _text(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+    if not isinstance(value, str):
+        yield Misfit(path, value, "is no text")
+    elif not shape.get("min", 0) <= len(value) <= shape.get("max", len(value)):
+        yield Misfit(path, value, f"has {len(value)} characters; {_between(shape)}")
+    elif "pattern" in shape and not _matches(shape["pattern"], value):
+        yield Misfit(path, value, f"does not match {shape['pattern']}")
+
+
+def _between(shape: Shape) -> str:
+    return f"{shape.get('min', 0)} are the least" + (f" and {shape['max']} the most" if "max" in shape else "")
+
+
+def _matches(pattern: str, value: str) -> bool:
+    try:
+        return re.search(pattern, value) is not None
+    except re.error:
+        return True
+
+
+def _number(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+    if isinstance(value, str):
+        # pydantic reads numbers in texts; one without a digit is none, besides infinity and what is not a number.
+        has_digit = any(each.isnumeric() for each in value)
+        if not has_digit and (shape["is"] == "int" or not re.search("inf|nan", value, re.IGNORECASE)):
+            yield Misfit(path, value, "is no number")
+    elif value is None or isinstance(value, list | dict):
+        yield Misfit(path, value, "is no number")
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        for name, (reason, holds) in _COMPARED.items():
+            bound = shape.get(name)
+            if bound is not None and not cast("Any", holds)(value, bound):
+                yield Misfit(path, value, f"{reason} {bound}")
+
+
+# --- what an edit changed
 
 
 def payload_changes(job_type: JobType, before: str, after: str, services: Services) -> list[str]:
