@@ -71,7 +71,7 @@ def test_the_greatest_position_is_still_within_the_bound():
 def test_the_keys_before_and_after_a_place_are_those_of_the_same_time_with_another_position(
     due, position, item_id, is_simultaneous
 ):
-    at = due.at if is_simultaneous else due.at + timedelta(milliseconds=1)
+    at = due.at if is_simultaneous else due.at - timedelta(milliseconds=1)
     key = Due(at, position, item_id).key
     (first_before, last_before), (first_after, last_after) = keys_before(due), keys_after(due)
 
