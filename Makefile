@@ -148,7 +148,7 @@ format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff format .
 
 docs: $(PYTHON_READY)  ## Write what follows from code and measured figures into the pages in docs anew
-	@set -e; for page in generate generate_aws generate_cli generate_cost generate_reliability; do $(BIN)/python docs/$$page.py; done
+	@set -e; for page in generate generate_aws generate_cli generate_cost generate_reliability generate_sdk; do $(BIN)/python docs/$$page.py; done
 
 demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and at work on this machine; no account needed
 	@$(BIN)/leasehold demo
