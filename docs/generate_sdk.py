@@ -56,7 +56,7 @@ def _part(name: str) -> list[str]:
 
 def _methods(kind: type) -> list[tuple[str, object]]:
     """Those that a user calls: with a docstring, in the order of the code."""
-    named = [(name, inspect.unwrap(_function(each))) for name, each in vars(kind).items() if not name.startswith("_")]
+    named = [(name, _function(each)) for name, each in vars(kind).items() if not name.startswith("_")]
     return [(name, each) for name, each in named if inspect.isfunction(each) and each.__doc__]
 
 
@@ -73,11 +73,14 @@ def _signature(function: object) -> str:
             return_annotation=inspect.Signature.empty,
         )
     )
-    return re.sub(r"<(\w+)\.(\w+): [^>]*>", r"\1.\2", text).replace(" = ", "=")
+    shown_enums = re.sub(r"<(\w+)\.(\w+): [^>]*>", r"\1.\2", text)
+    return re.sub(r"<[^()]*>? at 0x[0-9a-f]+>", "...", shown_enums).replace(" = ", "=")
 
 
 def _described(value: object) -> list[str]:
-    text = inspect.getdoc(value) or ""
+    # Its own: what a class inherits from a library's is said there.
+    own = vars(value).get("__doc__") if isinstance(value, type) else value.__doc__
+    text = inspect.cleandoc(own or "")
     if text.startswith(f"{getattr(value, '__name__', '')}("):  # what dataclass writes by itself
         return []
     lines: list[str] = []
