@@ -31,6 +31,7 @@ PACKAGES_READY := .venv/.packages-ready
 PYTHON_READY := .venv/.project-ready
 MINISTACK_READY := .venv-ministack/.ready
 CELERY_READY := .venv-celery/.ready
+DOCS_READY := .venv-docs/.ready
 NODE_READY := node_modules/.ready
 
 .PHONY: help setup browser lint types layers test test-deep test-fast format docs demo policies screenshots requirements \
@@ -147,8 +148,11 @@ format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-docs: $(PYTHON_READY)  ## Write what follows from code and measured figures into the pages in docs anew
+docs: $(PYTHON_READY) $(DOCS_READY)  ## Write what follows from code and figures into the pages anew, and build their site in build/site
 	@set -e; for page in generate generate_aws generate_cli generate_cost generate_reliability generate_sdk; do $(BIN)/python docs/$$page.py; done
+	@rm -rf build/pages && mkdir -p build/pages/tests/benchmarks
+	@cp -r *.md LICENSE docs build/pages/ && cp -r tests/benchmarks/results build/pages/tests/benchmarks/
+	@.venv-docs/bin/mkdocs build --quiet --clean && echo "wrote build/site/README.html"
 
 demo: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## See it deployed and at work on this machine; no account needed
 	@$(BIN)/leasehold demo
@@ -171,14 +175,14 @@ UPGRADE ?=
 # In this order: the later files are held to the versions of the earlier ones. A file that stays the same keeps its
 # time, or every environment would be made anew.
 requirements: $(UV_READY)  ## Pin the packages anew after an .in file changed (UPGRADE=--upgrade for newer versions)
-	@for name in requirements/uv $(LIBRARY)/cdk/requirements requirements/dev $(LIBRARY)/local/tools/ministack requirements/celery; do \
+	@for name in requirements/uv $(LIBRARY)/cdk/requirements requirements/dev $(LIBRARY)/local/tools/ministack requirements/celery requirements/docs; do \
 		echo "==> pinning $$name.txt"; cp -p $$name.txt $$name.before; $(COMPILE) $$name.in -o $$name.txt; \
 		if cmp -s $$name.before $$name.txt; then mv $$name.before $$name.txt; else rm $$name.before; fi; done
 
 clean:  ## Stop the local AWS and remove all that was installed or built
 	@if [ -x $(BIN)/leasehold ]; then $(BIN)/leasehold local down || true; fi
 	rm -rf .leasehold
-	rm -rf .venv .venv-ministack .venv-celery node_modules cdk.out dist build .hypothesis
+	rm -rf .venv .venv-ministack .venv-celery .venv-docs node_modules cdk.out dist build .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -209,6 +213,13 @@ $(MINISTACK_READY): $(LIBRARY)/local/tools/ministack.txt $(UV_READY)
 	@echo "==> installing ministack, the local AWS, into .venv-ministack"
 	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
 	@$(UV) pip sync --quiet --python .venv-ministack --compile-bytecode --require-hashes $<
+	@touch $@
+
+# Only for `make docs`.
+$(DOCS_READY): requirements/docs.txt $(UV_READY)
+	@echo "==> installing mkdocs, which builds the site, into .venv-docs"
+	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-docs
+	@$(UV) pip sync --quiet --python .venv-docs --require-hashes $<
 	@touch $@
 
 # Only for `make bench`, which compares with it.
