@@ -18,7 +18,7 @@ PAGE = text_of("docs/architecture.md")
 
 
 def layout() -> str:
-    return text_of("README.md").partition("## Layout")[2].partition("\n## ")[0]
+    return text_of("docs/architecture.md").partition("## Layout")[2].partition("\n## ")[0]
 
 
 def test_every_file_and_folder_that_the_page_names_exists():
@@ -37,7 +37,7 @@ def test_every_room_is_in_both_pictures(room: str):
     assert re.search(rf"(?<![\w/]){room}/", layout())
 
 
-@pytest.mark.parametrize("picture", [PAGE.partition("```")[2].partition("```")[0], layout()], ids=["page", "README"])
+@pytest.mark.parametrize("picture", [PAGE.partition("```")[2].partition("```")[0], layout()], ids=["rooms", "layout"])
 def test_no_picture_shows_a_room_that_is_gone(picture: str):
     shown = set(re.findall(r"(?<![\w/])([a-z_]+)/(?!\w)", picture))
 
