@@ -5,15 +5,18 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from playwright.sync_api import sync_playwright
+from pydantic import BaseModel, Field
 
 from leasehold.console.opening import console_of
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Fixed
+from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.shape import shape_of
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.console.browser import MISSING, chromium
 from tests.console.working_queue import OPERATOR
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 PICTURES = Path(__file__).parents[2] / "docs" / "console"
 START = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)
 WIDE, NARROW = {"width": 1180, "height": 860}, {"width": 390, "height": 844}
+
+
+class Summary(BaseModel):
+    user: str = Field(description="Who gets it.")
+    style: Literal["short", "long"] = "short"
 
 
 class Morning(LeaseholdTest):
@@ -46,6 +54,9 @@ class Morning(LeaseholdTest):
         handlers = {name: handler_that(self._handle) for name in settings}
         super().__init__(handlers, types=settings.values(), clock=FakeClock(START))
         self.services.store.table._name = "leasehold-prod-jobs"  # type: ignore[attr-defined]
+        shape = shape_of(Summary)
+        schema = PayloadSchema(digest=digest_of(shape), shape=shape, code="1", document=Summary.model_json_schema())
+        write_schema("daily_summary", schema, self.services.store.table)
         self.services.identity = KnownIdentity(OPERATOR)
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
@@ -139,6 +150,17 @@ def take_all(browser: Browser) -> None:
         page.get_by_role("button", name="Redrive all that match").click()
         page.get_by_role("dialog").get_by_label("Reason").fill("the mail server is back")
         page.screenshot(path=PICTURES / "bulk-redrive.png")
+        page.keyboard.press("Escape")
+        take(page, f"{console.address}/#/schedules/morning", "schedule")
+        page.get_by_role("button", name="Edit morning").click()
+        page.wait_for_timeout(300)
+        page.screenshot(path=PICTURES / "edit-schedule.png")
+        page.keyboard.press("Escape")
+        page.goto(f"{console.address}/#/jobs/{dead}")
+        page.get_by_role("button", name="Edit and redrive").click()
+        page.get_by_role("dialog").get_by_label("Style").select_option("long")
+        page.get_by_role("dialog").get_by_label("Reason").fill("the short style needs the mail server")
+        page.screenshot(path=PICTURES / "edit-and-redrive.png")
         narrow = open_page(browser, console.url, morning.clock.now(), NARROW, "dark")
         take(narrow, f"{console.address}/#/dead-letters", "narrow")
 

@@ -25,9 +25,8 @@ export function ask({ title, text, fields = [], confirm, danger = false, watch, 
     const dialog = h("dialog", { "aria-labelledby": id, "aria-describedby": text ? `${id}-text` : null }, form);
 
     function values() {
-      const plain = Object.fromEntries(places.filter(({ name, field, node }) => !field && !node.hidden && form.elements[name])
+      return Object.fromEntries(places.filter(({ name, field, node }) => !field && !node.hidden && form.elements[name])
         .map(({ name, type }) => [name, type === "checkbox" ? form.elements[name].checked : form.elements[name].value.trim()]));
-      return plain;
     }
 
     function changed() {
@@ -36,8 +35,9 @@ export function ask({ title, text, fields = [], confirm, danger = false, watch, 
         node.hidden = !shownIf(now);
         for (const each of node.querySelectorAll("input, select, textarea")) each.disabled = node.hidden;
       }
-      for (const { field } of places) field?.changed?.(now);
-      watch?.(now);
+      const shown = values();
+      for (const { field } of places) field?.changed?.(shown);
+      watch?.(shown);
     }
 
     async function submitted(event) {
@@ -81,7 +81,7 @@ export function labelled(field, prefix) {
     return h("div", { class: "field" }, h("label", { class: "check" }, h("input", { id, name: field.name, type: "checkbox", checked: field.value }), field.label));
   }
   return h("div", { class: "field" },
-    h("label", { for: id }, field.label, field.required ? null : h("span", { class: "quiet" }, " (optional)")),
+    h("label", { for: id }, field.label, field.isOptional ?? !field.required ? h("span", { class: "quiet" }, " (optional)") : null),
     input(field, id),
     field.hint ? h("p", { class: "quiet", id: `${id}-hint` }, field.hint) : null,
     field.list ? h("datalist", { id: `${id}-list` }, field.list.map((each) => h("option", { value: each }))) : null);

@@ -121,7 +121,7 @@ function control({ name, property, value, required }, prefix) {
   const hint = [property.description, kind.hint, property.default !== undefined && property.default !== null && `Left empty: ${JSON.stringify(property.default)}`].filter(Boolean).join(" ");
   const shown = value === undefined || value === null ? "" : kind.text(value);
   const options = kind.options && [...(required && shown ? [] : [["", ""]]), ...kind.options];
-  const node = labelled({ name, label: property.title ?? name, type: kind.type, options, value: shown, required: required && kind.isNeeded, hint: hint || null, rows: 3 }, prefix);
+  const node = labelled({ name, label: property.title ?? name, type: kind.type, options, value: shown, required: required && kind.isNeeded, isOptional: !required, hint: hint || null, rows: 3 }, prefix);
   const input = node.querySelector("input, select, textarea");
   input.removeAttribute("name");
   return { name, node, read: () => (input.value === "" ? (value === null ? null : kind.empty?.(required)) : kind.value(input.value, name)) };
