@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -412,3 +412,19 @@ def test_a_bulk_cancel_of_everything_is_refused(world: World, body: dict[str, An
 
     assert (answer.status, answer.code) == (400, "invalid_request")
     assert world.test.queue.get(world.things.waiting).status is JobStatus.PENDING
+
+
+def test_a_job_says_where_its_logs_are_in_cloudwatch_or_by_which_command(world: World) -> None:
+    job_id = world.things.completed
+    assert world.shown(f"GET /api/jobs/{job_id}")["logs"] == f"leasehold logs {job_id}"
+
+    registry = world.test.services.deployment.registry(fresh=True)
+    errand = replace(registry.types["errand"], logs="eu-central-1:/aws/lambda/errand")
+    world.test.queue.operator.publish(replace(registry, types={**registry.types, "errand": errand}))
+    world.test.services.deployment.forget()
+
+    address = world.shown(f"GET /api/jobs/{job_id}")["logs"]
+    home = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:logs-insights"
+    assert address.startswith(f"{home}$3FqueryDetail$3D~(end~'")
+    assert f"like*20*27{job_id}*27" in address
+    assert address.endswith("~source~(~'*2Faws*2Flambda*2Ferrand))")

@@ -60,6 +60,7 @@ def job_view_document(view: JobView) -> Document:
         **job_document(view.job, dead),
         **set_only(
             position=view.place,
+            logs=view.logs,
             redriven_as=dead.redriven_as if dead else None,
             dead_letter=dead_letter_document(dead) if dead else None,
         ),
@@ -243,12 +244,14 @@ def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
 class JobView:
     """A job with its runs, and the dead letter that its death left, resolved or not.
 
+    logs: the address of its log lines in CloudWatch, or the command that prints them.
     place: of those that are due and wait, the how-manieth it is to be dispatched; None if that was not asked for.
     """
 
     job: Job
     dead_letter: DeadLetter | None = None
     place: int | None = None
+    logs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

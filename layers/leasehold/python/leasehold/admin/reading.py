@@ -12,6 +12,7 @@ from leasehold.admin.figures import count_jobs, last_hour
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
+from leasehold.aws.job_logs import insights_address
 from leasehold.groups.stop import find_group
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
@@ -79,7 +80,14 @@ class Reader:
         # A dead job's dead letter has its own copy of a payload that stands apart.
         job = job if dead_letter is None else with_payload_of(dead_letter, job)
         place = place_of(job, self._services) if with_place else None
-        return JobView(self._services.store.payloads.shown(job), dead_letter, place)
+        return JobView(self._services.store.payloads.shown(job), dead_letter, place, self._logs_of(job))
+
+    def _logs_of(self, job: Job) -> str:
+        logs = self._services.deployment.settings_of(job.job_type).logs
+        until = job.completed_at or self._services.clock.now()
+        if logs is None:
+            return f"leasehold logs {job.job_id}"
+        return insights_address(logs, job.job_id, since=job.created_at, until=until)
 
     def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> QueueView:
         """The jobs that are due and wait, in the order of dispatch, from the `first` place on.

@@ -68,6 +68,7 @@ class Run(Document):
 class Job(JobSummary):
     payload: Any
     position: int | None = Field(default=None, description="of those that are due and wait, up to 1,000")
+    logs: str | None = Field(default=None, description="an address in CloudWatch Logs Insights, or a command")
     runs: list[Run]
     timeline: list[dict[str, Any]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from leasehold.kernel.lean import dataclass
 
@@ -30,6 +31,24 @@ class JobLogLine:
     message: str
     fields: Mapping[str, Any]
     text: str | None = None
+
+
+def insights_address(logs: str, job_id: str, *, since: datetime, until: datetime) -> str:
+    """The address of a query in CloudWatch Logs Insights for all lines that name a job; `logs` is as in JobType."""
+    region, _, group = logs.partition(":")
+    query = f"fields @timestamp, level, message, @message\n| filter @message like '{job_id}'\n| sort @timestamp asc"
+    times = [f"{each - _MARGIN:%Y-%m-%dT%H:%M:%S.000Z}" for each in (since, until + 2 * _MARGIN)]
+    detail = (
+        f"~(end~'{_quoted(times[1])}~start~'{_quoted(times[0])}~timeType~'ABSOLUTE~tz~'UTC"
+        f"~editorString~'{_quoted(query)}~source~(~'{_quoted(group)}))"
+    )
+    home = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}"
+    return f"{home}#logsV2:logs-insights" + quote(f"?queryDetail={detail}", safe="~()'*-_.").replace("%", "$")
+
+
+def _quoted(text: str) -> str:
+    """As the console writes texts in its addresses: each byte that is no letter as `*` and two digits."""
+    return quote(text, safe="-_.").replace("%", "*")
 
 
 def job_log_lines(

@@ -106,6 +106,7 @@ class JobType:
     schema: names what it is checked against; a deployment asks the handler, and sets it.
     reported_fields: payload fields that error reports may show; by default none leaves the account.
     function: the Lambda function that handles it; None where handlers run in process.
+    logs: its region and log group, e.g. "eu-central-1:/aws/lambda/x", as it says at a deployment.
     """
 
     name: str
@@ -134,6 +135,7 @@ class JobType:
     schema: str | None = None
     reported_fields: tuple[str, ...] = ()
     function: str | None = None
+    logs: str | None = None
 
     def __post_init__(self) -> None:
         parse_job_type(self.name)

@@ -87,6 +87,7 @@ def _type_document(job_type: JobType) -> dict[str, object]:
         "reported_fields": list(job_type.reported_fields) or None,
         "function": job_type.function,
         "schema": job_type.schema,
+        "logs": job_type.logs,
     }
     return {**document, **{name: value for name, value in optional.items() if value is not None}}
 
@@ -120,6 +121,7 @@ def _type_of(name: str, document: dict[str, Any]) -> JobType:
         schema=document.get("schema"),
         reported_fields=tuple(document.get("reported_fields", ())),
         function=document.get("function"),
+        logs=document.get("logs"),
     )
 
 

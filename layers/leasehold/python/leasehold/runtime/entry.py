@@ -60,12 +60,18 @@ def _answer(
         if event.get("source") == DESCRIBE:
             from leasehold.runtime.loading import describe
 
-            return describe(handler)
+            return {**describe(handler), **_logs()}
     except (Exception, SystemExit) as error:
         if event.get("source") == DESCRIBE:
             return {"error": _described(error)}
         handler = _failing(error)
     return _run(event, context, handler)
+
+
+def _logs() -> dict[str, str]:
+    """Where CloudWatch keeps what this function logs, for links; nothing where it runs on another AWS than Amazon's."""
+    region, group = os.environ.get("AWS_REGION"), os.environ.get("AWS_LAMBDA_LOG_GROUP_NAME")
+    return {"logs": f"{region}:{group}"} if region and group and "AWS_ENDPOINT_URL" not in os.environ else {}
 
 
 def _run(event: Mapping[str, Any], context: LambdaContext, handler: type[BaseJobHandler]) -> dict[str, Any]:

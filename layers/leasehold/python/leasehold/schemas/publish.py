@@ -51,6 +51,7 @@ def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, service
         schema = PayloadSchema(
             digest=digest_of(answer["shape"]), shape=answer["shape"], code=codes[name], document=answer.get("schema")
         )
+        types[name] = replace(types[name], logs=answer.get("logs"))
         if not broken:
             is_kept = schema == before or write_schema(name, schema, services.store.table)
             if is_kept and types[name].check_payload:
