@@ -13,6 +13,7 @@ from leasehold.kernel.admission import is_trusted, trusted_jobs
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
 from leasehold.kernel.keys import Due, from_text, lanes_by_priority, to_text
 from leasehold.kernel.lean import dataclass
+from leasehold.kernel.pool import ahead
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, JobStatus
 
@@ -74,11 +75,10 @@ def count_jobs(services: Services) -> Counts:
     for (status, job_type), value in sorted(live.counted.items()):
         statuses[status][job_type] = Counted(value, status not in live.inexact)
     if scene.registry.ended_index:
-        for job_type in JobFilter().types(scene.registry):
-            for status in sorted(ENDED):
-                counted = _ended(status, job_type, services)
-                if counted.value:
-                    statuses[status][job_type] = counted
+        lanes = [(status, job_type) for job_type in JobFilter().types(scene.registry) for status in sorted(ENDED)]
+        for (status, job_type), counted in ahead(services.pool, lambda lane: _ended(*lane, services), lanes):
+            if counted.value:
+                statuses[status][job_type] = counted
     dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
     return Counts(at=scene.now, statuses=statuses, dead_letters=Counted(dead_letters, dead_letters < COUNT_LIMIT))
 
@@ -91,11 +91,12 @@ def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
 
 def _live(services: Services, scene: Scene) -> _Live:
     live = _Live(Counter(), set())
-    for lane in (lane for level in lanes_by_priority(scene.registry.shards) for lane in level):
-        _count_lane(lane, live, services, scene)
     lanes = scene.waiting_lanes(None)
-    for lane in lanes.names[:_MOST_LANES]:
-        _count_lane(lane, live, services, scene)
+    service = [lane for level in lanes_by_priority(scene.registry.shards) for lane in level]
+    wanted = [*service, *lanes.names[:_MOST_LANES]]
+    for _, found in ahead(services.pool, lambda lane: _count_lane(lane, services, scene), wanted):
+        live.counted += found.counted
+        live.inexact |= found.inexact
     if len(lanes.names) > _MOST_LANES or not lanes.is_whole:
         live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
     return live
@@ -105,8 +106,9 @@ def _is_counted(entry: DueJob) -> bool:
     return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
 
 
-def _count_lane(lane: str, live: _Live, services: Services, scene: Scene) -> None:
+def _count_lane(lane: str, services: Services, scene: Scene) -> _Live:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
+    live = _Live(Counter(), set())
     cursor: Record | None = None
     for _ in range(COUNT_LIMIT // _PAGE):
         page = services.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
@@ -114,10 +116,11 @@ def _count_lane(lane: str, live: _Live, services: Services, scene: Scene) -> Non
         live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
         cursor = page.cursor
         if cursor is None:
-            return
+            return live
     live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
     if cursor is not None and Due.parse(str(cursor["due_key"])).at <= scene.leases_over:
         live.inexact.add(JobStatus.IN_PROGRESS)
+    return live
 
 
 HOUR = timedelta(hours=1)

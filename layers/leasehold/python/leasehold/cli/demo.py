@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
+from leasehold.cli.command import BUILD
 from leasehold.cli.main import EXIT_UNUSABLE
 from leasehold.cli.options import DEFAULT_PORT, HERE, Port, Root
 
@@ -21,6 +22,10 @@ _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
+app = typer.Typer()
+
+
+@app.command(rich_help_panel=BUILD)
 def demo(
     root: Root = HERE,
     port: Port = DEFAULT_PORT,

@@ -9,12 +9,17 @@ from typing import Annotated
 
 import typer
 
+from leasehold.cli.command import BUILD
 from leasehold.cli.main import EXIT_UNUSABLE
 
 FIRST_JOB = "send_letter"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
+app = typer.Typer()
+
+
+@app.command(rich_help_panel=BUILD)
 def init(
     name: Annotated[str, typer.Argument(help="The project's name, which its folder and its queue get: my-jobs.")],
     root: Annotated[Path, typer.Option(help="Where the folder is made.")] = Path(),

@@ -10,10 +10,10 @@ EXIT_UNUSABLE = 2
 
 def main() -> None:
     try:
-        from leasehold.cli.commands import app
+        from leasehold.cli.commands import app_for
 
         # Commands import what they need when they run, so it may be missing only then.
-        app()
+        app_for(sys.argv[1:])()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OPTIONAL:
             raise

@@ -1,4 +1,4 @@
-"""`leasehold schedules`: recurring jobs. What is run outside of their plan is in schedule_runs.py."""
+"""`leasehold schedules`: recurring jobs, and runs outside of their plan."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from leasehold.cli.command import command
 from leasehold.cli.operating.options import (
     Cursor,
+    DryRun,
     Everything,
     JobTypeOption,
     Limit,
@@ -16,6 +17,8 @@ from leasehold.cli.operating.options import (
     PayloadOption,
     PriorityOption,
     Reason,
+    ReasonUnlessDry,
+    Yes,
 )
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
@@ -24,6 +27,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Recurring jobs: list, show, create, update, pause, resume, delete, trigger, backfill.",
 )
+
+_SLOTS_SHOWN = 10
 
 ScheduleName = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 _Template = Annotated[str | None, typer.Option(help="Make its jobs from this template.")]
@@ -175,6 +180,63 @@ def delete(session: Session, name: ScheduleName, *, reason: Reason) -> None:
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
+@command(app, "trigger", example="leasehold schedules trigger nightly --reason 'needed before tonight'")
+def trigger(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+    """Run it once now, outside of its plan; prints the job's id. Twice within a minute makes one job."""
+    job_id = session.admin.act.schedules.trigger(name, reason=reason)
+    session.out.done({"job_id": job_id}, job_id)
+
+
+@command(
+    app,
+    "backfill",
+    example="leasehold schedules backfill nightly --from 7d --dry-run --reason 'the outage'",
+)
+def backfill(
+    session: Session,
+    name: ScheduleName,
+    *,
+    reason: ReasonUnlessDry = None,
+    from_: Annotated[str, typer.Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
+    to: Annotated[str | None, typer.Option(help="The last slot; now by default.")] = None,
+    beyond_retention: Annotated[
+        bool,
+        typer.Option("--beyond-retention", help="Also slots so old that nobody knows whether they were run before."),
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Make the jobs of past slots that have none, after a look and a confirmation."""
+    from leasehold.cli.operating.values import needed
+    from leasehold.cli.times import past_moment
+    from leasehold.kernel.keys import to_text
+
+    why = "" if dry_run else needed(reason)
+    now = session.now()
+    start = past_moment(from_, now, what="--from")
+    end = past_moment(to, now, what="--to") or now
+    assert start is not None
+    schedules = session.admin.act.schedules
+    missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end, beyond_retention=beyond_retention)]
+    if dry_run or not missing:
+        document = {"name": name, "dry_run": dry_run, "missing": len(missing), "slots": missing}
+        session.out.done(document, _told(missing) if missing else "Every slot has its job.")
+        return
+    if not yes:
+        session.out.hint(_told(missing))
+    session.confirm(f"Make {len(missing):,} jobs of {name}?", yes=yes)
+    with session.out.progress("backfilling") as progress:
+        made = schedules.backfill(name, start, end, reason=why, beyond_retention=beyond_retention, progress=progress)
+    session.out.done({"name": name, "made": len(made), "job_ids": list(made)}, f"Made {len(made):,} jobs.")
+
+
+def _told(missing: list[str]) -> str:
+    from leasehold.cli.terminal.cells import short_time
+
+    some = ", ".join(map(short_time, missing[:_SLOTS_SHOWN]))
+    return f"Slots without a job: {len(missing):,} ({some}{', …' if len(missing) > _SLOTS_SHOWN else ''})"
+
+
 def _lengths(every: str | None, missed_window: str | None) -> dict[str, Any]:
     from leasehold.cli.times import length_of
 
@@ -185,6 +247,21 @@ def _lengths(every: str | None, missed_window: str | None) -> dict[str, Any]:
 
 
 def _show(session: Session, name: str, *, next_runs: int = 5) -> None:
-    from leasehold.cli.operating.schedule_page import show_schedule
+    """As it is now, with its coming runs."""
+    from datetime import timedelta
 
-    show_schedule(session, name, next_runs=next_runs)
+    from leasehold.admin.documents import schedule_view_document
+    from leasehold.cli.terminal.cells import length
+    from leasehold.cli.terminal.details import show_fields, show_json
+
+    document = schedule_view_document(session.admin.read.schedule(name, next_runs=next_runs))
+    if session.out.as_json:
+        session.out.document(document)
+        return
+    lengths = {
+        name: length(timedelta(seconds=each))
+        for name in ("every", "missed_window")
+        if isinstance(each := document.get(name), float)
+    }
+    show_fields(document | lengths, session.out.console, without=("payload",))
+    show_json("payload", document["payload"], session.out.console)

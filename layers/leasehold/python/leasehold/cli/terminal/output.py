@@ -36,7 +36,7 @@ class Output:
     def say(self, text: str) -> None:
         from leasehold.cli.terminal.cells import clean
 
-        self.console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
+        print(clean(text))
 
     def hint(self, text: str) -> None:
         """What helps people and is not the answer."""
