@@ -18,6 +18,8 @@ from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.table import Key, Page, Record
 
@@ -45,7 +47,7 @@ class WatchedTable(MemoryTable):
     def __init__(self) -> None:
         super().__init__()
         self.requests = self.in_sequence = 0
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
 
     def get(self, key: Key) -> Record | None:
         return self._watched(lambda: super(WatchedTable, self).get(key))
@@ -53,13 +55,13 @@ class WatchedTable(MemoryTable):
     def query(self, *args: Any, **options: Any) -> Page:
         return self._watched(lambda: super(WatchedTable, self).query(*args, **options))
 
-    def _watched[T](self, ask: Any) -> T:
-        with self._lock:
+    def _watched[T](self, ask: Callable[[], T]) -> T:
+        with self._counting:
             self.requests += 1
             place = self.in_sequence + 1
         time.sleep(0.02)
-        answer: T = ask()
-        with self._lock:
+        answer = ask()
+        with self._counting:
             self.in_sequence = max(self.in_sequence, place)
         return answer
 
