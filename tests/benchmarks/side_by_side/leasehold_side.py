@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 NAMES = TableNames(jobs="side-by-side-jobs", dead_letters="side-by-side-dead-letters")
 _TYPE, _BATCHED = "send_order_receipt", "send_order_receipts"
 _SIZE = 10
+# Jobs come one by one: without a wait each poll would make a batch of the few that came since the last.
+_WAIT = timedelta(seconds=0.5)
 # Between two polls that find nothing; a deployed poller is woken by the stream instead.
-_PAUSE_SECONDS = 0.1
+_PAUSE_SECONDS = 0.3
 
 
 class Receipt(BaseModel):
@@ -72,7 +75,7 @@ def prepare(endpoint: str) -> None:
     client = client_of(endpoint)
     create_tables(client, NAMES)
     queue = Queue.connect(NAMES.jobs, NAMES.dead_letters, client=client)
-    types = {_TYPE: JobType(name=_TYPE), _BATCHED: JobType(name=_BATCHED, batch=Batch(size=_SIZE))}
+    types = {_TYPE: JobType(name=_TYPE), _BATCHED: JobType(name=_BATCHED, batch=Batch(size=_SIZE, wait=_WAIT))}
     Operator(queue.services).publish(Registry(types=types, ended_index=True))
 
 
