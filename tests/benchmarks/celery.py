@@ -33,6 +33,7 @@ DIFFERENCES = (
     "Celery's queue keeps a task only until it is done: no status, no result, no history, no listing.",
     "Celery on SQS does not deduplicate, and waits longer than 15 minutes only by holding the message in a worker.",
     "Celery's worker must run and be paid for all the time; here both run, deployed Leasehold has none.",
+    "With batches one call enqueues all tasks and ten are handled at a time; Celery has neither.",
     "Leasehold writes four states of each job to a table; Celery sends, receives and deletes a message.",
 )
 
@@ -104,7 +105,7 @@ def _environment(endpoint: str, done: Path, **more: str) -> dict[str, str]:
 
 
 def _leasehold(endpoint: str, folder: Path, **settings: str) -> Side:
-    """With BENCH_BATCHES, ten jobs at a time; each is enqueued by itself, as Celery's tasks are."""
+    """With BENCH_BATCHES, one `enqueue_many` and ten jobs at a time; else one by one, as Celery's tasks are sent."""
     program = [sys.executable, "-m", "tests.benchmarks.side_by_side.leasehold_side"]
     done = folder / ("leasehold_batches" if settings else "leasehold")
     environment = _environment(endpoint, done, **settings)
