@@ -10,6 +10,7 @@ In virtual time the table of tests/limits/table.py takes these times; a real cli
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 
 # Lambda gives a function with this much memory one whole core, and less memory a part of it in proportion.
 ONE_CORE_MB = 1769
-_QUOTAS = Path("/sys/fs/cgroup/cpu")
 _PERIOD_MICROS = 100_000
 
 
@@ -95,24 +95,30 @@ def slowed(client: Any, latencies: Latencies = AWS) -> Any:
     return client
 
 
-def quota(pid: int, memory_mb: int) -> Path | None:
-    """Give a process a function's share of a core by a cgroup; None where this machine does not let us."""
-    for root, limit in ((Path("/sys/fs/cgroup"), "cpu.max"), (_QUOTAS, "cpu.cfs_quota_us")):
+def quota(pid: int, share: float) -> Path | None:
+    """Give a process a share of one core by a cgroup; None where this machine does not let us. `release` it after."""
+    micros = int(share * _PERIOD_MICROS)
+    for root, limit, text in (
+        (Path("/sys/fs/cgroup"), "cpu.max", f"{micros} {_PERIOD_MICROS}"),
+        (Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us", str(micros)),
+    ):
         group = root / f"leasehold-{pid}"
-        micros = int(cpu_share(memory_mb) * _PERIOD_MICROS)
         try:
-            group.mkdir(exist_ok=True)
-            (group / limit).write_text(f"{micros} {_PERIOD_MICROS}" if limit == "cpu.max" else str(micros))
+            group.mkdir()
+            # A folder that is no cgroup has no such file, and would take anything.
+            if not (group / limit).exists():
+                raise OSError(f"{root} is no root of cgroups that limit CPU")
+            (group / limit).write_text(text)
             (group / "cgroup.procs").write_text(str(pid))
         except OSError:
-            _remove(group)
+            release(group)
             continue
         return group
     return None
 
 
-def _remove(group: Path) -> None:
-    try:
-        group.rmdir()
-    except OSError:
-        return
+def release(group: Path | None) -> None:
+    """Remove a quota whose process has ended."""
+    if group is not None:
+        with suppress(OSError):
+            group.rmdir()

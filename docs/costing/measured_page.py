@@ -57,7 +57,9 @@ def _circumstances(results: dict[str, Any]) -> str:
     where = f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gib']} GiB, {machine['system']}"
     what = ", ".join(f"{name} {version}" for name, version in versions.items())
     on = "" if not results["has_uncommitted_changes"] else ", with changes that were not committed yet"
-    small = "" if results["sizes"].items() >= _WHOLE.items() else f"**{SMALLER}**\n\n"
+    # A size that is younger than the run says nothing of it.
+    whole = all(results["sizes"].get(name, value) == value for name, value in _WHOLE.items())
+    small = "" if whole else f"**{SMALLER}**\n\n"
     took = f" All of it took {results['seconds'] / 60:.1f} minutes." if "seconds" in results else ""
     return f"{small}Measured at {results['measured_at']}, commit `{results['commit'][:12]}`{on}: {where}; {what}.{took}"
 
@@ -67,12 +69,17 @@ def _bounds(results: dict[str, Any]) -> str:
         [
             each["what"],
             "not measured" if each["value"] is None else f"{each['value']:.4g} {each['unit']}",
-            f"{each['at_most']:g} {each['unit']}",
+            _limit(each),
             "yes" if each["met"] else "**no**",
         ]
         for each in results["bounds"]
     ]
     return table(["figure", "measured", "at most", "met"], rows)
+
+
+def _limit(bound: dict[str, Any]) -> str:
+    limit = bound.get("at_most", bound.get("at_least"))
+    return f"{'at least ' if 'at_least' in bound else ''}{limit:g} {bound['unit']}"
 
 
 def _improved(benchmarks: dict[str, Any]) -> str:

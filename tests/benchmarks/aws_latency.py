@@ -7,29 +7,66 @@ What is virtual is exact and the same on every machine; the real figures beside 
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from docs.costing.figures import Assumptions
+from docs.costing.page import systems
+from docs.costing.prices import load as load_prices
 from leasehold.kernel.job_type import JobType
+from tests.benchmarks import aws_real
+from tests.benchmarks.results import load
 from tests.latency import AWS, AWS_WITH_CPU
 from tests.limits.virtual_queue import VirtualQueue, works
 from tests.simulation.kernel import SECOND
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.benchmarks.sizes import Sizes
+
 _TYPE = "plain"
+_PER_SHARD = 250
 _PROFILE = "tests/latency.py: AWS_WITH_CPU, pollers of 512 MB, virtual time"
 
 
-def measure_virtual(*, shards: tuple[int, ...] = (1, 4, 16), jobs_per_shard: int = 250) -> dict[str, Any]:
-    """All that needs no real time."""
-    return {
-        "profile": _PROFILE,
-        "handovers_per_second": {str(each): handovers_per_second(each, jobs_per_shard * each) for each in shards},
-        "poll_one_job_seconds": {str(each): poll_one_job(each)["seconds"] for each in (1, 16, 64)},
-        "poll_one_job_calls": {str(each): poll_one_job(each)["calls"] for each in (1, 16, 64)},
-        "idle_poll_calls": poll_one_job(1, jobs=0)["calls"],
-        "lateness_p99_seconds": {str(each): lateness_p99(each) for each in (1, 16)},
-        "backpressure": backpressure(),
-    }
+def measure(sizes: Sizes) -> dict[str, Any]:
+    """What the issue of speed asks for, in virtual time and, under `real`, on this machine."""
+    figures: dict[str, Any] = {"profile": _PROFILE}
+    for name, part in _parts(sizes):
+        began = time.monotonic()
+        figures[name] = part()
+        print(f"      {name}: {time.monotonic() - began:.0f} s", flush=True)
+    return figures
+
+
+def headline(figures: dict[str, Any]) -> str:
+    virtual = ", ".join(f"{rate:g} on {shards}" for shards, rate in figures["handovers_per_second"].items())
+    real = figures["real"]["handovers"]
+    return (
+        f"hand-overs a second by shards: {virtual} (virtual); {real['per_second']:g} here on one, "
+        f"{real['at_0_29_of_a_core']:g} with 0.29 of a core, {real['cpu_ms']:g} ms of CPU each"
+    )
+
+
+def _parts(sizes: Sizes) -> Iterator[tuple[str, Callable[[], Any]]]:
+    shards = sizes.shards
+    yield "handovers_per_second", lambda: {str(n): handovers_per_second(n, _PER_SHARD * n) for n in shards}
+    yield "poll_one_job", lambda: {str(n): poll_one_job(n) for n in (1, 16, 64)}
+    yield "idle_poll_calls", lambda: poll_one_job(1, jobs=0)["calls"]
+    yield "lateness_p99_seconds", lambda: {str(n): lateness_p99(n, jobs=sizes.scheduled) for n in (1, 16)}
+    yield "backpressure", lambda: backpressure(jobs=sizes.burst)
+    yield "dollars", dollars
+    yield "real", lambda: aws_real.measure(sizes)
+
+
+def dollars() -> dict[str, float]:
+    """An idle month by default, and what a further type adds, with the figures of the last whole run."""
+    prices, assumed = load_prices(), Assumptions()
+    idle, *_ = systems(load(), prices)
+    further = prices["alarm"].of(assumed.alarms_a_type)
+    return {"idle_month": round(idle.dollars(0), 2), "further_type": round(further, 2)}
 
 
 def handovers_per_second(shards: int, jobs: int) -> float:
@@ -118,4 +155,4 @@ if __name__ == "__main__":
     import json
     import sys
 
-    print(json.dumps(measure_virtual() if len(sys.argv) < 2 else eval(sys.argv[1]), indent=2))
+    print(json.dumps(eval(sys.argv[1]), indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks import burst, celery, cpu, imports, lateness, lives, polls, throughput
+from tests.benchmarks import aws_latency, burst, celery, cpu, imports, lateness, lives, polls, throughput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ CATALOGUE: tuple[Benchmark, ...] = (
     Benchmark("polls", "a poll beside more and more finished jobs", polls.measure, polls.headline),
     Benchmark("imports", "imports, which are cold starts", _imports, _imports_headline),
     Benchmark("cpu", "CPU of a job against raw calls", cpu.measure, cpu.headline),
+    Benchmark("aws_latency", "speed where calls take time", aws_latency.measure, aws_latency.headline),
     Benchmark("throughput", "one process against raw calls", throughput.measure, throughput.headline),
     Benchmark("burst", "a burst of 1,000 jobs against raw calls", burst.measure, burst.headline),
     Benchmark("lateness", "punctuality of the deployed stacks", lateness.measure, lateness.headline),

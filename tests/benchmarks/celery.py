@@ -55,11 +55,14 @@ def measure(sizes: Sizes) -> dict[str, Any]:
             }
             for name in reversed(sides) if number % 2 else sides:
                 taken[name].append(_round(sides[name], proxy, sizes.tasks, idle_seconds=0 if number else _IDLE))
+    figures = {name: _figures(rounds, sizes.tasks) for name, rounds in taken.items()}
+    ratio = figures["leasehold_batches"]["tasks_per_second"] / figures["celery"]["tasks_per_second"]
     return {
         "tasks": sizes.tasks,
         "threads": THREADS,
         "differences": list(DIFFERENCES),
-        **{name: _figures(rounds, sizes.tasks) for name, rounds in taken.items()},
+        "batches_to_celery": round(ratio, 2),
+        **figures,
     }
 
 

@@ -18,6 +18,9 @@ class Sizes:
     burst: int = 1_000
     deployed_burst: int = 100
     tasks: int = 300
+    handovers: int = 1_000
+    bulk: int = 10_000
+    shards: tuple[int, ...] = (1, 4, 16)
 
 
 WHOLE = Sizes()
@@ -31,4 +34,7 @@ SMALL = Sizes(
     burst=60,
     deployed_burst=20,
     tasks=30,
+    handovers=100,
+    bulk=500,
+    shards=(1,),
 )

@@ -13,6 +13,7 @@ from leasehold.aws import names as variables
 from leasehold.aws.api_access import Access
 from leasehold.aws.clients import open_client
 from leasehold.aws.names import FREED_SOURCE
+from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError, InvalidOptionError
 from leasehold.kernel.execute import batch_event
 from leasehold.kernel.pool import MOST
@@ -48,6 +49,8 @@ def connect_lambda() -> LambdaClient:
 
     # Less in all than what a poller keeps back of its time for hand-overs that hang: see aws/polling.py.
     config = Config(
+        user_agent=USER_AGENT,
+        parameter_validation=False,
         retries={"mode": "standard", "total_max_attempts": 2},
         connect_timeout=2,
         read_timeout=4,
