@@ -117,7 +117,7 @@ def test_a_poller_could_make_its_first_call_with_little_more_than_a_bare_client(
     features = {"audit", "batches", "circuit_breaker", "direct_runs", "groups", "limits", "operate", "schedules"}
     features |= {"housekeeping", "schemas", "webhooks"}
     assert not {name for name in of_ours if name.split(".")[1] in features}
-    assert not of_ours & {f"leasehold.kernel.{verb}" for verb in ("reap", "enqueue", "dedup")}
+    assert not of_ours & {f"leasehold.kernel.{verb}" for verb in ("reap", "enqueue", "bulk")}
     assert len(of_ours) <= 62  # with the entry itself, which runs from the layer
 
 

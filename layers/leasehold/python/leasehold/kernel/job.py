@@ -26,8 +26,8 @@ from leasehold.kernel.keys import (
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
-from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, Reader, check_format
-from leasehold.kernel.transitions import ENDED, JobStatus
+from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
+from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -259,6 +259,9 @@ _TIMES = [
     "start_by",
     "dedup_until",
 ]
+# These have fields of another kind.
+_READ = ("created_by", "due_key", "result", "dedup_key", "dedup_window", "retry")
+_NEEDED = ("job_type", "status", "created_at")
 _COUNTS = ("attempts", "dispatches")
 _NUMBERS = ("member", "expires_at")
 _LISTS = ("artifacts", "owed")
@@ -327,35 +330,44 @@ def described_job(record: Record, job_id: JobId) -> Job:
     """A job of this id as a record describes it, wherever the record stands."""
     if FORMAT in record:
         check_format(record, f"job {job_id}")
-    read = Reader(record)
-    job_type = read.text("job_type")
-    dedup_key = read.maybe("dedup_key")
-    status = JobStatus(read.text("status"))
-    values: dict[str, Any] = {name: read.maybe(name) for name in _TEXTS}
-    values |= {name: read.time(name) for name in _TIMES}
-    values |= {name: read.number(name) for name in (*_COUNTS, *(each for each in _NUMBERS if each in record))}
-    values |= {name: tuple(read.texts(name)) for name in _LISTS}
-    if status in ENDED:
+    texts = _typed(record, str, (*_NEEDED, *_TEXTS, *_TIMES, *_READ))
+    numbers = _typed(record, int, (*_COUNTS, *_NUMBERS, "priority", "max_attempts"))
+    job_type, status = texts["job_type"], JobStatus(texts["status"])
+    values = {name: texts[name] for name in _TEXTS if name in texts}
+    values |= {name: from_text(texts[name]) for name in _TIMES if name in texts}
+    values |= {name: numbers[name] for name in (*_COUNTS, *_NUMBERS) if name in numbers}
+    values |= {name: tuple(cast("list[str]", record[name])) for name in _LISTS if name in record}
+    if status.has_ended and "last_attempt_at" not in values:
         # Its last attempt is over: stored once, as `started_at`.
-        values["last_attempt_at"] = values["last_attempt_at"] or values["started_at"]
+        values["last_attempt_at"] = values.get("started_at")
+    dedup_key, window = texts.get("dedup_key"), texts.get("dedup_window", NO_WINDOW)
     return Job(
         job_id=job_id,
         job_type=job_type,
         stored_payload=cast("Form", record["payload"]),
         scheduled_for=scheduled_for_of(job_id),
         status=status,
-        priority=Priority(read.number("priority")),
-        max_attempts=read.number("max_attempts"),
-        created_at=from_text(read.text("created_at")),
-        created_by=read.maybe("created_by") or SYSTEM,
-        due=Due.parse(read.text("due_key")) if "due_key" in record else None,
+        priority=Priority(numbers.get("priority", 0)),
+        max_attempts=numbers.get("max_attempts", 0),
+        created_at=from_text(texts["created_at"]),
+        created_by=texts.get("created_by") or SYSTEM,
+        due=Due.parse(texts["due_key"]) if "due_key" in texts else None,
         wake="wake" in record,
-        result_text=read.maybe("result"),
+        result_text=texts.get("result"),
         runs=runs_in(record),
-        dedup=DedupRef(job_type, dedup_key, read.maybe("dedup_window") or NO_WINDOW) if dedup_key else None,
-        retry=retry_of_text(read.text("retry")) if "retry" in record else None,
+        dedup=DedupRef(job_type, dedup_key, window) if dedup_key else None,
+        retry=retry_of_text(texts["retry"]) if "retry" in texts else None,
         **values,
     )
+
+
+def _typed(record: Record, kind: type, names: Sequence[str]) -> dict[str, Any]:
+    """Those of these attributes that a record has; TypeError for one that is not what it has to be."""
+    found = {name: record[name] for name in names if name in record}
+    for name, value in found.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} is no {'text' if kind is str else 'whole number'}")
+    return found
 
 
 def _run_record(run: Run) -> Record:
@@ -378,19 +390,19 @@ def _run_record(run: Run) -> Record:
 
 
 def runs_in(record: Record) -> tuple[Run, ...]:
-    return tuple(_run_of(each) for each in Reader(record).maps("runs"))
+    return tuple(_run_of(each) for each in cast("list[Record]", record.get("runs", ())))
 
 
 def _run_of(record: Record) -> Run:
-    read = Reader(record)
+    texts = _typed(record, str, ("worker", "started_at", "ended_at", "outcome", "error", "error_code", "reason"))
     return Run(
-        number=read.number("number"),
-        worker=read.text("worker"),
-        started_at=from_text(read.text("started_at")),
-        ended_at=from_text(read.text("ended_at")),
-        outcome=Outcome(read.text("outcome")),
-        error=read.maybe("error"),
-        error_code=read.maybe("error_code"),
-        reason=read.maybe("reason"),
-        artifacts=tuple(read.texts("artifacts")),
+        number=_typed(record, int, ("number",)).get("number", 0),
+        worker=texts["worker"],
+        started_at=from_text(texts["started_at"]),
+        ended_at=from_text(texts["ended_at"]),
+        outcome=Outcome(texts["outcome"]),
+        error=texts.get("error"),
+        error_code=texts.get("error_code"),
+        reason=texts.get("reason"),
+        artifacts=tuple(cast("list[str]", record.get("artifacts", ()))),
     )
