@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
 from leasehold.kernel import partitions
-from leasehold.kernel.jobs import awakened
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
 from leasehold.kernel.telemetry import Event

@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.jobs import awakened
 from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.table import After, ConditionFailed, Delete, Equals, Exists, Put, TransactionCancelled, Update
 from leasehold.kernel.type_options import Circuit, Tally, type_scope
 

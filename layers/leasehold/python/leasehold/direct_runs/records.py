@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.direct_runs.model import DirectRequest, DirectState
 from leasehold.kernel import partitions
-from leasehold.kernel.jobs import awakened
 from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.registry_records import _reservation_record, reservation_of
 from leasehold.kernel.table import (
     AnyOf,

@@ -17,9 +17,10 @@ from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, 
 from leasehold.groups.records import GroupChanged
 from leasehold.groups.turn import next_turn
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.jobs import awakened, insertion
+from leasehold.kernel.jobs import insertion
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out_many
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import request_token

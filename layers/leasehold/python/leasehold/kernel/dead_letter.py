@@ -6,16 +6,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.job import encode, runs_in
-from leasehold.kernel.keys import JobId, from_text, to_text
+from leasehold.kernel.job import encode_all, runs_in, typed
+from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
-from leasehold.kernel.table import Reader, check_format
+from leasehold.kernel.table import check_format
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Run
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form, Json
     from leasehold.kernel.table import Record
 
@@ -59,57 +60,39 @@ class DeadLetter:
         return self.resolution is None
 
 
+# Stored under the names that the fields have; `id` is the key.
+_TEXTS = (
+    *("id", "original_job_id", "job_type", "failure_reason", "error_code", "trace"),
+    *("resolved_by", "resolved_reason", "redriven_as"),
+)
+_TIMES = ("failed_at", "resolved_at", "reported_at")
+_NUMBERS = ("attempts", "max_attempts")
+
+
 def dead_letter_record(dead_letter: DeadLetter) -> Record:
-    optional: dict[str, object] = {
-        "max_attempts": dead_letter.max_attempts,
-        "runs": dead_letter.runs or None,
-        "trace": dead_letter.trace,
-        "resolution": dead_letter.resolution,
-        "resolved_by": dead_letter.resolved_by,
-        "resolved_at": dead_letter.resolved_at,
-        "resolved_reason": dead_letter.resolved_reason,
-        "redriven_as": dead_letter.redriven_as,
-        "reported_at": dead_letter.reported_at,
-    }
-    index_keys = {
-        "open": OPEN,
-        "open_type": dead_letter.job_type,
-        "open_key": f"{to_text(dead_letter.failed_at)}#{dead_letter.id}",
-    }
-    return {
-        "original_job_id": dead_letter.original_job_id,
-        "job_type": dead_letter.job_type,
+    values: dict[str, object] = {
         # Its own copy, whatever becomes of the job's.
         "payload": compact(dead_letter.payload_text),
-        "failure_reason": dead_letter.failure_reason,
-        "error_code": dead_letter.error_code,
-        "failed_at": to_text(dead_letter.failed_at),
-        "attempts": dead_letter.attempts,
-        **{name: encode(value) for name, value in optional.items() if value is not None},
-        **(index_keys if dead_letter.is_open else {}),
+        "runs": dead_letter.runs or None,
+        **{name: getattr(dead_letter, name) for name in ("resolution", *_TEXTS[1:], *_TIMES, *_NUMBERS)},
     }
+    if dead_letter.is_open:
+        key = f"{to_text(dead_letter.failed_at)}#{dead_letter.id}"
+        values |= {"open": OPEN, "open_type": dead_letter.job_type, "open_key": key}
+    return encode_all({name: value for name, value in values.items() if value is not None})
 
 
 def dead_letter_of(record: Record) -> DeadLetter:
     check_format(record, "this dead letter")
-    read = Reader(record)
-    resolution = read.maybe("resolution")
+    texts = typed(record, str, (*_TEXTS, *_TIMES, "resolution"))
+    numbers = typed(record, int, _NUMBERS)
+    values = {name: texts[name] for name in _TEXTS if name in texts}
+    values |= {name: from_text(texts[name]) for name in _TIMES if name in texts}
     return DeadLetter(
-        id=JobId(read.text("id")),
-        original_job_id=JobId(read.text("original_job_id")),
-        job_type=read.text("job_type"),
         payload_text=text_or(MISSING, cast("Form", record["payload"])),
-        failure_reason=read.text("failure_reason"),
-        error_code=read.text("error_code"),
-        failed_at=from_text(read.text("failed_at")),
-        attempts=read.number("attempts"),
-        max_attempts=read.number("max_attempts") or None,
+        attempts=numbers.get("attempts", 0),
+        max_attempts=numbers.get("max_attempts") or None,
         runs=runs_in(record),
-        trace=read.maybe("trace"),
-        resolution=Resolution(resolution) if resolution else None,
-        resolved_by=read.maybe("resolved_by"),
-        resolved_at=read.time("resolved_at"),
-        resolved_reason=read.maybe("resolved_reason"),
-        redriven_as=cast("JobId | None", read.maybe("redriven_as")),
-        reported_at=read.time("reported_at"),
+        resolution=Resolution(texts["resolution"]) if "resolution" in texts else None,
+        **values,
     )

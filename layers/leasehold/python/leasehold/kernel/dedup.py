@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
-from leasehold.kernel.job import NO_WINDOW, DedupRef
+from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.table import ConditionFailed, Equals, Put, Reader, TransactionCancelled, Update, request_token
+from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,7 +217,5 @@ def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record
 
 
 def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
-    read = Reader(record)
-    return DedupRecord(
-        ref=ref, job_id=job_id_of_key(read.text("job_sk")), window_until=from_text(read.text("window_until"))
-    )
+    texts = typed(record, str, ("job_sk", "window_until"))
+    return DedupRecord(ref=ref, job_id=job_id_of_key(texts["job_sk"]), window_until=from_text(texts["window_until"]))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.jobs import awakened
 from leasehold.kernel.keys import code_of, from_text, to_text
 from leasehold.kernel.lean import dataclass
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.kernel.registry import Switch, Switches, succeeding
 from leasehold.kernel.registry_records import registry_of, registry_record, reservation_of

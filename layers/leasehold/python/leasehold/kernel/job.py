@@ -262,6 +262,8 @@ _TIMES = [
 # These have fields of another kind.
 _READ = ("created_by", "due_key", "result", "dedup_key", "dedup_window", "retry")
 _NEEDED = ("job_type", "status", "created_at")
+_RUN_TEXTS = ("worker", "error", "error_code", "reason")
+_RUN_TIMES = ("started_at", "ended_at")
 _COUNTS = ("attempts", "dispatches")
 _NUMBERS = ("member", "expires_at")
 _LISTS = ("artifacts", "owed")
@@ -330,8 +332,8 @@ def described_job(record: Record, job_id: JobId) -> Job:
     """A job of this id as a record describes it, wherever the record stands."""
     if FORMAT in record:
         check_format(record, f"job {job_id}")
-    texts = _typed(record, str, (*_NEEDED, *_TEXTS, *_TIMES, *_READ))
-    numbers = _typed(record, int, (*_COUNTS, *_NUMBERS, "priority", "max_attempts"))
+    texts = typed(record, str, (*_NEEDED, *_TEXTS, *_TIMES, *_READ))
+    numbers = typed(record, int, (*_COUNTS, *_NUMBERS, "priority", "max_attempts"))
     job_type, status = texts["job_type"], JobStatus(texts["status"])
     values = {name: texts[name] for name in _TEXTS if name in texts}
     values |= {name: from_text(texts[name]) for name in _TIMES if name in texts}
@@ -361,7 +363,7 @@ def described_job(record: Record, job_id: JobId) -> Job:
     )
 
 
-def _typed(record: Record, kind: type, names: Sequence[str]) -> dict[str, Any]:
+def typed(record: Record, kind: type, names: Sequence[str]) -> dict[str, Any]:
     """Those of these attributes that a record has; TypeError for one that is not what it has to be."""
     found = {name: record[name] for name in names if name in record}
     for name, value in found.items():
@@ -371,22 +373,9 @@ def _typed(record: Record, kind: type, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _run_record(run: Run) -> Record:
-    record: Record = {
-        "number": run.number,
-        "worker": run.worker,
-        "started_at": to_text(run.started_at),
-        "ended_at": to_text(run.ended_at),
-        "outcome": str(run.outcome),
-    }
-    if run.error is not None:
-        record["error"] = run.error
-    if run.error_code is not None:
-        record["error_code"] = run.error_code
-    if run.reason is not None:
-        record["reason"] = run.reason
-    if run.artifacts:
-        record["artifacts"] = list(run.artifacts)
-    return record
+    values = {name: getattr(run, name) for name in ("number", "outcome", *_RUN_TEXTS, *_RUN_TIMES)}
+    values["artifacts"] = run.artifacts or None
+    return encode_all({name: value for name, value in values.items() if value is not None})
 
 
 def runs_in(record: Record) -> tuple[Run, ...]:
@@ -394,15 +383,12 @@ def runs_in(record: Record) -> tuple[Run, ...]:
 
 
 def _run_of(record: Record) -> Run:
-    texts = _typed(record, str, ("worker", "started_at", "ended_at", "outcome", "error", "error_code", "reason"))
+    texts = typed(record, str, ("outcome", *_RUN_TEXTS, *_RUN_TIMES))
+    values = {name: texts[name] for name in _RUN_TEXTS if name in texts}
+    values |= {name: from_text(texts[name]) for name in _RUN_TIMES}
     return Run(
-        number=_typed(record, int, ("number",)).get("number", 0),
-        worker=texts["worker"],
-        started_at=from_text(texts["started_at"]),
-        ended_at=from_text(texts["ended_at"]),
+        number=typed(record, int, ("number",)).get("number", 0),
         outcome=Outcome(texts["outcome"]),
-        error=texts.get("error"),
-        error_code=texts.get("error_code"),
-        reason=texts.get("reason"),
         artifacts=tuple(cast("list[str]", record.get("artifacts", ()))),
+        **values,
     )

@@ -15,8 +15,6 @@ from leasehold.kernel.keys import (
     due_until,
     hold_lane,
     job_id_at,
-    position_at,
-    service_lane,
     to_text,
 )
 from leasehold.kernel.lean import dataclass
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload_items import Unreadable
-    from leasehold.kernel.table import Attribute, Change, Condition, ForeignItem, Record, Table
+    from leasehold.kernel.table import Change, Condition, ForeignItem, Record, Table
     from leasehold.kernel.transitions import Transition
 
 
@@ -384,21 +382,3 @@ def _other_entry(partition: str, sort: str, due_key: str) -> DueEntry:
     if group_id is not None and sort == partitions.GROUP:
         return DueGroup(group_id=group_id, due_key=due_key)
     return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)
-
-
-def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
-    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
-    return Update(key=partitions.scope(scope), conditions=(), sets=due_at(scope, now, now, stamp, shards))
-
-
-def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:
-    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
-    return {
-        "due_lane": service_lane(scope, shards),
-        "due_key": Due(at, _mark(now, stamp), scope).key,
-        "wake": at <= now,
-    }
-
-
-def _mark(now: datetime, stamp: str) -> str:
-    return f"{position_at(now)}{stamp}"

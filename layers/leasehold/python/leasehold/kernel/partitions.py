@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.keys import SYSTEM_CODE, code_of
-from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key
+from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at, service_lane
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from leasehold.kernel.job import DedupRef
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.table import Record, Table
+    from leasehold.kernel.table import Attribute, Record, Table
 
 
 CONTROL = "control"
@@ -193,3 +194,23 @@ def records_in(table: Table, partition: str) -> Iterator[Record]:
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
+    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
+    return Update(
+        key=Key(JOBS, (scope_partition(scope), SCOPE)), conditions=(), sets=due_at(scope, now, now, stamp, shards)
+    )
+
+
+def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:
+    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
+    return {
+        "due_lane": service_lane(scope, shards),
+        "due_key": Due(at, mark_of(now, stamp), scope).key,
+        "wake": at <= now,
+    }
+
+
+def mark_of(now: datetime, stamp: str) -> str:
+    return f"{position_at(now)}{stamp}"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leasehold.kernel.errors import UnknownFormatError
 from leasehold.kernel.lean import dataclass
@@ -315,38 +314,3 @@ def content_token(token: str, content: object) -> str:
 def request_token(*parts: str) -> str:
     """The same write gives the same token, another write another one, in the 36 characters that DynamoDB allows."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:MAX_TOKEN_LENGTH]
-
-
-class Reader:
-    """Typed reads of a record, so that each attribute's type is said once, where it is read."""
-
-    def __init__(self, record: Record) -> None:
-        self._record: dict[str, Any] = record
-
-    def text(self, name: str) -> str:
-        value = self._record[name]
-        if not isinstance(value, str):
-            raise TypeError(f"{name} is no text")
-        return value
-
-    def maybe(self, name: str) -> str | None:
-        value = self._record.get(name)
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is no text")
-        return value
-
-    def number(self, name: str) -> int:
-        value = self._record.get(name, 0)
-        if not isinstance(value, int):
-            raise TypeError(f"{name} is no whole number")
-        return value
-
-    def time(self, name: str) -> datetime | None:
-        text = self.maybe(name)
-        return None if text is None else datetime.fromisoformat(text)
-
-    def texts(self, name: str) -> list[str]:
-        return cast("list[str]", self._record.get(name, []))
-
-    def maps(self, name: str) -> list[Record]:
-        return cast("list[Record]", self._record.get(name, []))

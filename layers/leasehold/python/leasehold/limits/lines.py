@@ -19,8 +19,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.jobs import _mark, due_at
 from leasehold.kernel.keys import Due, is_asked_for, to_text
+from leasehold.kernel.partitions import due_at, mark_of
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
@@ -59,7 +59,7 @@ class Moment(NamedTuple):
 
     @property
     def look(self) -> str:
-        return _mark(self.now, self.stamp)
+        return mark_of(self.now, self.stamp)
 
 
 class Lines:

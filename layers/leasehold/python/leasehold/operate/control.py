@@ -10,8 +10,8 @@ from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import partitions
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.jobs import awakened
 from leasehold.kernel.keys import to_text
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put, request_token
 from leasehold.kernel.type_options import CIRCUIT_BREAKER, type_scope
