@@ -231,5 +231,8 @@ def test_status_and_logs_show_what_is_deployed_and_what_it_did(local_stack: Loca
 
     assert "stack    leasehold-local-queue" in status.stdout
     assert "function job-daily_summary" in status.stdout
-    assert '"event":"poll_finished"' in logs.stdout
-    assert all(line.startswith("poller  ") for line in logs.stdout.splitlines())
+    assert "  INFO     poller  poll_finished" in logs.stdout
+    assert "RequestId" not in logs.stdout
+    raw = local_stack.project.leasehold("local", "logs", "poller", "--raw").stdout
+    assert '"event":"poll_finished"' in raw
+    assert all(line.startswith("poller  ") for line in raw.splitlines())

@@ -76,6 +76,11 @@ def _events(job_id: str, group: str, logs: Any, *, since: datetime, until: datet
         return  # a function that has never run has no logs
 
 
+def is_lambdas_own(text: str) -> bool:
+    """Lines about the life of a function, which say nothing about jobs."""
+    return text.startswith(("START RequestId", "END RequestId", "REPORT RequestId", "INIT_START"))
+
+
 def read_line(function: str, at_millis: int, text: str) -> JobLogLine:
     """
     >>> line = read_line("poller", 0, '{"level":"INFO","message":"job_completed","attempt":1}')

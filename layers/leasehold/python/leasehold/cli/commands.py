@@ -32,6 +32,7 @@ _PLACES: tuple[tuple[str, str, str | None], ...] = (
     ("verify", "operating.verify", None),
     ("restore", "operating.restore", OPERATE),
     ("local", "local", BUILD),
+    ("dev", "local:dev_app", None),
     ("new", "new", BUILD),
     ("init", "init", None),
     ("demo", "demo", None),

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leasehold.cli.command import BUILD
 from leasehold.cli.main import EXIT_UNUSABLE
 from leasehold.cli.options import DEFAULT_PORT, HERE, Port, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from leasehold.aws.job_logs import JobLogLine
     from leasehold.local.aws.instance import LocalAws, Running
 
 app = typer.Typer(no_args_is_help=True, help="The local AWS of this machine: no account, no docker.")
@@ -71,8 +73,10 @@ def logs(
     root: Root = HERE,
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="As they were written, also the lines of Lambda itself.")] = False,
 ) -> None:
-    """Print what the functions logged."""
+    """Print what the functions logged: time, level, function, message."""
+    from leasehold.aws.job_logs import is_lambdas_own, read_line
     from leasehold.cli.terminal.cells import clean
     from leasehold.local.aws.inspection import log_lines
 
@@ -86,10 +90,45 @@ def logs(
                 if key not in seen:
                     seen.add(key)
                     after = max(after, line.at_millis)
-                    print(f"{line.function}  {clean(line.text)}", flush=follow)
+                    if raw:
+                        print(f"{line.function}  {clean(line.text)}", flush=follow)
+                    elif not is_lambdas_own(line.text):
+                        _print_line(read_line(line.function, line.at_millis, line.text))
             if not follow:
                 return
             time.sleep(_LOOK_EVERY_SECONDS)
+
+
+def _print_line(line: JobLogLine) -> None:
+    from leasehold.cli.operating.logs import shown
+    from leasehold.cli.terminal.cells import clean
+
+    for each in shown(line):
+        print(clean(each), flush=True)
+
+
+dev_app = typer.Typer()
+
+
+@dev_app.command(rich_help_panel=BUILD)
+def dev(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
+    """Watch the job folders: changed code goes onto the local AWS at once, and logs and job ends are shown.
+
+    It deploys once, if need be; from then on only code is replaced. Settings in job.toml need `leasehold local deploy`.
+    """
+    from leasehold.cli.progress import Progress, console_for
+    from leasehold.local.aws.deployment import deploy as deploy_stacks
+    from leasehold.local.dev import DevLoop, watch
+
+    with _told_errors():
+        aws = _local_aws(root)
+        with Progress(console_for(sys.stdout)) as progress:
+            running = aws.up(port, say=progress.say)
+            deploy_stacks(aws, running, say=progress.say, hear=progress.hear)
+        loop = DevLoop(running, aws.root)
+        folders = ", ".join(each.job_type for each in loop.functions)
+        print(f"watching {folders}; Ctrl-C ends it, and the local AWS goes on", flush=True)
+        watch(loop, lambda text: print(f"==> {text}", flush=True), _print_line)
 
 
 @app.command()

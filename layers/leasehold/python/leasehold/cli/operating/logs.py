@@ -45,7 +45,7 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
                 }
             )
         else:
-            for each in _shown(line):
+            for each in shown(line):
                 session.out.say(each)
     if not lines:
         session.out.hint(
@@ -64,8 +64,10 @@ def _groups(site: Site, job_type: str) -> dict[str, str]:
     }
 
 
-def _shown(line: JobLogLine) -> list[str]:
-    details = " ".join(f"{name}={value}" for name, value in line.fields.items())
+def shown(line: JobLogLine) -> list[str]:
+    """Time, level, function and message; below it, what it has to say in several lines."""
+    # Of a traceback, the last line says what it was.
+    details = " ".join(f"{name}={str(value).rstrip().rpartition('\n')[2]}" for name, value in line.fields.items())
     at = f"{line.at:%Y-%m-%d %H:%M:%S}.{line.at.microsecond // 1000:03d}Z"
     first = f"{at}  {line.level:<7}  {line.function}  {line.message}{f'  {details}' if details else ''}"
     return [first, *(f"    {each}" for each in (line.text or "").splitlines())]
