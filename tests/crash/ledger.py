@@ -17,12 +17,17 @@ class Ledger:
         if response.status_code != 200:
             return
         operation = request.headers["X-Amz-Target"].rpartition(b".")[2]
-        if operation not in {b"UpdateItem", b"TransactWriteItems"}:
+        if operation not in {b"UpdateItem", b"TransactWriteItems", b"BatchExecuteStatement"}:
             return
         body = json.loads(request.body)
         match operation:
             case b"UpdateItem":
                 self._note_update(body)
+            case b"BatchExecuteStatement":
+                answers = json.loads(response.content)["Responses"]
+                for statement, answer in zip(body["Statements"], answers, strict=True):
+                    if "Error" not in answer:
+                        self._note_statement(statement)
             case _ if body.get("ClientRequestToken") not in self._tokens:
                 if "ClientRequestToken" in body:
                     # A repeat with the same token is answered like the first, but changes nothing.
@@ -36,3 +41,9 @@ class Ledger:
         written = re.search(rf"SET .*{status} = (:\d+)", update.get("UpdateExpression", "")) if status else None
         if written and update["ExpressionAttributeValues"][written[1]] == {"S": "completed"}:
             self.completions[update["Key"]["SK"]["S"]] += 1
+
+    def _note_statement(self, statement: dict[str, Any]) -> None:
+        """Its parameters are the values that it sets, in order, then the key; see `update_statement`."""
+        sets = re.findall(r'SET "(\w+)"=\?', statement["Statement"])
+        if "status" in sets and statement["Parameters"][sets.index("status")] == {"S": "completed"}:
+            self.completions[statement["Parameters"][len(sets) + 1]["S"]] += 1

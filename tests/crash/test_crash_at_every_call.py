@@ -10,6 +10,7 @@ import pytest
 from tests.crash import (
     administering,
     asking,
+    batching,
     breaking,
     direct_running,
     enqueueing,
@@ -46,6 +47,7 @@ FEATURES = (
     *breaking.SCENARIOS,
     *direct_running.SCENARIOS,
     *asking.SCENARIOS,
+    *batching.SCENARIOS,
     *telling.SCENARIOS,
     *templating.SCENARIOS,
     *grouping.SCENARIOS,

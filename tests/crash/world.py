@@ -13,7 +13,7 @@ from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import DispatchError
-from leasehold.kernel.job_type import JobType
+from leasehold.kernel.job_type import Batch, JobType
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
@@ -30,7 +30,7 @@ from leasehold.webhooks.model import delivery_type
 from tests.crash.handlers import handler_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tests.crash.ledger import Ledger
 
 USERS_TABLE = "crash-orders"
+BATCH = 3
 _RETRY = Fixed(timedelta(seconds=30))
 _BREAKER = CircuitBreaker(failure_rate=0.6, min_runs=2, probe_after=timedelta(seconds=10))
 TYPES = {
@@ -54,6 +55,7 @@ TYPES = {
         JobType(name="refusing", max_attempts=3, retry=_RETRY, concurrency=1, on_full=OnFull.CANCEL_NEW),
         JobType(name="beating", max_attempts=3, retry=_RETRY, lease=timedelta(seconds=15), heartbeat=True),
         JobType(name="breaking", max_attempts=3, retry=_RETRY, breaker=_BREAKER),
+        JobType(name="together", max_attempts=3, retry=_RETRY, batch=Batch(size=BATCH)),
     )
 }
 
@@ -132,6 +134,9 @@ class World:
         """A handler elsewhere, in good health."""
         return self.elsewhere.worker.run(handover)
 
+    def run_batch(self, handovers: Sequence[Handover]) -> object:
+        return self.elsewhere.worker.run_batch(handovers)
+
     def deliver_late(self) -> None:
         if self.late:
             with suppress(DispatchError):
@@ -180,14 +185,28 @@ class Process:
 class _Dispatcher:
     def __init__(self, process: Process, deliver: Callable[[Handover], object] | None) -> None:
         self._process = process
-        self._deliver = deliver or process.world.run
+        self._deliver = deliver
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
+        deliver = self._deliver or self._process.world.run
+        self._invoke(lambda: deliver(handover))
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        def deliver() -> None:
+            if self._deliver is None:
+                self._process.world.run_batch(handovers)
+            else:
+                for each in handovers:
+                    self._deliver(each)
+
+        self._invoke(deliver)
+
+    def _invoke(self, deliver: Callable[[], object]) -> None:
         world = self._process.world
         if self._process.client is world.site.faulty:
-            world.site.wire.invoke(lambda: self._deliver(handover))
+            world.site.wire.invoke(deliver)
         else:
-            self._deliver(handover)
+            deliver()
 
 
 def _no_time(_seconds: float) -> None:
