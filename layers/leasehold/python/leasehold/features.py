@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.hooks import Feature, Features, Hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from leasehold.api.idempotency import Requests
     from leasehold.audit.records import Audits
+    from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.direct_runs.records import DirectRequests, Reservations
     from leasehold.groups.records import Groups
@@ -18,16 +22,21 @@ if TYPE_CHECKING:
     from leasehold.kernel.admission import Gate
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.deployment import Control
+    from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import Jobs
+    from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
     from leasehold.kernel.leases import Leases
+    from leasehold.kernel.page import PollReport
     from leasehold.kernel.payload_items import Payloads
+    from leasehold.kernel.ports import Clock
+    from leasehold.kernel.registry import Registry
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.schedules.records import Schedules
+    from leasehold.templates.model import TemplateCache
     from leasehold.templates.records import Templates
 
 
@@ -39,6 +48,28 @@ def open_gate(services: Services, policy: ConcurrencyPolicy | None) -> Gate:
     """Who decides about jobs that are not plain, for one poll; see kernel/admission.py."""
     opened = import_module("leasehold.limits.admission").Admission(services, policy)
     return cast("Gate", opened)
+
+
+def due_kind(entry: DueSchedule | DueGroup) -> tuple[DueKind, str]:
+    """Who tends an entry that is due and no job, and what a poll's report calls what comes of it."""
+    module, counted = _DUE_KINDS[type(entry).__name__]
+    return import_module(f"leasehold.{module}").tend, counted
+
+
+def open_gathering() -> Gathering:
+    """Who gathers jobs of batch types, for one poll; see batches/gather.py."""
+    return cast("Gathering", import_module("leasehold.batches.gather").Gathering())
+
+
+def ready_for_batches[Entry: DueEntry](
+    entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
+) -> list[Entry]:
+    """Without jobs of batch types that still wait for others."""
+    return cast("list[Entry]", import_module("leasehold.batches.gather").ready(entries, registry, report, now))
+
+
+def template_cache(store: Store, clock: Clock) -> TemplateCache:
+    return cast("TemplateCache", import_module("leasehold.templates.model").TemplateCache(store, clock))
 
 
 def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
@@ -56,25 +87,21 @@ _FEATURES = (
     Feature(
         name="webhooks",
         load=partial(_load, "webhooks.deliver", "WebhookHooks"),
-        concerns=lambda job, job_type: job.webhook is not None or job_type.webhook is not None,
+        job_field="webhook",
+        type_field="webhook",
     ),
-    Feature(
-        name="limits",
-        load=partial(_load, "limits.seating", "SeatHooks"),
-        concerns=lambda job, _: job.seat is not None,
-    ),
+    Feature(name="limits", load=partial(_load, "limits.seating", "SeatHooks"), job_field="seat"),
     Feature(
         name="circuit_breaker",
         load=partial(_load, "circuit_breaker.probes", "CircuitHooks"),
-        concerns=lambda _, job_type: job_type.breaker is not None,
-        concerns_start=lambda job_type: job_type.breaker is not None,
+        type_field="breaker",
+        joins_starts=True,
     ),
-    Feature(
-        name="groups",
-        load=partial(_load, "groups.ends", "GroupHooks"),
-        concerns=lambda job, _: job.group_id is not None,
-    ),
+    Feature(name="groups", load=partial(_load, "groups.ends", "GroupHooks"), job_field="group_id"),
 )
+
+# By the entry that is due: its folder's verb `tend`, and the count in a poll's report.
+_DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("groups.stop", "settled")}
 
 # Made when it is first asked for: most functions need three of these, and each is an import.
 _NOUNS = {

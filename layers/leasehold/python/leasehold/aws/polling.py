@@ -13,8 +13,9 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.keys import service_lanes
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
+from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
 from leasehold.kernel.pool import Stopping
+from leasehold.kernel.sharing import ALONE, Part
 from leasehold.kernel.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.page import PollReport
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
-    from leasehold.limits.model import ConcurrencyPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +105,9 @@ class Gate(Protocol):
     def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
         """`must_wait`: a job that has run before is not turned away."""
 
+    def turn_away(self, entry: DueJob, why: str, *, worker_id: str) -> bool | None:
+        """End a new job as its type says; False if somebody was faster, None if it has run before and shall wait."""
+
     def after_page(self) -> None:
         """What was seen as full while jobs began to wait for it is looked at once more."""
 
@@ -114,51 +116,8 @@ class Gate(Protocol):
     ) -> Visits: ...
 
 
-class Gatekeeper:
-    """Opens the gate for the first job that needs it: a plain job passes by, and nothing is imported for it."""
-
-    def __init__(self, services: Services, policy: ConcurrencyPolicy | None) -> None:
-        self._services = services
-        self._policy = policy
-        self._gate: Gate | None = None
-
-    def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        registry = self._services.deployment.registry()
-        job_type = registry.types.get(entry.job_type)
-        if (
-            job_type is not None
-            and not (job_type.is_limited or job_type.breaker)
-            and registry.concurrency is None
-            and entry.job_type not in switches.pauses
-            and entry.job_type not in switches.reservations
-            and self._policy is None
-        ):
-            return False
-        return self.opened.concerns(entry, switches)
-
-    def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
-        return self.opened.admit(entry, switches, must_wait=must_wait)
-
-    def after_page(self) -> None:
-        if self._gate is not None:
-            self._gate.after_page()
-
-    @property
-    def opened(self) -> Gate:
-        if self._gate is None:
-            from leasehold.features import open_gate
-
-            self._gate = open_gate(self._services, self._policy)
-        return self._gate
-
-
-def trusted_entries(entries: Sequence[DueEntry], services: Services) -> list[DueEntry]:
-    """The entries of a due lane that agree with their keys. The others are reported, and left where they are."""
-    return [entry for entry in entries if _is_trusted(entry, services)]
-
-
 def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob]:
-    return [entry for entry in entries if isinstance(entry, DueJob) and _is_trusted(entry, services)]
+    return [entry for entry in entries if isinstance(entry, DueJob) and is_trusted_entry(entry, services)]
 
 
 def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
@@ -186,7 +145,8 @@ def report(entry: str, problem: str, services: Services) -> None:
     services.telemetry.measure(DISAGREEMENTS, 1)
 
 
-def _is_trusted(entry: DueEntry, services: Services) -> bool:
+def is_trusted_entry(entry: DueEntry, services: Services) -> bool:
+    """Whether an entry of a due lane agrees with its key. One that does not is reported, and left where it is."""
     if isinstance(entry, DueJob):
         return is_trusted(entry.job_id, entry.job_type, services)
     if isinstance(entry, DueUnreadable) and entry.is_misplaced:

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Registry, Reservation
-    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Condition, Record, Table
     from leasehold.kernel.type_options import Circuit
+    from leasehold.templates.model import TemplateCache
 
 
 # A halt takes effect within this time, everywhere.
@@ -66,6 +66,8 @@ class Deployment:
         self._registry: _Read[Registry] | None = None
         self._switches: _Read[Switches] | None = None
         self._circuits: dict[str, _Read[Circuit | None]] = {}
+        # Opened with the first template that is asked for.
+        self.templates: TemplateCache | None = None
 
     def registry(self, *, fresh: bool = False) -> Registry:
         self._registry = self._reading(self._registry, self._read_registry, fresh=fresh)
@@ -105,9 +107,9 @@ class Deployment:
     def agrees(self, job_id: JobId, job_type: str) -> bool:
         """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""
         known = self.registry()
-        if known.agrees(job_id, job_type) or known.has_code(code_of(job_id)):
-            return known.agrees(job_id, job_type)
-        return self.registry(fresh=True).agrees(job_id, job_type)
+        if known.agrees(job_id, job_type):
+            return True
+        return not known.has_code(code_of(job_id)) and self.registry(fresh=True).agrees(job_id, job_type)
 
     def settings_of(self, job_type: str) -> JobType:
         """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""
@@ -271,39 +273,3 @@ def _switch_of(record: Record) -> Switch:
     return Switch(
         by=cast("str", record["by"]), at=from_text(cast("str", record["at"])), reason=cast("str", record["reason"])
     )
-
-
-# A poller that died keeps others from a backlog for no longer than this.
-LENGTH = timedelta(seconds=10)
-
-
-class ShardLocks:
-    """The shards whose backlog one poll works off by itself."""
-
-    def __init__(self, services: Services, worker_id: str) -> None:
-        self._services = services
-        self._worker_id = worker_id
-        self._until: dict[int, datetime] = {}
-
-    def take(self, shard: int) -> bool:
-        """Whether this poller is the one to go on here; prolongs a lock that it has."""
-        now = self._services.clock.now()
-        until = self._until.pop(shard, None)
-        if until is not None and until - now > LENGTH / 2:
-            self._until[shard] = until
-            return True
-        if self._services.store.control.take_shard_lock(shard, self._worker_id, now, now + LENGTH):
-            self._until[shard] = now + LENGTH
-            return True
-        return False
-
-    def has(self, shard: int) -> bool:
-        return shard in self._until and self._until[shard] > self._services.clock.now()
-
-    def give_up(self) -> None:
-        while self._until:
-            self._give_up(next(iter(self._until)))
-
-    def _give_up(self, shard: int) -> None:
-        del self._until[shard]
-        self._services.store.control.give_up_shard_lock(shard, self._worker_id)

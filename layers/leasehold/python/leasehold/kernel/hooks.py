@@ -9,12 +9,15 @@ passes through none of it, and no cold start pays for what it does not use.
 | `with_end(end)` | what commits together with an end, and what the ended job owes from then on |
 | `settle(job)` | do what a job owes since a run's end, as often as it is asked |
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
+
+Beside these, a poll asks for two things by name (`leasehold/features.py`): the `Gate` that admits jobs of limited types
+(kernel/admission.py), opened once per poll; and the `DueKind` of entries that are due and no jobs.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.lean import dataclass
@@ -95,6 +98,12 @@ def note_of(name: str, job: Job) -> str | None:
     return next((note for found, _, note in noted if found == name), None)
 
 
+class DueKind(Protocol):
+    """What a feature does about an entry of its own that is due and no job; it returns how many it has dealt with."""
+
+    def __call__(self, entry: Any, services: Services, *, worker_id: str, may_go_on: Callable[[], bool]) -> int: ...
+
+
 class Hooks:
     """What a feature implements; whatever it leaves out means that it has nothing to say there."""
 
@@ -123,14 +132,17 @@ class Feature:
 
     name: what a job notes that it owes; it is stored.
     load: imports its hooks, when they are first needed.
-    concerns: whether it may have something to say about this job. It is asked about every end, so it only looks.
-    concerns_start: the same about the starts of a type's jobs.
+    job_field, type_field: it may have something to say about ends of jobs that have this field, or whose type has it.
+    concerns: the same where a field does not say it. It is asked about every end, so it only looks.
+    joins_starts: whether it may stop starts of such a type's jobs, too.
     """
 
     name: str
     load: Callable[[], Hooks]
-    concerns: Callable[[Job, JobType], bool]
-    concerns_start: Callable[[JobType], bool] = lambda _: False
+    job_field: str | None = None
+    type_field: str | None = None
+    concerns: Callable[[Job, JobType], bool] | None = None
+    joins_starts: bool = False
 
 
 @dataclass(slots=True)
@@ -141,12 +153,20 @@ class Features:
     _loaded: dict[str, Hooks] = field(default_factory=dict)
 
     def concerned(self, job: Job, job_type: JobType) -> Iterator[tuple[str, Hooks]]:
-        for feature in self.registered:
-            if feature.concerns(job, job_type):
-                yield feature.name, self._hooks(feature)
+        concerned = (
+            feature
+            for feature in self.registered
+            if (feature.job_field is not None and getattr(job, feature.job_field) is not None)
+            or (feature.type_field is not None and getattr(job_type, feature.type_field) is not None)
+            or (feature.concerns is not None and feature.concerns(job, job_type))
+        )
+        return iter([(feature.name, self._hooks(feature)) for feature in concerned])
 
     def of_starts(self, job_type: JobType) -> Iterator[Hooks]:
-        return (self._hooks(feature) for feature in self.registered if feature.concerns_start(job_type))
+        joining = (feature for feature in self.registered if feature.joins_starts and feature.type_field is not None)
+        return iter(
+            [self._hooks(each) for each in joining if getattr(job_type, cast("str", each.type_field)) is not None]
+        )
 
     def named(self, name: str) -> Hooks:
         """The feature that a job owes something to."""

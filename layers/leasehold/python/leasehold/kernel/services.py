@@ -22,7 +22,6 @@ from leasehold.kernel.ports import (
 )
 from leasehold.kernel.telemetry import Silence
 from leasehold.kernel.window import Window
-from leasehold.templates.model import TemplateCache
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
     from leasehold.kernel.telemetry import Telemetry
+    from leasehold.templates.model import TemplateCache
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +51,6 @@ class Services:
     # All that there are, unless a test says otherwise.
     known_features: Features | None = None
     deployment: Deployment = field(init=False)
-    templates: TemplateCache = field(init=False)
     # What this container has handed over and nobody was seen to start.
     window: Window = field(init=False, default_factory=Window)
     # When the payloads that stand apart are looked after again, as far as this process knows.
@@ -59,7 +58,6 @@ class Services:
 
     def __post_init__(self) -> None:
         self.deployment = Deployment(self.store, self.clock)
-        self.templates = TemplateCache(self.store, self.clock)
 
     @property
     def features(self) -> Features:
@@ -69,6 +67,14 @@ class Services:
 
             self.known_features = features()
         return self.known_features
+
+    @property
+    def templates(self) -> TemplateCache:
+        if self.deployment.templates is None:
+            from leasehold.features import template_cache
+
+            self.deployment.templates = template_cache(self.store, self.clock)
+        return self.deployment.templates
 
     def acting_as(self, identity: Identity) -> Services:
         """The same parts, caches included, in somebody else's name."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import lanes_by_priority, service_lanes
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.poll import HALT
+from leasehold.kernel.page import HALT
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.services import make_nonce
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueScope
-    from leasehold.kernel.poll import Poller, PollReport
+    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import Poller
     from leasehold.kernel.services import Services
 
 _SHORTEST_GAP = timedelta(milliseconds=100)

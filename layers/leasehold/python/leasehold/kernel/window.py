@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.jobs import DueEntry, DueJob
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.page import Lane, PollReport
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
@@ -37,6 +38,9 @@ _LOOK_EVERY = timedelta(milliseconds=200)
 # While hand-overs start one after the other it pays to wait for the next, and to look more often.
 _MOVING_FOR, _LOOK_SOON = timedelta(milliseconds=250), timedelta(milliseconds=40)
 _OF_ALL = ""
+# Where there is no room for more hand-overs: how soon to look again, and how far to read for jobs of other types.
+_LOOK_FOR_ROOM_AFTER = timedelta(milliseconds=500)
+_PAGES_IN_VAIN = 20
 
 
 @dataclass(slots=True)
@@ -156,6 +160,39 @@ class Window:
         if self._last_to_lose not in {None, job_type}:
             self._size(_OF_ALL).note_lost()
         self._last_to_lose = job_type
+
+
+class Room:
+    """How one poll keeps to the window: jobs that there is no room for stay due, and are looked at again soon."""
+
+    def __init__(self, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> None:
+        self._window = services.window
+        self._services = services
+        self._report = report
+        self._may_go_on = may_go_on
+
+    def admit[Entry: DueEntry](self, entries: list[Entry], plain: Sequence[DueJob]) -> list[Entry]:
+        """Without those of the plain jobs that would only wait elsewhere."""
+        admitted, is_full = self._window.admit(plain, self._services, self._may_go_on)
+        if not is_full:
+            return entries
+        self._report.held_back += len(plain) - len(admitted)
+        self._report.note_due(self._services.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
+        return [entry for entry in entries if entry.due_key not in left]
+
+    def pass_by(self, lane: Lane) -> None:
+        """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
+        given_up_at = self._window.given_up_at.pop(lane.name, None)
+        lane.in_vain += 1
+        if lane.is_exhausted:
+            return
+        if lane.in_vain >= _PAGES_IN_VAIN:
+            lane.is_exhausted = True
+            if lane.cursor is not None:
+                self._window.given_up_at[lane.name] = lane.cursor
+        elif given_up_at is not None:
+            lane.cursor = given_up_at
 
 
 def _may_start_until(each: _UnderWay, services: Services) -> datetime:

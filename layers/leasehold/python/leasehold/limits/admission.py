@@ -130,6 +130,12 @@ class Admission:
 
         return Visits(self._services, self, claims, page_limit=page_limit, lower_share=lower_share, may_go_on=may_go_on)
 
+    def turn_away(self, entry: DueJob, why: str, *, worker_id: str) -> bool | None:
+        job = self._services.store.jobs.get(entry.job_id)
+        if job is None or not may_be_turned_away(job):
+            return None
+        return turn_away(job, why, self._services, worker_id=worker_id)
+
     def after_page(self) -> None:
         """Nobody may have missed what was held on this page.
 

@@ -1,0 +1,65 @@
+"""Gather: jobs of a batch type wait for others, before their claim and for a moment behind it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.transitions import JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.hand_over import Claimed
+    from leasehold.kernel.job_type import Batch
+    from leasehold.kernel.jobs import DueEntry
+    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.registry import Registry
+
+# A claimed job waits no longer than this, however long its lane is.
+_GATHERED_FOR = timedelta(milliseconds=500)
+
+
+class Gathering:
+    """What one poll has claimed of batch types and not handed over yet."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[datetime, list[Claimed]]] = {}
+
+    def add(self, claimed: Claimed, now: datetime) -> list[Claimed] | None:
+        """A whole batch if this makes one."""
+        job_type = claimed.handover.job_type
+        _, waiting = self._waiting.setdefault(job_type, (now, []))
+        waiting.append(claimed)
+        return self._waiting.pop(job_type)[1] if len(waiting) >= claimed.together else None
+
+    def take(self, now: datetime, *, all_of_them: bool) -> Iterator[list[Claimed]]:
+        """Smaller batches: of whoever has waited for long, or of all."""
+        for job_type, (since, _) in list(self._waiting.items()):
+            if all_of_them or now - since >= _GATHERED_FOR:
+                yield self._waiting.pop(job_type)[1]
+
+
+def ready[Entry: DueEntry](
+    entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
+) -> list[Entry]:
+    """These without the jobs that still wait for others of their batch: nothing is claimed of those yet."""
+    waiting: dict[str, list[DueJob]] = {}
+    for entry in entries:
+        job_type = registry.types.get(entry.job_type) if isinstance(entry, DueJob) else None
+        if job_type is not None and job_type.batch is not None and job_type.batch.wait and _is_new(entry):
+            waiting.setdefault(job_type.name, []).append(cast("DueJob", entry))
+    left: set[str] = set()
+    for name, jobs in waiting.items():
+        batch = cast("Batch", registry.types[name].batch)
+        until = min(job.due.at for job in jobs) + batch.wait
+        if len(jobs) < batch.size and now < until:
+            left |= {job.due_key for job in jobs}
+            report.note_due(until)
+    return [entry for entry in entries if entry.due_key not in left]
+
+
+def _is_new(entry: DueEntry) -> bool:
+    return isinstance(entry, DueJob) and entry.status is JobStatus.PENDING
