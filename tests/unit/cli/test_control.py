@@ -125,6 +125,8 @@ def test_on_a_terminal_top_goes_on_through_trouble_and_says_so():
     class Troubled:
         """Reads like the admin service, but the second look fails."""
 
+        services = shell.admin.services
+
         @property
         def read(self) -> object:
             looks.append(shell.test.clock.now())
@@ -165,3 +167,17 @@ def test_counts_of_types_that_are_deployed_no_more_are_shown_all_the_same(shell:
     shell.test.operator.publish(replace(registry, types={"daily_summary": registry.types["daily_summary"]}))
 
     assert "user_sync" in shell.ok("status")
+
+
+def test_a_type_that_was_removed_is_not_deployed_and_shows_its_waiting_jobs(shell: Shell):
+    shell.enqueue("user_sync", run_in=timedelta(hours=1))
+    registry = shell.test.services.deployment.registry(fresh=True)
+    left = {name: each for name, each in registry.types.items() if name != "user_sync"}
+    shell.test.queue.operator.publish(replace(registry, types=left))
+    shell.test.services.deployment.forget()
+
+    (row,) = [line.split("  ") for line in shell.ok("status").splitlines() if line.startswith("user_sync")]
+
+    assert [each.strip() for each in row if each.strip()][:2] == ["user_sync", "not deployed"]
+    assert "1" in [each.strip() for each in row]
+    assert shell.json("status")["control"]["not_deployed"] == ["user_sync"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What existed before operators did, and is about this machine.
-OTHERS = {"local", "new", "init", "demo", "version"}
+OTHERS = {"local", "dev", "new", "init", "demo", "version"}
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

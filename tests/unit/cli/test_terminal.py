@@ -125,7 +125,7 @@ def test_markup_in_a_value_stays_text():
         ("7d", datetime(2026, 1, 1, tzinfo=UTC)),
         ("1w", datetime(2026, 1, 1, tzinfo=UTC)),
         ("2026-01-01", datetime(2026, 1, 1, tzinfo=UTC)),
-        ("2026-01-01T09:30", datetime(2026, 1, 1, 9, 30, tzinfo=UTC)),
+        ("2026-01-01T09:30Z", datetime(2026, 1, 1, 9, 30, tzinfo=UTC)),
         ("2026-01-01T09:30+01:00", datetime(2026, 1, 1, 8, 30, tzinfo=UTC)),
         (None, None),
     ],
@@ -138,6 +138,11 @@ def test_a_time_is_iso_or_how_long_ago(text: str | None, expected: datetime | No
 def test_what_is_no_time_is_refused_by_the_name_of_its_option(text: str):
     with pytest.raises(InvalidInputError, match="--since"):
         past_moment(text, NOW, what="--since")
+
+
+def test_a_time_without_a_timezone_is_refused_as_the_sdk_and_the_api_do():
+    with pytest.raises(InvalidInputError, match=r"--at has no timezone.*2026-01-01T09:30Z"):
+        moment("2026-01-01T09:30", what="--at")
 
 
 def test_a_future_time_is_not_how_long_ago():

@@ -91,6 +91,8 @@ def control_document(control: Control) -> Document:
             halt=_switch(switches.halt) if switches.halt else None,
             concurrency=registry.concurrency,
             resources=dict(registry.resources) or None,
+            # Removed since: their jobs wait until they are deployed again.
+            not_deployed=sorted(registry.retired) or None,
         ),
     }
 

@@ -45,7 +45,7 @@ def length_of(text: str, *, what: str) -> timedelta:
 
 
 def _iso(text: str, what: str, fix: str) -> datetime:
-    """Without an offset it is UTC, like every time that is shown."""
+    """A time says its timezone, as in the SDK and the API; a date alone is a day in UTC."""
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.kernel.keys import instant
 
@@ -53,6 +53,8 @@ def _iso(text: str, what: str, fix: str) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         raise InvalidOptionError(text, f"{what} is no time", fix) from None
+    if found.tzinfo is None and len(text.strip()) > len("2026-11-15"):
+        raise InvalidOptionError(text, f"{what} has no timezone", f"Write {text.strip()}Z for UTC, or an offset.")
     return instant(found if found.tzinfo else found.replace(tzinfo=UTC), what=what)
 
 

@@ -90,7 +90,7 @@ def rows_by_type(document: Document, now: datetime) -> list[Document]:
         rows.append(
             {
                 "type": job_type,
-                "state": _state(control["pauses"].get(job_type)),
+                "state": _state(control["pauses"].get(job_type), is_deployed=job_type in control["types"]),
                 "due": str(due.get("depth", 0)),
                 "oldest": ago(due.get("oldest_due_at"), now),
                 **{
@@ -110,7 +110,9 @@ def counted(document: dict[str, Any]) -> str:
     return f"{document['value']:,}{'' if document['is_exact'] else '+'}"
 
 
-def _state(pause: dict[str, Any] | None) -> str:
+def _state(pause: dict[str, Any] | None, *, is_deployed: bool) -> str:
+    if not is_deployed:
+        return "not deployed"
     if pause is None:
         return "active"
     return "circuit open" if pause.get("circuit") else "paused"
