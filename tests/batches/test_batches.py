@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
-from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler

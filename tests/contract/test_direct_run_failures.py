@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.kernel.errors import DirectRunError, DispatchError
-from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.refusals import JobTypePausedError, SystemHaltedError
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from tests.contract.directly import DirectRunner, started, what_is_taken
 
 if TYPE_CHECKING:

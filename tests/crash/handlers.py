@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.runtime.handler import BaseJobHandler
 from tests.crash.faults import Killed
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.keys import to_text
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.runtime.direct import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
 from tests.simulation.kernel import Killed, current_process

@@ -8,9 +8,9 @@ import pytest
 
 from leasehold.kernel.dedup import Within
 from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
-from leasehold.kernel.execute import Cancel
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.signals import Cancel
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

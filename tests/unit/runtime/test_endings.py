@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from leasehold.kernel.errors import NonRetryableError
-from leasehold.kernel.execute import Cancel, Skip, Snooze
 from leasehold.kernel.job import MAX_ERROR_BYTES, MAX_REASON_BYTES, Outcome
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import LeaseholdTest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
-from leasehold.kernel.execute import Cancel, Skip, Snooze
+from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import LeaseholdTest

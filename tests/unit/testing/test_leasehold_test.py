@@ -9,9 +9,9 @@ import pytest
 
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownJobTypeError
-from leasehold.kernel.execute import Snooze
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.retry import Fixed
+from leasehold.kernel.signals import Snooze
 from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import FakeClock, LeaseholdTest, SeededRandomSource
 from tests.unit.handlers import handler_that, raising

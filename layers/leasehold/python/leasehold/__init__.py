@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from leasehold.kernel.draft import NewJob
     from leasehold.kernel.enqueue import Enqueued, OnDuplicate
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
-    from leasehold.kernel.execute import Cancel, Skip, Snooze
     from leasehold.kernel.job import Job, Outcome, Run
     from leasehold.kernel.job_type import JobType, Retention
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
+    from leasehold.kernel.signals import Cancel, Skip, Snooze
     from leasehold.kernel.spans import current_trace, trace_context
     from leasehold.kernel.transitions import JobStatus
     from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate
@@ -62,7 +62,7 @@ _HOMES = {
         "LeaseholdError",
         "NonRetryableError",
     ),
-    "leasehold.kernel.execute": (
+    "leasehold.kernel.signals": (
         "Cancel",
         "Skip",
         "Snooze",

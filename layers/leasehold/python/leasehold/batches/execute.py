@@ -48,7 +48,7 @@ class BatchExecutor:
         time_left = remaining or job_type.longest_run
         ends_at = self._services.clock.now() + time_left
         done: dict[JobId, Execution] = {}
-        ready = [each for each in handovers if not self._is_turned_back(each, done)]
+        ready = [each for each in handovers if not self._is_turned_back(each, job_type, done)]
         together = self._never_started(ready, job_type)
         if together:
             self._run_together(together, work, job_type, time_left, done)
@@ -57,8 +57,8 @@ class BatchExecutor:
                 done[handover.job_id] = self._run_alone(handover, work, job_type, ends_at, is_first=not done)
         return done
 
-    def _is_turned_back(self, handover: Handover, done: dict[JobId, Execution]) -> bool:
-        if not self._executor.turn_back(handover):
+    def _is_turned_back(self, handover: Handover, job_type: JobType, done: dict[JobId, Execution]) -> bool:
+        if not self._executor.turn_back(handover, job_type):
             return False
         done[handover.job_id] = Execution.RELEASED
         return True

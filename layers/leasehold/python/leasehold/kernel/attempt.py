@@ -24,7 +24,7 @@ from leasehold.kernel.end import (
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.payload import shortened
+from leasehold.kernel.payload import APART, decode, shortened
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXPIRE, EXTEND, FAIL, RELEASE, SNOOZE, Transition
 
@@ -130,8 +130,9 @@ class Attempt:
 
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
-        if self.job.payload_name is None:
-            return self.job.payload
+        form = self.job.stored_payload
+        if isinstance(form, str) and not form.startswith(APART):  # nearly all
+            return decode(form)
         # Not by way of `self.job`, which the heartbeat may replace meanwhile.
         now = self._services.clock.now()
         half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way

@@ -18,6 +18,7 @@ from leasehold.kernel.jobs import insertion, is_as_made, is_of_same_origin
 from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out, lay_out
+from leasehold.kernel.payload import is_laid_out
 from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
 from leasehold.kernel.spans import span
 from leasehold.kernel.table import ConditionFailed
@@ -133,13 +134,12 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
     """Insert a job, under another id if there is one already that this call did not write."""
     job = drafted.job
     for _ in range(_TRIES):
-        layout = lay_out(job, services)
-        stored = layout.job
+        stored, item = (job, None) if is_laid_out(job.stored_payload) else lay_out(job, services)
         try:
             if refused is not None:
                 raise refused
-            if layout.item is not None:
-                services.store.payloads.insert(layout.item)
+            if item is not None:
+                services.store.payloads.insert(item)
             services.store.jobs.insert(stored)
         except ConditionFailed as failed:
             refused = None

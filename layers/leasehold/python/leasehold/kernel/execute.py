@@ -7,30 +7,25 @@ invocation, so that of two copies one runs. The handler works. What it returned 
 
 from __future__ import annotations
 
-import traceback
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.attempt import Attempt, expire_if_too_late, release
-from leasehold.kernel.end import Failure, log_dead
+from leasehold.kernel.end import log_dead
 from leasehold.kernel.errors import (
     InvalidInputError,
-    InvalidOptionError,
-    LeaseholdError,
     LeaseLostError,
-    NonRetryableError,
 )
 from leasehold.kernel.failure_report import report_failure
-from leasehold.kernel.job import MAX_CODE_BYTES
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import Due, parse_job_id, to_text
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.payload import encode_result, shortened
+from leasehold.kernel.payload import encode_result
 from leasehold.kernel.redaction import without_payload
-from leasehold.kernel.retry import MAX_DELAY
 from leasehold.kernel.services import make_nonce
+from leasehold.kernel.signals import Cancel, GiveUp, Skip, Snooze, failure_of
 from leasehold.kernel.table import check_format, format_mark
 from leasehold.kernel.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 from leasehold.kernel.transitions import START
@@ -38,11 +33,12 @@ from leasehold.kernel.transitions import START
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
+    from datetime import datetime
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
 
 
@@ -99,9 +95,9 @@ class Executor:
 
     def begin(self, handover: Handover, *, remaining: timedelta | None = None) -> Attempt | Execution:
         """Start a hand-over, or say why it does not start."""
-        if self.turn_back(handover):
-            return Execution.RELEASED
         job_type = self._services.deployment.settings_of(handover.job_type)
+        if self.turn_back(handover, job_type):
+            return Execution.RELEASED
         time_left = remaining or job_type.timeout
         try:
             job = self._services.store.jobs.apply_and_read(self.start_of(handover, job_type, time_left))
@@ -109,19 +105,20 @@ class Executor:
             return self.not_started(handover, refused.current)
         return self.started(job, job_type, time_left)
 
-    def turn_back(self, handover: Handover) -> bool:
+    def turn_back(self, handover: Handover, job_type: JobType) -> bool:
         """Release a job whose type may not run now; True if so."""
         now, switches = self._services.clock.now(), self._services.deployment.switches()
-        if switches.stop(handover.job_type):
+        is_stopped = switches.stop(handover.job_type)
+        if is_stopped:
             # It may be over: who gives back at once is free at once, and would be handed one job after the other.
             switches = self._services.deployment.switches(fresh=True)
-        if switches.stop(handover.job_type):
+            is_stopped = switches.stop(handover.job_type)
+        if is_stopped:
             release(handover, "halted" if switches.halt else "paused", self._services, until=now + _RELEASED_FOR)
-        elif self._is_reserved(handover.job_type):
+        elif self._is_reserved(handover.job_type, switches, now):
             # Due at once: the next poll holds it, and the end of the reservation wakes it.
             release(handover, "reserved", self._services, until=now)
         else:
-            job_type = self._services.deployment.settings_of(handover.job_type)
             for hooks in self._services.features.of_starts(job_type):
                 reason = hooks.stops_start(handover, self._services)
                 if reason is not None:
@@ -163,12 +160,11 @@ class Executor:
         for hooks in self._services.features.of_starts(job_type):
             hooks.never_started(handover, self._services)
 
-    def _is_reserved(self, job_type: str) -> bool:
-        now, deployment = self._services.clock.now(), self._services.deployment
-        if deployment.switches().reserved_until(job_type, now) is None:
+    def _is_reserved(self, job_type: str, switches: Switches, now: datetime) -> bool:
+        if switches.reserved_until(job_type, now) is None:
             return False
         # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
-        return deployment.switches(fresh=True).reserved_until(job_type, now) is not None
+        return self._services.deployment.switches(fresh=True).reserved_until(job_type, now) is not None
 
     # --- from the handler's work to the end
 
@@ -310,24 +306,6 @@ class Executor:
         self._services.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
 
 
-def failure_of(error: BaseException) -> Failure:
-    """What a raised error says about the run. A refused value of the handler's own will be refused again."""
-    code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
-    text = "".join(traceback.format_exception(type(error), error, _from_the_handler(error.__traceback__))).rstrip()
-    permanent = isinstance(error, NonRetryableError) or (
-        isinstance(error, LeaseholdError) and isinstance(error, ValueError)
-    )
-    return Failure(error=text, code=shortened(str(code), MAX_CODE_BYTES), is_retryable=not permanent)
-
-
-def _from_the_handler(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that its reader can act on: what lies below our own frames."""
-    frame = trace
-    while frame is not None and frame.tb_frame.f_globals.get("__name__", "").startswith("leasehold."):
-        frame = frame.tb_next
-    return frame or trace
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
     """`lease` is the due entry that the claim wrote: its time is when the lease expires."""
@@ -370,50 +348,3 @@ def handovers_in(event: Mapping[str, object]) -> list[Handover]:
     if not isinstance(batch, list) or not batch:
         raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
     return [Handover.from_event(each) for each in batch]
-
-
-class Signal(Exception):  # noqa: N818  these are not errors
-    """Root of the signals."""
-
-
-class Snooze(Signal):
-    """Not now: run again after a while. The attempt is given back.
-
-    >>> Snooze(30).delay
-    datetime.timedelta(seconds=30)
-    """
-
-    def __init__(self, seconds: float | timedelta) -> None:
-        delay = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
-        if not timedelta(0) < delay <= MAX_DELAY:
-            raise InvalidOptionError(
-                seconds,
-                f"a snooze is longer than nothing and at most {MAX_DELAY.days} days",
-                "Use a positive number of seconds.",
-            )
-        super().__init__(f"snoozed for {delay.total_seconds():g} s")
-        self.delay = delay
-
-
-class Cancel(Signal):
-    """Not any more: the job ends as cancelled, with this reason."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = str(reason)
-
-
-class GiveUp(Signal):
-    """It failed, and is not tried again, but nobody needs to look after it: the job ends as cancelled."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class Skip(Signal):
-    """Nothing to do: the job ends as completed, its run's outcome is SKIPPED."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = str(reason)

@@ -21,7 +21,6 @@ from leasehold.kernel.keys import (
     run_lane,
     scheduled_for_of,
     shard_of,
-    to_text,
 )
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
@@ -280,7 +279,7 @@ def encode(value: object) -> Attribute:
         case int() | str() | bytes():
             return value
         case datetime():
-            return to_text(value)
+            return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")  # as `to_text` does
         case Due():
             return value.key
         case Run():

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.payload import apart, compact, fits_into_its_job, is_short, name_of
+from leasehold.kernel.payload import apart, compact, fits_into_its_job, is_laid_out, name_of
 from leasehold.kernel.table import Put
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ SLACK = timedelta(days=400)
 
 def lay_out(job: Job, services: Services) -> Layout:
     """Decide where the payload goes, without writing anything."""
-    if is_laid_out(job):
+    if is_laid_out(job.stored_payload):
         return Layout(job)
     return layout_of(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
 
@@ -71,23 +70,16 @@ def _store_error(answer: Exception | None) -> StoreError | None:
     return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """A job as it is to be stored, and the item that has to be there before it; `item` is None if it holds all."""
 
     job: Job
     item: Put | None = None
 
 
-def is_laid_out(job: Job) -> bool:
-    """Whether its payload stands as it is to be stored: nearly all are short, and need nothing."""
-    form = job.stored_payload
-    return isinstance(form, bytes) or is_short(form)
-
-
 def layout_of(job: Job, expires_at: int) -> Layout:
     """Where the payload of a new job goes. This is the one place that decides it."""
-    if is_laid_out(job):
+    if is_laid_out(job.stored_payload):
         return Layout(job)
     text = job.payload_text
     form = compact(text)

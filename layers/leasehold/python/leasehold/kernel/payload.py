@@ -172,7 +172,7 @@ MAX_INLINE_BYTES = 400
 _MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
 # No stream of zlib begins with it.
 _TIGHT = b"L"
-_APART = "apart:"
+APART = "apart:"
 # 128 bits tell the payloads of one job apart.
 _DIGEST_CHARACTERS = 32
 
@@ -199,6 +199,11 @@ def is_short(text: str) -> bool:
     return size <= MAX_INLINE_BYTES and (text.isascii() or len(text.encode()) <= MAX_INLINE_BYTES)
 
 
+def is_laid_out(form: Form) -> bool:
+    """Whether a payload stands as it is to be stored: nearly all are short, and need nothing."""
+    return isinstance(form, bytes) or is_short(form)
+
+
 def fits_into_its_job(form: Form) -> bool:
     return size_of(form) <= MAX_INLINE_BYTES
 
@@ -217,12 +222,12 @@ def apart(name: str) -> Form:
     >>> apart("9f86d081884c7d65")
     'apart:9f86d081884c7d65'
     """
-    return _APART + name
+    return APART + name
 
 
 def name_apart(form: Form) -> str | None:
     """The name of the item that holds it; None if it stands in its job."""
-    return form.removeprefix(_APART) if isinstance(form, str) and form.startswith(_APART) else None
+    return form.removeprefix(APART) if isinstance(form, str) and form.startswith(APART) else None
 
 
 def text_in(form: Form) -> str:

@@ -6,11 +6,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectAnswer
-from leasehold.kernel.execute import Cancel, Skip, Snooze, failure_of
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.redaction import redacted
+from leasehold.kernel.signals import Cancel, Skip, Snooze, failure_of
 from leasehold.kernel.table import request_token
 from leasehold.kernel.telemetry import Event
 from leasehold.runtime.handler import JobContext, JobLogger, check_artifact

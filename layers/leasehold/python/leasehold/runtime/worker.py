@@ -11,9 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.kernel.execute import Executor, Signal
+from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import START_AND_RESERVE
 from leasehold.kernel.payload import decode
+from leasehold.kernel.signals import Signal
 from leasehold.kernel.spans import span, trace_context
 from leasehold.runtime.direct import run_directly
 from leasehold.runtime.handler import JobContext, call, handler_of
@@ -140,11 +141,9 @@ class Worker:
             return handle_together(handler_of(handler)(), attempts, run)
 
     def _handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
-        handler = self._handler(context.job_type)
-        with (
-            trace_context(context.trace),
-            span("run", context.job_type, parent=context.trace, expected=(Signal,)) as run,
-        ):
+        job_type, trace = context.job_type, context.trace
+        handler = self._handler(job_type)
+        with trace_context(trace), span("run", job_type, parent=trace, expected=(Signal,)) as run:
             run.note(job_id=context.job_id)
             parsed = handler.parse(payload)
             if not self._limit_time:
