@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.admin.pages import Order
 from leasehold.admin.reading import Reader
-from leasehold.admin.walking import MAX_REQUESTS
+from leasehold.admin.scanning import MAX_REQUESTS
 from leasehold.features import Store
 from leasehold.kernel.services import Services
 from tests.contract.counted import CountedTable

@@ -14,7 +14,7 @@ from leasehold import JobStatus, JobType, NewJob
 from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import plan_of
 from leasehold.admin.reading import Reader
-from leasehold.admin.walking import MAX_REQUESTS
+from leasehold.admin.scanning import MAX_REQUESTS
 from leasehold.kernel.job import DedupRef
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import to_text

@@ -34,9 +34,9 @@ def deployed() -> tuple[Queue, Any]:
     return spied_queue(Registry(types={each.name: each for each in TYPES}))
 
 
-@given(leg=st.text(max_size=40), below=st.none() | st.text(max_size=80))
-def test_a_cursor_comes_back_as_it_was(leg: str, below: str | None) -> None:
-    assert decode_cursor(encode_cursor(Position(leg, below), "mine"), "mine") == Position(leg, below)
+@given(scan=st.text(max_size=40), below=st.none() | st.text(max_size=80))
+def test_a_cursor_comes_back_as_it_was(scan: str, below: str | None) -> None:
+    assert decode_cursor(encode_cursor(Position(scan, below), "mine"), "mine") == Position(scan, below)
 
 
 @given(
@@ -82,14 +82,14 @@ def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None
 
 
 @given(
-    leg=st.sampled_from(["", "0", "1-ended:0000", "1-ended:9999", "2-table:a0000", "control", "~"])
+    scan=st.sampled_from(["", "0", "1-ended:0000", "1-ended:9999", "2-table:a0000", "control", "~"])
     | st.text(max_size=9),
     below=st.none() | st.sampled_from([f"{to_text(NOW)}#x", "9999-12-31T23:59:59.999Z#~"]),
 )
-def test_a_forged_cursor_reads_nothing_but_the_lanes_of_its_filter(leg: str, below: str | None) -> None:
+def test_a_forged_cursor_reads_nothing_but_the_lanes_of_its_filter(scan: str, below: str | None) -> None:
     queue, table = deployed()
 
-    page = Reader(queue.services).jobs(WANTED, cursor=forged(1, WANTED.fingerprint, leg, below))
+    page = Reader(queue.services).jobs(WANTED, cursor=forged(1, WANTED.fingerprint, scan, below))
 
     assert page.items == ()
     assert set(table.reads) <= {"control/registry", "completed#report"}

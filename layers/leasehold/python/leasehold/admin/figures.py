@@ -8,7 +8,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import JobFilter
-from leasehold.admin.walking import Budget, Scene
+from leasehold.admin.scanning import Budget, QueryContext
 from leasehold.kernel.admission import is_trusted, trusted_jobs
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
 from leasehold.kernel.keys import Due, from_text, lanes_by_priority, to_text
@@ -69,18 +69,18 @@ class _Live:
 
 
 def count_jobs(services: Services) -> Counts:
-    scene = Scene(services, Budget())
-    live = _live(services, scene)
+    context = QueryContext(services, Budget())
+    live = _live(services, context)
     statuses: dict[JobStatus, dict[str, Counted]] = {status: {} for status in JobStatus}
     for (status, job_type), value in sorted(live.counted.items()):
         statuses[status][job_type] = Counted(value, status not in live.inexact)
-    if scene.registry.ended_index:
-        lanes = [(status, job_type) for job_type in JobFilter().types(scene.registry) for status in sorted(ENDED)]
+    if context.registry.ended_index:
+        lanes = [(status, job_type) for job_type in JobFilter().types(context.registry) for status in sorted(ENDED)]
         for (status, job_type), counted in ahead(services.pool, lambda lane: _ended(*lane, services), lanes):
             if counted.value:
                 statuses[status][job_type] = counted
     dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
-    return Counts(at=scene.now, statuses=statuses, dead_letters=Counted(dead_letters, dead_letters < COUNT_LIMIT))
+    return Counts(at=context.now, statuses=statuses, dead_letters=Counted(dead_letters, dead_letters < COUNT_LIMIT))
 
 
 def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
@@ -89,12 +89,12 @@ def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
     return Counted(value, value < COUNT_LIMIT)
 
 
-def _live(services: Services, scene: Scene) -> _Live:
+def _live(services: Services, context: QueryContext) -> _Live:
     live = _Live(Counter(), set())
-    lanes = scene.waiting_lanes(None)
-    service = [lane for level in lanes_by_priority(scene.registry.shards) for lane in level]
+    lanes = context.waiting_lanes(None)
+    service = [lane for level in lanes_by_priority(context.registry.shards) for lane in level]
     wanted = [*service, *lanes.names[:_MOST_LANES]]
-    for _, found in ahead(services.pool, lambda lane: _count_lane(lane, services, scene), wanted):
+    for _, found in ahead(services.pool, lambda lane: _count_lane(lane, services, context), wanted):
         live.counted += found.counted
         live.inexact |= found.inexact
     if len(lanes.names) > _MOST_LANES or not lanes.is_whole:
@@ -106,7 +106,7 @@ def _is_counted(entry: DueJob) -> bool:
     return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
 
 
-def _count_lane(lane: str, services: Services, scene: Scene) -> _Live:
+def _count_lane(lane: str, services: Services, context: QueryContext) -> _Live:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
     live = _Live(Counter(), set())
     cursor: Record | None = None
@@ -118,7 +118,7 @@ def _count_lane(lane: str, services: Services, scene: Scene) -> _Live:
         if cursor is None:
             return live
     live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
-    if cursor is not None and Due.parse(str(cursor["due_key"])).at <= scene.leases_over:
+    if cursor is not None and Due.parse(str(cursor["due_key"])).at <= context.leases_over:
         live.inexact.add(JobStatus.IN_PROGRESS)
     return live
 

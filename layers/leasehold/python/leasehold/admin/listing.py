@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.admin.pages import Order, Page, Position, check_limit, decode_cursor, encode_cursor, fingerprint
 from leasehold.admin.planning import plan_of
-from leasehold.admin.walking import TABLE_ORDER, Budget, Members, Scene, Walk, job_id_of_entry, walk
+from leasehold.admin.scanning import (
+    TABLE_ORDER,
+    Budget,
+    IndexScan,
+    MemberScan,
+    QueryContext,
+    job_id_of_entry,
+    read_page,
+)
 from leasehold.kernel import partitions
 from leasehold.kernel.admission import is_trusted, report
 from leasehold.kernel.errors import InvalidCursorError
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
     from leasehold.admin.pages import JobFilter
     from leasehold.admin.planning import Stage
-    from leasehold.admin.walking import Leg
+    from leasehold.admin.scanning import Scan
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.services import Services
@@ -40,54 +48,54 @@ def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: s
     if not wanted.wanted_statuses:
         return Page(items=())
     budget = Budget()
-    scene = Scene(services, budget)
-    plan = plan_of(wanted, scene.registry)
-    gathering = _Gathering(wanted, services, scene, budget, most)
-    end = gathering.go_through(plan.stages, start)
-    leg = gathering.leg
-    jobs = gathering.jobs()
+    context = QueryContext(services, budget)
+    plan = plan_of(wanted, context.registry)
+    builder = _PageBuilder(wanted, services, context, budget, most)
+    end = builder.fill(plan.stages, start)
+    scan = builder.scan
+    jobs = builder.jobs()
     return Page(
         items=tuple(jobs),
         cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
-        order=plan.order if leg is None else leg.order,
-        is_ordered=plan.is_ordered(wanted, scene),
-        searched=gathering.searched,
-        reached=_time_of(leg, end),
-        unreadable=tuple(gathering.unreadable),
+        order=plan.order if scan is None else scan.order,
+        is_ordered=plan.is_ordered(wanted, context),
+        searched=builder.searched,
+        reached=_time_of(scan, end),
+        unreadable=tuple(builder.unreadable),
     )
 
 
 @dataclass(slots=True)
-class _Gathering:
+class _PageBuilder:
     """What one page has come to: whole jobs, or the ids of those that are still to be fetched."""
 
     wanted: JobFilter
     services: Services
-    scene: Scene
+    context: QueryContext
     budget: Budget
     limit: int
-    # By their sort keys, since legs may follow each other on one page.
+    # By their sort keys, since scans may follow each other on one page.
     found: list[tuple[str, Job | JobId]] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     searched: int = 0
     # The last that was read.
-    leg: Leg | None = None
+    scan: Scan | None = None
     stage: Stage | None = None
 
-    def go_through(self, stages: Sequence[Stage], start: Position | None) -> Position | None:
+    def fill(self, stages: Sequence[Stage], start: Position | None) -> Position | None:
         """Gather what the page has room for; returns where the next one starts, None if the listing is over."""
         for stage in stages:
-            if start is not None and stage.name < start.leg.partition(":")[0]:
+            if start is not None and stage.name < start.scan.partition(":")[0]:
                 continue
             if self.budget.left <= stage.cost + _FETCH:
                 return Position(f"{stage.name}:", None)
-            for leg, below in self._legs(stage, start):
-                if not self._can_read(leg):
-                    return Position(leg.name, below)
-                self.leg, self.stage = leg, stage
-                rest = self._read(leg, below)
+            for scan, below in self._scans(stage, start):
+                if not self._can_read(scan):
+                    return Position(scan.name, below)
+                self.scan, self.stage = scan, stage
+                rest = self._read(scan, below)
                 if rest is not None:
-                    return Position(leg.name, rest)
+                    return Position(scan.name, rest)
         return None
 
     def jobs(self) -> list[Job]:
@@ -103,27 +111,27 @@ class _Gathering:
         is_second_look = self.stage is not None and self.stage.without_key_holders
         return _without_key_holders(matching, self.services) if is_second_look else matching
 
-    def _legs(self, stage: Stage, start: Position | None) -> Iterator[tuple[Leg, str | None]]:
-        """The legs from where the last page ended."""
-        for leg in stage.legs(self.wanted, self.scene):
-            below = start.below if start is not None and start.leg == leg.name else None
-            if below is not None and not leg.is_position(below):
+    def _scans(self, stage: Stage, start: Position | None) -> Iterator[tuple[Scan, str | None]]:
+        """The scans from where the last page ended."""
+        for scan in stage.scans(self.wanted, self.context):
+            below = start.below if start is not None and start.scan == scan.name else None
+            if below is not None and not scan.is_position(below):
                 raise InvalidCursorError(below, "this cursor points nowhere", "Start again without a cursor.")
-            if start is None or leg.name >= start.leg:
-                yield leg, below
+            if start is None or scan.name >= start.scan:
+                yield scan, below
 
-    def _can_read(self, leg: Leg) -> bool:
+    def _can_read(self, scan: Scan) -> bool:
         """One request for each partition, and room on the page; a page is of one order."""
-        is_in_order = not self.found or self.leg is None or self.leg.order is leg.order
-        needed = 1 if isinstance(leg, Members) else len(leg.partitions) + _FETCH
+        is_in_order = not self.found or self.scan is None or self.scan.order is scan.order
+        needed = 1 if isinstance(scan, MemberScan) else len(scan.partitions) + _FETCH
         return is_in_order and self.budget.left >= needed and len(self.found) < self.limit
 
-    def _read(self, leg: Leg, below: str | None) -> str | None:
+    def _read(self, scan: Scan, below: str | None) -> str | None:
         room = self.limit - len(self.found)
-        match leg:
-            case Members():
+        match scan:
+            case MemberScan():
                 jobs, rest, looked = members_below(
-                    leg,
+                    scan,
                     below,
                     self.wanted,
                     self.services,
@@ -132,10 +140,10 @@ class _Gathering:
                     unreadable=self.unreadable,
                 )
                 self.found += [(f"{job.member:07d}", job) for job in jobs]
-            case Walk():
-                stretch = walk(self.services.store.table, leg, below, room, self.budget, reserve=_FETCH)
-                whole = leg.source is TABLE_ORDER
-                for sort_key, record in stretch.entries:
+            case IndexScan():
+                page = read_page(self.services.store.table, scan, below, room, self.budget, reserve=_FETCH)
+                whole = scan.source is TABLE_ORDER
+                for sort_key, record in page.entries:
                     if whole:
                         listed = read_each([record], job_of)
                         self.found += [(sort_key, each) for each in listed.items]
@@ -146,9 +154,9 @@ class _Gathering:
                         report(
                             f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", self.services
                         )
-                rest, looked = stretch.below, stretch.searched
+                rest, looked = page.below, page.searched
             case _:
-                assert_never(leg)
+                assert_never(scan)
         self.searched += looked
         return rest
 
@@ -165,10 +173,10 @@ def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
     return [job for job in jobs if key_of(job.job_id).sk not in holders]
 
 
-def _time_of(leg: Leg | None, end: Position | None) -> datetime | None:
-    if end is None or end.below is None or not isinstance(leg, Walk):
+def _time_of(scan: Scan | None, end: Position | None) -> datetime | None:
+    if end is None or end.below is None or not isinstance(scan, IndexScan):
         return None
-    return leg.source.time_of(end.below)
+    return scan.source.time_of(end.below)
 
 
 # As many as one request can fetch.
@@ -176,7 +184,7 @@ _BATCH = 100
 
 
 def members_below(
-    leg: Members,
+    scan: MemberScan,
     below: str | None,
     wanted: JobFilter,
     services: Services,
@@ -185,8 +193,8 @@ def members_below(
     budget: Budget,
     unreadable: list[Unreadable],
 ) -> tuple[list[Job], str | None, int]:
-    """Members that match, where to go on (None after the first member), and how many were looked at."""
-    group = leg.group
+    """MemberScan that match, where to go on (None after the first member), and how many were looked at."""
+    group = scan.group
     top = group.made if below is None else min(int(below), group.made)
     found: list[Job] = []
     looked = 0
@@ -216,8 +224,8 @@ def list_named[Item](
     most, own = check_limit(limit), fingerprint(partition)
     after: Record | None = None
     if cursor is not None:
-        leg, name = decode_cursor(cursor, own)
-        if leg != partition or not name:
+        scan, name = decode_cursor(cursor, own)
+        if scan != partition or not name:
             raise InvalidCursorError(cursor, "this cursor points nowhere", "Start again without a cursor.")
         after = {"PK": partition, "SK": name}
     page = services.store.table.query(JOBS, partition, limit=most, after=after)

@@ -1,4 +1,4 @@
-"""Open dead letters, the newest first. Resolved ones are in no index: they are found by their id."""
+"""Dead letters, groups and audit entries, the newest first. Resolved dead letters are in no index, but have an id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from leasehold.admin.pages import (
     fingerprint,
     is_within,
 )
-from leasehold.admin.walking import ENDED_JOBS, OPEN_LETTERS, OPEN_LETTERS_OF_TYPE, Budget, Source, Walk, walk
+from leasehold.admin.scanning import (
+    ENDED_JOBS,
+    OPEN_DEAD_LETTERS,
+    OPEN_DEAD_LETTERS_OF_TYPE,
+    Budget,
+    IndexScan,
+    Source,
+    read_page,
+)
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
 from leasehold.groups.records import LISTED, group_of
@@ -32,14 +40,16 @@ from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from leasehold.admin.scanning import ScanPage
     from leasehold.audit.records import AuditRecord
     from leasehold.audit.roots import Flaw, KeptRoots
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.services import Services
 
 
@@ -72,59 +82,58 @@ class DeadLetterFilter:
 def list_dead_letters(
     wanted: DeadLetterFilter, services: Services, *, limit: object, cursor: str | None
 ) -> Page[DeadLetter]:
-    leg = Walk(
+    scan = IndexScan(
         name="dead_letters",
-        source=OPEN_LETTERS if wanted.job_type is None else OPEN_LETTERS_OF_TYPE,
+        source=OPEN_DEAD_LETTERS if wanted.job_type is None else OPEN_DEAD_LETTERS_OF_TYPE,
         order=Order.FAILED,
         partitions=(OPEN if wanted.job_type is None else wanted.job_type,),
         first=to_text(wanted.failed_from) if wanted.failed_from else None,
         last=to_text(wanted.failed_to) if wanted.failed_to else None,
     )
-    most, start = check_limit(limit), decode_position(cursor, wanted.fingerprint, leg)
+    most, start = check_limit(limit), decode_position(cursor, wanted.fingerprint, scan)
     table = services.store.table
-    stretch = walk(table, leg, start, most, Budget())
-    listed = [cast("JobId", record["id"]) for record in stretch.records]
+    page = read_page(table, scan, start, most, Budget())
+    listed = [cast("JobId", record["id"]) for record in page.records]
     read = read_each(table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
     found = {dead_letter.id: dead_letter for dead_letter in read.items if is_trusted_dead_letter(dead_letter, services)}
-    end = stretch.below
+    items = [found[each] for each in listed if each in found and wanted.matches(found[each])]
+    return _page_of(scan, page, items, read.unreadable, wanted.fingerprint)
+
+
+def _page_of[Item](
+    scan: IndexScan, page: ScanPage, items: Sequence[Item], unreadable: Sequence[Unreadable], mark: str
+) -> Page[Item]:
+    end = page.below
     return Page(
-        items=tuple(found[each] for each in listed if each in found and wanted.matches(found[each])),
-        cursor=None if end is None else encode_cursor(Position(leg.name, end), wanted.fingerprint),
-        order=leg.order,
-        searched=stretch.searched,
-        reached=None if end is None else leg.source.time_of(end),
-        unreadable=tuple(read.unreadable),
+        items=tuple(items),
+        cursor=None if end is None else encode_cursor(Position(scan.name, end), mark),
+        order=scan.order,
+        searched=page.searched,
+        reached=None if end is None else scan.source.time_of(end),
+        unreadable=tuple(unreadable),
     )
 
 
 # The ended index lists groups too, in a lane of their own.
-_LEG = Walk(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(LISTED,))
+_SCAN = IndexScan(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(LISTED,))
 _FINGERPRINT = fingerprint("groups")
 
 
 def list_groups(services: Services, *, limit: object, cursor: str | None) -> Page[Group]:
-    most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _LEG)
+    most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _SCAN)
     if not services.deployment.registry().ended_index:
         raise InvalidOptionError(
             "ended_index = false",
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id.",
         )
-    stretch = walk(services.store.table, _LEG, start, most, Budget())
+    page = read_page(services.store.table, _SCAN, start, most, Budget())
     # Only a group's own key makes a group of what stands in this lane.
-    own = [cast("str", record["PK"]) for record in stretch.records if record["SK"] == partitions.GROUP]
+    own = [cast("str", record["PK"]) for record in page.records if record["SK"] == partitions.GROUP]
     listed = [group_id for each in own if (group_id := partitions.group_of_partition(each)) is not None]
     read = read_each(services.store.table.get_many([partitions.group(group_id) for group_id in listed]), group_of)
     found = {group.group_id: group for group in read.items}
-    end = stretch.below
-    return Page(
-        items=tuple(found[each] for each in listed if each in found),
-        cursor=None if end is None else encode_cursor(Position(_LEG.name, end), _FINGERPRINT),
-        order=_LEG.order,
-        searched=stretch.searched,
-        reached=None if end is None else _LEG.source.time_of(end),
-        unreadable=tuple(read.unreadable),
-    )
+    return _page_of(_SCAN, page, [found[each] for each in listed if each in found], read.unreadable, _FINGERPRINT)
 
 
 _TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)#[0-9a-f]{1,64}"))
@@ -145,23 +154,15 @@ class Auditor:
 
         All records are listed from the ended index; without it, ask for one target.
         """
-        leg = _leg_of(target)
+        scan = _scan_of(target)
         mark = fingerprint("audit", target)
-        most, start = check_limit(limit), decode_position(cursor, mark, leg)
-        stretch = walk(self._services.store.table, leg, start, most, Budget())
-        listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in stretch.records]
+        most, start = check_limit(limit), decode_position(cursor, mark, scan)
+        page = read_page(self._services.store.table, scan, start, most, Budget())
+        listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
         records = self._services.store.table.get_many([partitions.audit_record(*each) for each in listed])
         read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
         found = dict(read.items)
-        end = stretch.below
-        return Page(
-            items=tuple(found[each] for each in listed if each in found),
-            cursor=None if end is None else encode_cursor(Position(leg.name, end), mark),
-            order=leg.order,
-            searched=stretch.searched,
-            reached=None if end is None else leg.source.time_of(end),
-            unreadable=tuple(read.unreadable),
-        )
+        return _page_of(scan, page, [found[each] for each in listed if each in found], read.unreadable, mark)
 
     def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:
         """Each target with what is wrong with its trail: one, or all that anything was ever done to."""
@@ -180,11 +181,11 @@ class Auditor:
         return registry.audit_roots if registry else None
 
 
-def _leg_of(target: str | None) -> Walk:
+def _scan_of(target: str | None) -> IndexScan:
     if target is None:
-        return Walk(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
+        return IndexScan(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
     # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
     job_id = target.removeprefix("job#") if target.startswith("job#") else None
     targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
     trails = tuple(partitions.audit_partition(each) for each in targets)
-    return Walk(name="trail", source=_TRAIL, order=Order.CREATED, partitions=trails)
+    return IndexScan(name="trail", source=_TRAIL, order=Order.CREATED, partitions=trails)

@@ -26,7 +26,7 @@ from leasehold.schedules.model import parse_schedule_name
 from leasehold.templates.model import parse_template_name
 
 if TYPE_CHECKING:
-    from leasehold.admin.walking import Walk
+    from leasehold.admin.scanning import IndexScan
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.registry import Registry
@@ -228,9 +228,9 @@ class Page[Item]:
 
 
 class Position(NamedTuple):
-    """Where a page ended: in which leg of the listing, and at which sort key, which the next page starts below."""
+    """Where a page ended: in which scan of the listing, and at which sort key, which the next page starts below."""
 
-    leg: str
+    scan: str
     below: str | None
 
 
@@ -242,20 +242,20 @@ def encode_cursor(position: Position, fingerprint: str) -> str:
 def decode_cursor(cursor: object, fingerprint: str) -> Position:
     """A cursor names no partition: what may be read comes from the filter alone, so a forged one reads nothing else."""
     match _decoded(cursor):
-        case [1, str(owner), str(leg), None | str() as below] if owner == fingerprint and _is_short(below or ""):
-            return Position(leg, below)
+        case [1, str(owner), str(scan), None | str() as below] if owner == fingerprint and _is_short(below or ""):
+            return Position(scan, below)
         case [1, str(owner), str(), None | str()] if owner != fingerprint:
             raise InvalidCursorError(cursor, "this cursor belongs to another listing", _FIX)
         case _:
             raise InvalidCursorError(cursor, "this is not a cursor", _FIX)
 
 
-def decode_position(cursor: str | None, fingerprint: str, leg: Walk) -> str | None:
-    """Where a listing of one leg goes on; None at its beginning."""
+def decode_position(cursor: str | None, fingerprint: str, scan: IndexScan) -> str | None:
+    """Where a listing of one scan goes on; None at its beginning."""
     if cursor is None:
         return None
     name, below = decode_cursor(cursor, fingerprint)
-    if name != leg.name or below is None or not leg.is_position(below):
+    if name != scan.name or below is None or not scan.is_position(below):
         raise InvalidCursorError(cursor, "this cursor points nowhere", _FIX)
     return below
 

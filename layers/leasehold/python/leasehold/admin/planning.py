@@ -1,6 +1,6 @@
 """Plan: which index answers a filter. The first plan of `PLANS` that fits is taken.
 
-A plan is a row of stages, a stage some legs (legs.py). What an index cannot tell apart is read from the table's own
+A plan is a row of stages, a stage some scans. What an index cannot tell apart is read from the table's own
 order and filtered there: 1,000 jobs a request, where fetching what an index points to would be 100.
 """
 
@@ -12,14 +12,14 @@ from itertools import batched
 from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import Order
-from leasehold.admin.walking import (
+from leasehold.admin.scanning import (
     DEDUP_RECORDS,
     DUE_JOBS,
     ENDED_JOBS,
     MAX_PARTITIONS,
     TABLE_ORDER,
-    Members,
-    Walk,
+    IndexScan,
+    MemberScan,
     job_id_of_entry,
 )
 from leasehold.kernel import partitions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.admin.pages import JobFilter
-    from leasehold.admin.walking import Leg, Scene
+    from leasehold.admin.scanning import QueryContext, Scan
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.table import Record
 
@@ -52,11 +52,11 @@ class Plan:
     fits: Callable[[JobFilter, Registry], bool]
     stages: tuple[Stage, ...]
 
-    def is_ordered(self, wanted: JobFilter, scene: Scene) -> bool:
+    def is_ordered(self, wanted: JobFilter, context: QueryContext) -> bool:
         """Whether the whole listing is one merge of partitions, or part follows part."""
         (stage, *others) = self.stages
         # What costs a request to find out are the members of one group, or the last of several stages.
-        return not others and (stage.cost > 0 or len(list(stage.legs(wanted, scene))) <= 1)
+        return not others and (stage.cost > 0 or len(list(stage.scans(wanted, context))) <= 1)
 
 
 def _fits_ended_index(wanted: JobFilter, registry: Registry) -> bool:
@@ -96,56 +96,58 @@ def _fits_both_indexes(wanted: JobFilter, registry: Registry) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """`name` is where it stands among the stages of its plan; the names of its legs begin with it."""
+    """`name` is where it stands among the stages of its plan; the names of its scans begin with it."""
 
     name: str
-    # Requests that finding out its legs takes.
+    # Requests that finding out its scans takes.
     cost: int = 0
     # Whether an earlier stage has shown the jobs that their dedup record points to.
     without_key_holders: bool = False
-    legs: Callable[[JobFilter, Scene], Iterable[Leg]]
+    scans: Callable[[JobFilter, QueryContext], Iterable[Scan]]
 
 
-def _members(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _members(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     assert wanted.group_id is not None
-    yield Members(name="1-members:", group=scene.group(wanted.group_id), order=Order.MEMBER)
+    yield MemberScan(name="1-members:", group=context.group(wanted.group_id), order=Order.MEMBER)
 
 
-MEMBERS = Stage(name="1-members", cost=1, legs=_members)
+MEMBERS = Stage(name="1-members", cost=1, scans=_members)
 
 
-def _key_holders(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
-    for job_type in keyed_types(wanted, scene.registry):
+def _key_holders(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
+    for job_type in keyed_types(wanted, context.registry):
         assert wanted.dedup_key is not None
         partition = partitions.dedup(DedupRef(job_type, wanted.dedup_key, NO_WINDOW)).values[0]
-        yield Walk(name=f"1-keys:{job_type}", source=DEDUP_RECORDS, order=Order.DEDUP_WINDOW, partitions=(partition,))
+        yield IndexScan(
+            name=f"1-keys:{job_type}", source=DEDUP_RECORDS, order=Order.DEDUP_WINDOW, partitions=(partition,)
+        )
 
 
-KEY_HOLDERS = Stage(name="1-keys", legs=_key_holders)
+KEY_HOLDERS = Stage(name="1-keys", scans=_key_holders)
 
 
-def _jobs_by_date(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _jobs_by_date(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     """All dates, the latest first. What has run is of the past; what was run before its time comes last.
 
     Jobs of schedules are made when their time has come.
     """
     start, end = wanted.scheduled_from, wanted.scheduled_to
-    soon = scene.now + CLOCK_TOLERANCE
+    soon = context.now + CLOCK_TOLERANCE
     may_wait_for_later = JobStatus.PENDING in wanted.wanted_statuses and wanted.schedule is None
     if may_wait_for_later or (end is not None and end <= soon):
-        yield from _dates("2-table:a", start, end, wanted, scene)
+        yield from _dates("2-table:a", start, end, wanted, context)
         return
     if start is None or start < soon:
-        yield from _dates("2-table:a", start, soon, wanted, scene)
-    yield from _dates("2-table:b", soon if start is None else max(start, soon), end, wanted, scene)
+        yield from _dates("2-table:a", start, soon, wanted, context)
+    yield from _dates("2-table:b", soon if start is None else max(start, soon), end, wanted, context)
 
 
-OTHER_JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date, without_key_holders=True)
+OTHER_JOBS_BY_DATE = Stage(name="2-table", scans=_jobs_by_date, without_key_holders=True)
 
 
-def _ended_lanes(wanted: JobFilter, scene: Scene, *, name: str = "1-ended") -> Iterator[Leg]:
-    for number, some in enumerate(batched(ended_partitions(wanted, scene.registry), MAX_PARTITIONS)):
-        yield Walk(
+def _ended_lanes(wanted: JobFilter, context: QueryContext, *, name: str = "1-ended") -> Iterator[Scan]:
+    for number, some in enumerate(batched(ended_partitions(wanted, context.registry), MAX_PARTITIONS)):
+        yield IndexScan(
             name=f"{name}:{number:04d}",
             source=ENDED_JOBS,
             order=Order.ENDED,
@@ -157,45 +159,45 @@ def _ended_lanes(wanted: JobFilter, scene: Scene, *, name: str = "1-ended") -> I
         )
 
 
-ENDED_LANES = Stage(name="1-ended", legs=_ended_lanes)
+ENDED_LANES = Stage(name="1-ended", scans=_ended_lanes)
 
 
-def _running_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _running_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     """Leases end soon: what is due later than the longest of them need not be read."""
-    return due_legs("1-run:", run_lanes(scene.registry.shards), wanted, last=due_until(scene.leases_over))
+    return due_scans("1-run:", run_lanes(context.registry.shards), wanted, last=due_until(context.leases_over))
 
 
-RUNNING_LANES = Stage(name="1-run", legs=_running_lanes)
+RUNNING_LANES = Stage(name="1-run", scans=_running_lanes)
 
 
-def _run_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _run_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     """What waits for its own type, which would else be found behind all that is due later; then what may run.
 
     What failed is mostly tried again soon: it would else be found behind all that is scheduled for later.
     """
-    lanes, soon = run_lanes(scene.registry.shards), due_until(scene.now + _TRIED_AGAIN_WITHIN)
+    lanes, soon = run_lanes(context.registry.shards), due_until(context.now + _TRIED_AGAIN_WITHIN)
     if wanted.job_type is not None:
-        yield from due_legs("1-run:a", hold_lanes(wanted.job_type), wanted)
+        yield from due_scans("1-run:a", hold_lanes(wanted.job_type), wanted)
     if JobStatus.PENDING in wanted.wanted_statuses:
-        yield from due_legs("1-run:b", lanes, wanted)
+        yield from due_scans("1-run:b", lanes, wanted)
     else:
-        yield from due_legs("1-run:b", lanes, wanted, last=soon)
-        yield from due_legs("1-run:c", lanes, wanted, first=soon)
+        yield from due_scans("1-run:b", lanes, wanted, last=soon)
+        yield from due_scans("1-run:c", lanes, wanted, first=soon)
 
 
-RUN_LANES = Stage(name="1-run", legs=_run_lanes)
+RUN_LANES = Stage(name="1-run", scans=_run_lanes)
 
 
-def _held_lanes(wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _held_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     # Those of the type itself were read with the run lanes.
     read = set() if wanted.job_type is None else set(hold_lanes(wanted.job_type))
-    lanes = [lane for lane in scene.waiting_lanes(wanted.job_type).names if lane not in read]
-    legs = (leg for lane in lanes for leg in due_legs(f"2-hold:{lane}:", [lane], wanted))
-    # By the names of the legs, which a cursor is compared with.
-    return iter(sorted(legs, key=lambda leg: leg.name))
+    lanes = [lane for lane in context.waiting_lanes(wanted.job_type).names if lane not in read]
+    scans = (scan for lane in lanes for scan in due_scans(f"2-hold:{lane}:", [lane], wanted))
+    # By the names of the scans, which a cursor is compared with.
+    return iter(sorted(scans, key=lambda scan: scan.name))
 
 
-HOLD_LANES = Stage(name="2-hold", cost=7, legs=_held_lanes)
+HOLD_LANES = Stage(name="2-hold", cost=7, scans=_held_lanes)
 
 
 def _only(statuses: frozenset[JobStatus], wanted: JobFilter) -> JobFilter:
@@ -204,10 +206,12 @@ def _only(statuses: frozenset[JobStatus], wanted: JobFilter) -> JobFilter:
 
 LIVE = frozenset(JobStatus) - ENDED
 # Of jobs of all states: those that have not ended from the due index, then the others from the ended index.
-LIVE_RUN_LANES = Stage(name="1-run", legs=lambda wanted, scene: _run_lanes(_only(LIVE, wanted), scene))
-LIVE_HOLD_LANES = Stage(name="2-hold", cost=7, legs=lambda wanted, scene: _held_lanes(_only(LIVE, wanted), scene))
-ENDED_LAST = Stage(name="3-ended", legs=lambda wanted, scene: _ended_lanes(_only(ENDED, wanted), scene, name="3-ended"))
-JOBS_BY_DATE = Stage(name="2-table", legs=_jobs_by_date)
+LIVE_RUN_LANES = Stage(name="1-run", scans=lambda wanted, context: _run_lanes(_only(LIVE, wanted), context))
+LIVE_HOLD_LANES = Stage(name="2-hold", cost=7, scans=lambda wanted, context: _held_lanes(_only(LIVE, wanted), context))
+ENDED_LAST = Stage(
+    name="3-ended", scans=lambda wanted, context: _ended_lanes(_only(ENDED, wanted), context, name="3-ended")
+)
+JOBS_BY_DATE = Stage(name="2-table", scans=_jobs_by_date)
 
 
 def keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
@@ -259,12 +263,14 @@ _MOST_KEYED_TYPES = 6
 _TRIED_AGAIN_WITHIN = timedelta(hours=1)
 
 
-def _dates(name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, scene: Scene) -> Iterator[Leg]:
+def _dates(
+    name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, context: QueryContext
+) -> Iterator[Scan]:
     # The system's own jobs have a partition of their own, where no listing of others meets them.
-    partitions = table_partitions(wanted, scene.registry)
+    partitions = table_partitions(wanted, context.registry)
     where = wanted.conditions(*_ON_THE_JOB)
     for number, some in enumerate(batched(partitions, MAX_PARTITIONS)):
-        yield Walk(
+        yield IndexScan(
             name=f"{name}{number:04d}",
             source=TABLE_ORDER,
             order=Order.SCHEDULED,
@@ -293,11 +299,11 @@ def _dated(prefix: str, at: datetime | None) -> str | None:
 _IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
 
 
-def due_legs(
+def due_scans(
     name: str, lanes: Sequence[str], wanted: JobFilter, *, first: str | None = None, last: str | None = None
-) -> Iterator[Leg]:
+) -> Iterator[Scan]:
     for number, some in enumerate(batched(lanes, MAX_PARTITIONS)):
-        yield Walk(
+        yield IndexScan(
             name=f"{name}{number:04d}",
             source=DUE_JOBS,
             order=Order.DUE,

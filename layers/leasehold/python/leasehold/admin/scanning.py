@@ -1,6 +1,6 @@
-"""Walk: merge partitions into one order, newest first, with no more requests than there are left.
+"""Scan: merge partitions into one order, newest first, with no more requests than there are left.
 
-All partitions of a leg are read down to one common line, the frontier: what lies above it is complete and in order,
+All partitions of a scan are read down to one common line, the frontier: what lies above it is complete and in order,
 and the next page starts below it. So a position is one sort key, whatever the number of partitions, and says nothing
 about where to read.
 """
@@ -38,10 +38,10 @@ _FURTHER_LOOK = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """What one page takes from a leg: records with their sort keys, the highest first.
+class ScanPage:
+    """What one page takes from a scan: records with their sort keys, the highest first.
 
-    `below` is where the next page goes on; None if the leg is over.
+    `below` is where the next page goes on; None if the scan is over.
     """
 
     entries: list[tuple[str, Record]]
@@ -54,7 +54,7 @@ class Stretch:
 
 
 @dataclass(slots=True)
-class _Trail:
+class _PartitionReader:
     partition: str
     # The last sort key that was read; None before the first read.
     at: str | None
@@ -62,79 +62,83 @@ class _Trail:
     is_over: bool = False
 
 
-def walk(table: Table, leg: Walk, below: str | None, wanted: int, budget: Budget, *, reserve: int = 0) -> Stretch:
+def read_page(
+    table: Table, scan: IndexScan, below: str | None, wanted: int, budget: Budget, *, reserve: int = 0
+) -> ScanPage:
     """Entries from below a position on. The budget has at least one request for each partition, and `reserve` more."""
-    trails = [_Trail(partition, below) for partition in leg.partitions]
+    readers = [_PartitionReader(partition, below) for partition in scan.partitions]
     found: list[tuple[str, Record]] = []
     searched = 0
-    while budget.left > reserve and (trail := _laggard(trails)) is not None:
-        frontier = _frontier(trails)
+    while budget.left > reserve and (reader := _furthest_behind(readers)) is not None:
+        frontier = _frontier(readers)
         if frontier is not None and sum(sort_key >= frontier for sort_key, _ in found) >= wanted:
             break
         budget.spend()
-        records, read = _read_on(table, leg, trail, wanted)
+        records, read = _read_on(table, scan, reader, wanted)
         found += records
         searched += read
-    frontier = _frontier(trails)
+    frontier = _frontier(readers)
     complete = sorted((each for each in found if frontier is None or each[0] >= frontier), key=_sort_key, reverse=True)
     if len(complete) > wanted:
         frontier = complete[wanted - 1][0]
-    return Stretch(complete[:wanted], frontier, searched)
+    return ScanPage(complete[:wanted], frontier, searched)
 
 
-def _read_on(table: Table, leg: Walk, trail: _Trail, wanted: int) -> tuple[list[tuple[str, Record]], int]:
+def _read_on(
+    table: Table, scan: IndexScan, reader: _PartitionReader, wanted: int
+) -> tuple[list[tuple[str, Record]], int]:
     """One request along one partition; what it found, and how many entries it read."""
-    sort, limit, before = leg.source.sort, _look(leg, trail, wanted), trail.at
-    last = min((bound for bound in (before, leg.last) if bound is not None), default=None)
-    trail.is_started = True
-    if leg.first is not None and last is not None and last < leg.first:
-        trail.is_over = True  # as only a forged position can say
+    sort, limit, before = scan.source.sort, _look(scan, reader, wanted), reader.at
+    last = min((bound for bound in (before, scan.last) if bound is not None), default=None)
+    reader.is_started = True
+    if scan.first is not None and last is not None and last < scan.first:
+        reader.is_over = True  # as only a forged position can say
         return [], 0
     page = table.query(
-        leg.source.table,
-        trail.partition,
-        index=leg.source.index,
-        first=leg.first,
+        scan.source.table,
+        reader.partition,
+        index=scan.source.index,
+        first=scan.first,
         last=last,
         limit=limit,
         newest_first=True,
-        where=leg.where,
+        where=scan.where,
         consistent=False,
     )
     if page.cursor is None:
-        trail.is_over = True
+        reader.is_over = True
     else:
-        trail.at = cast("str", page.cursor[sort])
+        reader.at = cast("str", page.cursor[sort])
     # Bounds are included: the entry at which the last read ended comes again.
     keyed = [(cast("str", record[sort]), record) for record in page.records if record[sort] != before]
     # A read that a filter thinned out says how much of it is left, not how much there was, unless it was full.
-    read = limit if leg.where and page.cursor is not None else len(page.records)
-    return [each for each in keyed if leg.keep(each[1])], read
+    read = limit if scan.where and page.cursor is not None else len(page.records)
+    return [each for each in keyed if scan.keep(each[1])], read
 
 
-def _look(leg: Walk, trail: _Trail, wanted: int) -> int:
-    if not leg.is_filtered:
+def _look(scan: IndexScan, reader: _PartitionReader, wanted: int) -> int:
+    if not scan.is_filtered:
         # One for the entry that comes again, and one so that a page that is exactly full knows whether more follow.
         return wanted + 2
-    if trail.is_started or leg.source.index is not None:
+    if reader.is_started or scan.source.index is not None:
         return _FURTHER_LOOK
     return min(_FIRST_LOOK * wanted + 2, _FURTHER_LOOK)
 
 
-def _laggard(trails: Sequence[_Trail]) -> _Trail | None:
-    """Who holds the frontier up: a trail that was not read yet, else the one that has come down the least."""
-    unread = [trail for trail in trails if not trail.is_started]
+def _furthest_behind(readers: Sequence[_PartitionReader]) -> _PartitionReader | None:
+    """Who holds the frontier up: a reader that was not read yet, else the one that has come down the least."""
+    unread = [reader for reader in readers if not reader.is_started]
     if unread:
         return unread[0]
-    going = [trail for trail in trails if not trail.is_over]
-    return max(going, key=lambda trail: trail.at or "") if going else None
+    going = [reader for reader in readers if not reader.is_over]
+    return max(going, key=lambda reader: reader.at or "") if going else None
 
 
-def _frontier(trails: Sequence[_Trail]) -> str | None:
-    """The line that every trail has reached; None if all are over. Before each was read there is none: above all."""
-    if any(not trail.is_started for trail in trails):
+def _frontier(readers: Sequence[_PartitionReader]) -> str | None:
+    """The line that every reader has reached; None if all are over. Before each was read there is none: above all."""
+    if any(not reader.is_started for reader in readers):
         return "~"
-    return max((cast("str", trail.at) for trail in trails if not trail.is_over), default=None)
+    return max((cast("str", reader.at) for reader in readers if not reader.is_over), default=None)
 
 
 def _sort_key(each: tuple[str, Record]) -> str:
@@ -169,13 +173,13 @@ TABLE_ORDER = Source(table=JOBS, sort_key=re.compile(rf"scheduled#({_TIME})#[0-9
 DUE_JOBS = Source(table=JOBS, index=DUE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-z]+#.{{1,600}}"))
 ENDED_JOBS = Source(table=JOBS, index=ENDED_INDEX, sort_key=re.compile(rf"({_TIME})#.{{1,600}}"))
 DEDUP_RECORDS = Source(table=JOBS, sort_key=re.compile(r"-|\d{4}-\d\d-\d\d"))
-OPEN_LETTERS = Source(table=DEAD_LETTERS, index=BY_DATE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-f-]{{36}}"))
-OPEN_LETTERS_OF_TYPE = Source(table=DEAD_LETTERS, index=BY_TYPE_INDEX, sort_key=OPEN_LETTERS.sort_key)
+OPEN_DEAD_LETTERS = Source(table=DEAD_LETTERS, index=BY_DATE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-f-]{{36}}"))
+OPEN_DEAD_LETTERS_OF_TYPE = Source(table=DEAD_LETTERS, index=BY_TYPE_INDEX, sort_key=OPEN_DEAD_LETTERS.sort_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """Partitions that are read together, the newest first. Legs follow each other in the order of their names."""
+class IndexScan:
+    """Partitions that are read together, the newest first. Scans follow each other in the order of their names."""
 
     name: str
     source: Source
@@ -195,7 +199,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class MemberScan:
     """The members of a group, whose ids follow from their numbers; the last first."""
 
     name: str
@@ -206,7 +210,7 @@ class Members:
         return re.fullmatch(r"\d{1,7}", text) is not None
 
 
-type Leg = Walk | Members
+type Scan = IndexScan | MemberScan
 
 
 def job_id_of_entry(record: Record) -> JobId | None:
@@ -222,7 +226,7 @@ _LINES_READ = 2
 _LANES_READ = 100
 
 
-class Scene:
+class QueryContext:
     def __init__(self, services: Services, budget: Budget) -> None:
         budget.spend()
         self._services = services
