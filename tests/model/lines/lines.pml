@@ -26,7 +26,7 @@
 
 #define SEEN   1 /* a held job's lane stands in the line of a scope that is due at some time */
 #define PROMPT 2 /* a free seat that a lane waits for is looked at, unless a start of a poller or a process was lost */
-#define CALLED 3 /* a scope in whose line a lane waits is not called empty, unless a process was lost */
+#define CALLED 3 /* a scope in whose line a lane waits is not called empty, unless a process was lost, or gave up */
 
 #ifndef WITHOUT
 int WITHOUT = 0;
@@ -47,6 +47,7 @@ bool e_exists, e_empty, e_old;
 bool seat = 1;
 byte held, shown, wakes, minutes, crashes, joins, looks;
 bool trouble;
+bool gave_up; /* after three tries: its job stays due, and the next poll decides */
 /* Of each process: whether what it saw still stands; whether it is in the midst of something. */
 bool key_ok[PROCESSES], look_ok[PROCESSES], stamp_ok[PROCESSES], busy[PROCESSES];
 bool remembers[JOINERS], stalled[JOINERS], is_holding[JOINERS];
@@ -68,7 +69,7 @@ inline check() {
         :: held > 0 && !(e_exists && s_exists && due != NONE) -> broken = SEEN
         :: held > 0 && e_exists && s_exists && due != NONE && !trouble && !seat && !e_empty && !s_empty && due != NOW ->
             broken = PROMPT
-        :: e_exists && !e_empty && held > 0 && s_exists && s_empty && due != NONE && !trouble -> broken = CALLED
+        :: e_exists && !e_empty && held > 0 && s_exists && s_empty && due != NONE && !trouble && !gave_up -> broken = CALLED
         :: else -> skip
         fi
     :: else -> skip
@@ -156,7 +157,7 @@ proctype Joiner(byte me) {
         :: else -> stand_in_line()
         fi;
         if
-        :: !is_in_line -> atomic { is_holding[me] = 0; ends() } /* undecided: it stays as it is, and the next poll decides */
+        :: !is_in_line -> atomic { gave_up = 1; is_holding[me] = 0; ends() }
         :: else ->
             d_step { remembers[me] = !stalled[me]; held++ };
             if

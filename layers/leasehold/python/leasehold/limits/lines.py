@@ -7,8 +7,8 @@ next; then come its seats; then the lanes that wait for a seat, one record each,
 - Whoever looks at a scope first takes its look, and then reads the seats. Whoever frees a seat reads the scope
   afterwards, and has it looked at if lanes wait: it starts a poller that looks whenever the scope is due, or makes it
   due. Only a look that began after that makes theirs needless. So no freed seat is overlooked.
-- A lane leaves its line, and a scope is forgotten, only when it was found empty twice, a minute apart: for longer than
-  a poll trusts what it remembers, and than an index lags.
+- A lane leaves its line, and a scope is forgotten, only when it was found empty twice, minutes apart: for longer
+  than a poll trusts what it remembers, than an index lags, and than a poller lives.
 - Handlers may only update here. What matters of a lane is its key, which an update cannot take away.
 """
 
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _LAST_SEAT = ":"
 _LAST_LANE = "lane$"
 _TRIES = 3
-# Whoever looks again before is not told more than the first time.
-EMPTY_FOR = timedelta(minutes=1)
+# No poller lives as long: one that stands still between joining a line and holding its job dies before the line forgets
+# its lane. And whoever looks again before learns no more than the first time.
+EMPTY_FOR = timedelta(minutes=3)
 
 
 class Moment(NamedTuple):
