@@ -177,3 +177,8 @@ def test_each_life_costs_what_it_is_known_to_cost(
     life = live(make_client(dynoxide_endpoint), steps, payload_bytes=80, ended_index=True, **limits)
 
     assert [step.units for step in life.steps] == units
+
+
+def test_a_job_that_waited_for_a_seat_costs_less_than_26_units() -> None:
+    assert own_units("waited for a seat") < 26
+    assert own_units("waited for a seat, woken by the stream") <= 27
