@@ -22,6 +22,7 @@ def assert_bounds(measures: list[cases.Measure]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     "case",
     [

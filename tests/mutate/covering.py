@@ -1,4 +1,4 @@
-"""Which tests run which lines: a pytest plug-in that writes it into the file $LEASEHOLD_COVERING."""
+"""Which tests run which lines: a pytest plug-in that writes it into a file of the folder $LEASEHOLD_COVERING."""
 
 from __future__ import annotations
 
@@ -55,8 +55,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish() -> None:
     found = [
-        {"test": test, "seconds": _seconds[test], "lines": lines}
+        {"test": test, "seconds": _seconds[test], "lines": {_below_root(name): lines[name] for name in lines}}
         for test, lines in _of_tests.items()
         if lines and _seconds.get(test, float("inf")) != float("inf")
     ]
-    Path(os.environ["LEASEHOLD_COVERING"]).write_text(json.dumps(found), "utf-8")
+    if found:
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        (Path(os.environ["LEASEHOLD_COVERING"]) / f"{worker}.json").write_text(json.dumps(found), "utf-8")
+
+
+def _below_root(name: str) -> str:
+    return str(Path(name).relative_to(Path(__file__).parents[2]))

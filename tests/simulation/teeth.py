@@ -1,18 +1,22 @@
 """Teeth: with a guard taken away, an invariant breaks; else we would not notice if the guard were lost.
 
-Where another condition implies a guard, no run can tell; a crafted job in the table can.
+Where another condition implies a guard, no run can tell; a crafted job in the table can. What was mended outside of the
+table is taken out as well: then the test that is named after it fails (tests/simulation/mended.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.simulation.crafted import is_missed
 from tests.simulation.guards import SOURCES, Guard, all_guards, without
 from tests.simulation.implied import IMPLIED
+from tests.simulation.mended import MENDINGS
 from tests.simulation.scenes import SCENES, TOGETHER
 from tests.simulation.simulation import simulate
 from tests.simulation.staged import Stage, Staged, busy, edited, paused, rescheduled
@@ -85,7 +89,7 @@ def main() -> int:
     if unexplained():
         print(f"no scene and no reason for: {', '.join(map(str, unexplained()))}; see tests/simulation/scenes.py")
         return 1
-    toothless = 0
+    toothless, began_at = 0, time.monotonic()
     with pool(2) as workers:
         for found in workers.map(bite, to_bite()):
             names = f"{found.guards[0].transition}: {' + '.join(guard.name for guard in found.guards)}"
@@ -97,7 +101,13 @@ def main() -> int:
         is_noticed = is_missed(guard)
         print(f"{guard!s:<44} {'' if is_noticed else 'NOT CAUGHT '}{reason}")
         toothless += not is_noticed
-    print(f"\n{len(to_bite()) + len(IMPLIED)} removals, {toothless} of them unnoticed")
+    print("\nwhat was mended, taken out again:")
+    with ThreadPoolExecutor(2) as two:
+        for mending, was_missed in zip(MENDINGS, two.map(is_noticed, MENDINGS), strict=True):
+            print(f"{mending.name:<44} {'' if was_missed else 'NOT CAUGHT '}{mending.test}", flush=True)
+            toothless += not was_missed
+    removals = len(to_bite()) + len(IMPLIED) + len(MENDINGS)
+    print(f"\n{removals} removals, {toothless} of them unnoticed, in {time.monotonic() - began_at:.0f} s")
     return 1 if toothless else 0
 
 

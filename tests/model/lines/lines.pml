@@ -34,7 +34,9 @@ c_decl { \#include <stdlib.h> }
 #endif
 
 #define JOINERS 2
+#ifndef VISITORS
 #define VISITORS 2
+#endif
 #define PROCESSES 5
 #define ENDER 4
 #define NONE 0
@@ -372,6 +374,9 @@ init {
 #ifdef CHOSEN
         c_code { now.WITHOUT = getenv("WITHOUT") ? atoi(getenv("WITHOUT")) : 0; };
 #endif
-        run Joiner(0); run Joiner(1); run Visitor(2); run Visitor(3); run Ender(4); run Time()
+        run Joiner(0); run Joiner(1); run Visitor(2); run Ender(4); run Time();
+#if VISITORS > 1
+        run Visitor(3)
+#endif
     }
 }

@@ -1,4 +1,7 @@
-"""Lines and holds: nobody waits unseen, no freed seat is overlooked, whatever one job, two visitors and an end do.
+"""Lines and holds: nobody waits unseen, no freed seat is overlooked, whatever joiners, visitors and an end do.
+
+Searched whole: one job, two visitors and a minute that passes; two jobs, one visitor and no minute. Two jobs, two
+visitors and a minute are more than 62 million states: as far as these were searched, nothing broke.
 
 The bounds are small. Four rules (LEAVE_AS_SEEN, FORGET_AS_SEEN, ENTRY_AGAIN, TRY_AGAIN) need more to be missed than a
 search of these finds in seconds: for them there is no counterexample here.
@@ -24,7 +27,7 @@ def search(folder: Path, *, without: int = 0, **bounds: int) -> str:
     sizes = [f"-D{name.upper()}={value}" for name, value in bounds.items()]
     for command in (
         ["spin", f"-DWITHOUT={without}", *sizes, "-a", MODEL.name],
-        ["gcc", "-w", "-O1", "-DSAFETY", "-DMEMLIM=4000", "-o", "verifier", "pan.c"],
+        ["gcc", "-w", "-O2", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=4000", "-o", "verifier", "pan.c"],
     ):
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return subprocess.run(
@@ -35,6 +38,16 @@ def search(folder: Path, *, without: int = 0, **bounds: int) -> str:
 @needs_spin
 def test_a_lane_that_waits_is_seen_and_a_freed_seat_is_looked_at(tmp_path: Path) -> None:
     found = search(tmp_path, crashes=0, joins=1, looks=0, minutes=1)
+
+    assert "errors: 0" in found
+    assert "Search not completed" not in found
+
+
+@needs_spin
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_jobs_that_two_processes_hold_at_once_are_seen_too(tmp_path: Path) -> None:
+    found = search(tmp_path, crashes=0, joins=2, looks=0, minutes=0, visitors=1)
 
     assert "errors: 0" in found
     assert "Search not completed" not in found
