@@ -67,7 +67,7 @@ def _begin(mutant: Mutant) -> None:
     os.dup2(nowhere, 2)
     os.chdir(ROOT)
     assert not any(name.startswith("leasehold.") for name in sys.modules), "the library was imported before its mutant"
-    sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Finder(mutant))
 
 
 def _end(code: int) -> None:

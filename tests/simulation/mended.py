@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.audit import records as audit
 from leasehold.aws import polling
 from leasehold.kernel import attempt, enqueue, memory, offload, waiting
-from leasehold.kernel.due import queue_of
+from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
@@ -89,7 +89,9 @@ def _visits_stay() -> None:
 
 
 def _no_turns() -> None:
+    """The first lane of a line is served, a page at a time, as long as it has jobs."""
     _set(turns.Visit, "_from_the_next", lambda _self, ring, _last: list(ring))
+    _set(turns.Visit, "jobs_of_turn", lambda self, _lane: self._shared.page_limit)
 
 
 def _looks_each_time() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tests.simulation.crafted import is_missed
 from tests.simulation.guards import SOURCES, Guard, all_guards, without
 from tests.simulation.implied import IMPLIED
-from tests.simulation.mended import MENDINGS
+from tests.simulation.mended import MENDINGS, is_noticed
 from tests.simulation.scenes import SCENES, TOGETHER
 from tests.simulation.simulation import simulate
 from tests.simulation.staged import Stage, Staged, busy, edited, paused, rescheduled
@@ -98,9 +98,9 @@ def main() -> int:
             toothless += not found.holds
     print("\nimplied by another condition, and missed by a crafted job:")
     for guard, reason in IMPLIED.items():
-        is_noticed = is_missed(guard)
-        print(f"{guard!s:<44} {'' if is_noticed else 'NOT CAUGHT '}{reason}")
-        toothless += not is_noticed
+        was_missed = is_missed(guard)
+        print(f"{guard!s:<44} {'' if was_missed else 'NOT CAUGHT '}{reason}")
+        toothless += not was_missed
     print("\nwhat was mended, taken out again:")
     with ThreadPoolExecutor(2) as two:
         for mending, was_missed in zip(MENDINGS, two.map(is_noticed, MENDINGS), strict=True):
