@@ -117,6 +117,11 @@ def test_an_error_cannot_speak_to_the_terminal(shell: Shell):
     assert "\x1b" not in shell.run("status").stderr
 
 
+def test_a_cancel_of_nothing_and_one_without_a_reason_say_what_is_missing(shell: Shell):
+    assert "jobs are named or filtered" in shell.run("cancel").stderr
+    assert "Pass --reason" in shell.run("cancel", "x").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -124,8 +129,8 @@ def test_an_error_cannot_speak_to_the_terminal(shell: Shell):
         (["job", "prioritee"], "Did you mean 'priority'?"),
         (["dead-letters", "redrvie"], "Did you mean 'redrive'?"),
         (["jobs", "--stauts", "failed"], "--status"),
-        (["cancel"], "JOB_ID"),
-        (["cancel", "x"], "--reason"),
+        (["retry"], "JOB_ID"),
+        (["retry", "x"], "--reason"),
         (["schedules", "backfill", "x"], "--from"),
     ],
 )

@@ -161,8 +161,9 @@ def cancel(
         schedule=schedule,
         template=template,
     )
-    if job_ids and (wanted != JobFilter() or dry_run):
-        raise InvalidOptionError(job_ids, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
+    if (wanted != JobFilter() or dry_run) if job_ids else wanted == JobFilter():
+        given = job_ids or "nothing"
+        raise InvalidOptionError(given, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
     why = "" if dry_run else needed(reason)
     if job_ids:
         bulk.cancel_these(session, job_ids, reason=why)
