@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from docs.costing.prices import Prices
 
 _TYPES = 20
+_SECRETS = 2
+_RATE = 100
 # With `metrics_per_type` each type has these of its own: depth, oldest due, claimed, completed, processing, lateness.
 _METRICS_PER_TYPE = 6
 _ALARMS_PER_TYPE = 4
@@ -49,12 +51,22 @@ def extras(assumed: Assumptions, prices: Prices) -> list[Extra]:
     ]
 
 
-def twenty_types(idle: System, assumed: Assumptions, prices: Prices) -> list[tuple[str, float]]:
-    """The same queue with twenty types: by default, and with metrics of each and a dashboard."""
+def twenty_types(idle: System, batched: System, assumed: Assumptions, prices: Prices) -> list[tuple[str, str, float]]:
+    """The same queue with twenty types: by default, with metrics of each and a dashboard, and at work with much of it.
+
+    Billed starts are part of every bill.
+    """
     further = prices["alarm"].of(assumed.alarms_a_type * (_TYPES - 1))
     watched = prices["metric"].of(_METRICS_PER_TYPE * _TYPES) + prices["dashboard"].of(1)
     alarms = prices["alarm"].of((_ALARMS_PER_TYPE - assumed.alarms_a_type) * _TYPES)
+    added = {each.what: each.dollars for each in extras(assumed, prices)}
+    besides = added["`customer_key`"] + _SECRETS * next(each for what, each in added.items() if "secret" in what)
     return [
-        (f"{_TYPES} job types, default settings", idle.dollars(0) + further),
-        (f"{_TYPES} job types, each watched by itself", idle.dollars(0) + further + watched + alarms),
+        (f"{_TYPES} job types, default settings", "an idle month", idle.dollars(0) + further),
+        (f"{_TYPES} job types, each watched by itself", "an idle month", idle.dollars(0) + further + watched + alarms),
+        (
+            f"{_TYPES} job types with batches, `customer_key`, {_SECRETS} secrets, billed starts",
+            f"{_RATE} jobs a second",
+            batched.dollars(_RATE) + further + besides,
+        ),
     ]

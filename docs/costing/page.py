@@ -31,7 +31,7 @@ def services(results: dict[str, Any], prices: Prices) -> dict[str, str]:
         "price": _price(results, prices),
         "payloads": _payloads(results),
         "summary": _summary(found),
-        "extras": _extras(found[0], prices),
+        "extras": _extras(found[0], found[2], prices),
         "bills": "\n\n".join(map(_bill, found)),
         "assumptions": _assumptions(results),
         "prices": _prices(prices),
@@ -80,7 +80,7 @@ def _summary(found: list[System]) -> str:
     return table(head, rows)
 
 
-def _extras(ours: System, prices: Prices) -> str:
+def _extras(ours: System, batched: System, prices: Prices) -> str:
     assumed = Assumptions()
     rows = [
         [
@@ -90,7 +90,7 @@ def _extras(ours: System, prices: Prices) -> str:
         ]
         for each in extras(assumed, prices)
     ]
-    rows += [[what, "an idle month", dollars(amount)] for what, amount in twenty_types(ours, assumed, prices)]
+    rows += [[what, when, dollars(sum_)] for what, when, sum_ in twenty_types(ours, batched, assumed, prices)]
     return table(["a month of", "", ""], rows)
 
 

@@ -18,6 +18,8 @@ from leasehold.operate.reports import report_dead_letters
 from leasehold.runtime.worker import Worker
 from leasehold.schedules.trigger import trigger
 from tests.simulation.handlers import heartbeat
+from tests.simulation.invariants.batches import check_batch
+from tests.simulation.invariants.violation import Violation
 from tests.simulation.invokes import POLLER, dispatcher_in
 
 if TYPE_CHECKING:
@@ -107,6 +109,10 @@ class Functions:
             keep_alive=heartbeat,
         )
         handovers = handovers_in(event)
+        try:
+            check_batch(handovers)
+        except Violation as violation:
+            self._world.watch.blame(violation)
         if len(handovers) > 1:
             executions = worker.run_batch(handovers, remaining=timeout)
         else:

@@ -129,8 +129,8 @@ class JobQueue(JobQueueBase):
         point_in_time_recovery: of the tables. Default: on.
         deletion_protection: of the tables. Default: on where the removal policy keeps them.
         ended_index: list ended jobs by type and status, for one more write unit per job. Default: on.
-        shards: partitions of the due index; one carries about 250 jobs a second. Raise it on a live table, never lower
-            it. Default: 1.
+        shards: partitions of the due index; one carries 250 jobs a second at most. Raise it on a live table, never
+            lower it. Default: 1.
         isolate_types: a job's partition names its type, so that each function's role reaches its own type's jobs only.
             Choose it once per table. Default: on.
         concurrency: how many jobs may run at once, of all types together. It costs 7 write units a job. Default: any.
