@@ -113,7 +113,7 @@ def test_a_poller_could_make_its_first_call_with_little_more_than_a_bare_client(
 
     assert not loaded & {"boto3", "s3transfer", "pydantic", "sentry_sdk", "cronsim", "aws_xray_sdk"}
     of_ours = {name for name in loaded if name.startswith("leasehold.")}
-    # No feature's code before an entry needs it; the cache of templates is part of every process's services.
+    # No feature's code before an entry needs it; templates are loaded with the draft of a job, which ends need too.
     features = {"audit", "batches", "circuit_breaker", "direct_runs", "groups", "limits", "operate", "schedules"}
     features |= {"housekeeping", "schemas", "webhooks"}
     assert not {name for name in of_ours if name.split(".")[1] in features}

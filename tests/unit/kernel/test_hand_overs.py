@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.job_type import Batch, JobType
 from leasehold.kernel.keys import shard_of
-from leasehold.kernel.poll import Poller
+from leasehold.kernel.poll import Part, Poller
 from leasehold.kernel.pool import Stopping
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.sharing import Part
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.operator import Operator
 from leasehold.testing import LeaseholdTest

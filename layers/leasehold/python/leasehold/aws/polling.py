@@ -13,9 +13,8 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.keys import service_lanes
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
+from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.pool import Stopping
-from leasehold.kernel.sharing import ALONE, Part
 from leasehold.kernel.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings

@@ -18,7 +18,6 @@ from leasehold.kernel.hand_over import HandOvers
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.keys import Due, is_asked_for, shard_of
 from leasehold.kernel.lean import dataclass
-from leasehold.kernel.sharing import Sharing
 from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.window import Room
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.admission import Visits
     from leasehold.kernel.jobs import DueEntry, DuePage
-    from leasehold.kernel.poll import Poller
+    from leasehold.kernel.poll import Part, Poller
     from leasehold.kernel.registry import Registry, Switches
-    from leasehold.kernel.sharing import Part
+    from leasehold.kernel.sharing import Sharing
     from leasehold.kernel.table import Record
 
     type Hint = DueJob | DueScope | FreedScope
@@ -250,6 +249,8 @@ class Pages:
     @property
     def shared(self) -> Sharing:
         if self.sharing is None:
+            from leasehold.kernel.sharing import Sharing
+
             self.sharing = Sharing(self._services, self._poller.worker_id, self._part, self.registry.shards)
         return self.sharing
 

@@ -10,14 +10,13 @@ What only some entries need is imported when one is met: a poller is started for
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import lanes_by_priority, service_lanes
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.page import Lane, Pages, PollReport
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.sharing import ALONE
 from leasehold.kernel.spans import span
 from leasehold.kernel.telemetry import HEARTBEAT, POLL_SCANNED, Event
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
-    from leasehold.kernel.sharing import Part
     from leasehold.limits.model import ConcurrencyPolicy
 
 
@@ -51,6 +49,22 @@ class PollSettings:
     lower_share: float = 0.2
     is_bounded: bool = False
     leaves_to_wakes: timedelta = timedelta(0)
+
+
+class Part(NamedTuple):
+    """Which of the pollers that share a backlog, and so which shards it looks after first."""
+
+    number: int
+    of: int
+
+    def has(self, shard: int, shards: int) -> bool:
+        return self.first(shards) <= shard < Part(self.number + 1, self.of).first(shards)
+
+    def first(self, shards: int) -> int:
+        return self.number * shards // self.of
+
+
+ALONE = Part(0, 1)
 
 
 class Poller:

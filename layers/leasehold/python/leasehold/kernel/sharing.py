@@ -8,8 +8,9 @@ and nothing else: the shards of others are looked at once its own are done, and 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from leasehold.kernel.poll import Part
 from leasehold.kernel.pool import ahead
 
 if TYPE_CHECKING:
@@ -24,22 +25,6 @@ MOST_POLLERS = 16
 # A poller that died keeps others from a backlog for no longer than this.
 _LOCKED_FOR = timedelta(seconds=10)
 _LOOK_AT_OTHERS_AFTER = timedelta(seconds=2)
-
-
-class Part(NamedTuple):
-    """Which of the pollers that share a backlog, and so which shards it looks after first."""
-
-    number: int
-    of: int
-
-    def has(self, shard: int, shards: int) -> bool:
-        return self.first(shards) <= shard < Part(self.number + 1, self.of).first(shards)
-
-    def first(self, shards: int) -> int:
-        return self.number * shards // self.of
-
-
-ALONE = Part(0, 1)
 
 
 class Sharing:
