@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.api.idempotency import Requests
-    from leasehold.audit.records import Audits
+    from leasehold.audit.records import AuditEntry, Audits
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.direct_runs.records import DirectRequests, Reservations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.admission import Gate
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.deployment import Control
+    from leasehold.kernel.draft import Draft
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
@@ -76,6 +78,12 @@ def check_payload(job_type: JobType, payload_text: str, services: Services) -> N
     """InvalidPayloadError for a new payload that its type's handler could not take; see schemas/check.py."""
     if job_type.schema is not None:
         import_module("leasehold.schemas.check").check_payload(job_type, payload_text, services)
+
+
+def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:
+    """Join the job of a burst, or make it; see debounce/burst.py."""
+    joined = import_module("leasehold.debounce.burst").enqueue_debounced(drafted, services, audit_entry=audit_entry)
+    return cast("Enqueued", joined)
 
 
 def _load(module: str, name: str) -> Hooks:

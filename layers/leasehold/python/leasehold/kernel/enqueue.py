@@ -108,7 +108,7 @@ def write(
     With a `audit entry` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
     """
     if drafted.debounce is not None:
-        from leasehold.kernel.debounce import enqueue_debounced
+        from leasehold.features import enqueue_debounced
 
         return enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:

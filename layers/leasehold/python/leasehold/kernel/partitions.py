@@ -38,7 +38,7 @@ REQUEST = "request"
 DIRECT_RUN = "direct-run"
 PAYLOAD = "payload"
 SYSTEM_PAYLOAD = "system-payload"
-# A scope sorts before its seats, so that one query reads the scope's state first: see lines.py.
+# A scope sorts before its seats, so that one query reads the scope's state first: see limits/lines.py.
 SCOPE = "-"
 
 
@@ -48,7 +48,7 @@ def payload(job_id: JobId, name: str) -> Key:
 
 
 def payload_partition(job_id: JobId) -> str:
-    """The system's own jobs are apart from users' also here: see ids.py."""
+    """The system's own jobs are apart from users' also here: see keys.py."""
     return f"{SYSTEM_PAYLOAD if code_of(job_id) == SYSTEM_CODE else PAYLOAD}#{job_id}"
 
 

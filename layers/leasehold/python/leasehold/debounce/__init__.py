@@ -1,0 +1,1 @@
+"""Debounce: a burst of calls makes one job."""
