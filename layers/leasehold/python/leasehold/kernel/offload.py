@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # How much longer than its job's retention a payload lives from the job's time on. A job that is still not over by then
-# has had its payload renewed, which housekeeping/payload_rounds.py does once a week: for a year it may fail to. Storage is cheap.
+# has had its payload renewed, once a week by housekeeping/payload_rounds.py: for a year that may fail.
 SLACK = timedelta(days=400)
 
 
