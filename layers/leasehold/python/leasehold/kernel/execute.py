@@ -17,7 +17,6 @@ from leasehold.kernel.errors import (
     InvalidInputError,
     LeaseLostError,
 )
-from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import Due, parse_job_id, to_text
@@ -254,6 +253,8 @@ class Executor:
             will_retry=how == "failed",
         )
         if how == "failed":
+            from leasehold.kernel.failure_report import report_failure  # only a run that failed needs it
+
             report_failure(attempt.job, failure, self._services)
             return Execution.FAILED
         log_dead(attempt.job, failure, self._services)
