@@ -149,7 +149,7 @@ format: $(PYTHON_READY)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff format .
 
 docs: $(PYTHON_READY) $(DOCS_READY)  ## Write what follows from code and figures into the pages anew, and build their site in build/site
-	@set -e; for page in generate generate_aws generate_cli generate_cost generate_reliability generate_sdk; do $(BIN)/python docs/$$page.py; done
+	@set -e; for page in generate generate_aws generate_cli generate_cost generate_package generate_reliability generate_sdk; do $(BIN)/python docs/$$page.py; done
 	@rm -rf build/pages && mkdir -p build/pages/tests/benchmarks
 	@cp -r *.md LICENSE docs build/pages/ && cp -r tests/benchmarks/results build/pages/tests/benchmarks/
 	@.venv-docs/bin/mkdocs build --quiet --clean && echo "wrote build/site/README.html"

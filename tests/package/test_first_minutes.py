@@ -7,14 +7,11 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.package.built import build, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.package.built import build, python_3_12, run
 
 # It asks registries, and takes three minutes on a busy machine of two cores.
 pytestmark = [pytest.mark.deep, pytest.mark.ministack, pytest.mark.xdist_group("package"), pytest.mark.timeout(400)]
@@ -22,13 +19,17 @@ pytestmark = [pytest.mark.deep, pytest.mark.ministack, pytest.mark.xdist_group("
 WITHIN_SECONDS = 60
 
 
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_from_an_empty_folder_to_a_completed_job_in_five_commands(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str
 ) -> None:
+    python = python_3_12() if version == "3.12" else Path(sys.executable)
+    if python is None:
+        pytest.skip("there is no Python 3.12 on this machine")
     wheel = build(tmp_path / "dist").wheel
     home = tmp_path / "home"
     home.mkdir()
-    run(sys.executable, "-m", "venv", home / ".venv")
+    run(python, "-m", "venv", home / ".venv", timeout=150)
     commands: list[str] = []
     began = time.monotonic()
 
@@ -56,7 +57,7 @@ def test_from_an_empty_folder_to_a_completed_job_in_five_commands(
     assert "installing the CDK command line into .leasehold/tools/" in said
     assert len(commands) == 5
     with capsys.disabled():
-        print(f"\nfrom an empty folder to a completed job: {seconds:.0f} s")
+        print(f"\nfrom an empty folder to a completed job, on Python {version}: {seconds:.0f} s")
 
 
 def ended(job_id: str, environment: Path, project: Path) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws, CfnOutput, Duration
+from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -48,6 +48,8 @@ class Alarms(Construct):
         self._queue = queue
         self._action = actions.SnsAction(topic)
         self.all: list[cloudwatch.Alarm] = []
+        # Those of a type in a nested stack are there too.
+        self._place: Construct = self
         self._of_the_queue()
         for name, function in (("Poller", poller), ("Reporter", reporter)):
             self._of_a_function(name, function)
@@ -67,6 +69,7 @@ class Alarms(Construct):
         if not queue.metrics_per_type:
             self._of_jobs([handler.folder.job_type for handler in handlers])
         for handler in handlers:
+            self._place = self if Stack.of(handler) is Stack.of(self) else handler
             if queue.metrics_per_type:
                 self._of_jobs([handler.folder.job_type], f"-{handler.folder.name}", job_type=handler.folder.name)
             self._of_a_handler(handler)
@@ -157,7 +160,7 @@ class Alarms(Construct):
     ) -> None:
         is_upper = above is not None
         alarm = cloudwatch.Alarm(
-            self,
+            self._place,
             name,
             alarm_description=description,
             metric=metric,

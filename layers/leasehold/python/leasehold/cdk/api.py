@@ -14,9 +14,10 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from leasehold.aws import names as variables
-from leasehold.cdk.api_rights import api_statements, direct_runner_statements
+from leasehold.cdk.api_rights import api_statements, direct_runner_statements, take_seats
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.direct_runs.model import BEGINS_WITHIN
+from leasehold.kernel.partitions import scope_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,8 +150,6 @@ class DirectRunner(Construct):
         self, scope: Construct, construct_id: str, *, queue: QueueContext, handlers: Sequence[JobHandler]
     ) -> None:
         super().__init__(scope, construct_id)
-        types = [handler.folder.job_type for handler in handlers]
-        functions = [handler.function for handler in handlers]
         self.lambda_ = LeaseholdFunction(
             self,
             "Lambda",
@@ -162,8 +161,11 @@ class DirectRunner(Construct):
                 timeout=Duration.minutes(15),
                 memory_size=256,
                 environment=queue.system_environment,
-                statements=[*direct_runner_statements(types, queue.jobs, functions), *queue.key_statements],
+                statements=[*direct_runner_statements(queue.jobs), *queue.key_statements],
                 max_event_age=Duration.seconds(BEGINS_WITHIN.total_seconds()),
             ),
         )
         self.function = self.lambda_.function
+        scopes = [scope_partition(each.folder.job_type.scope) for each in handlers]
+        self.lambda_.allow_for_each("TakeSeats", scopes, lambda some: take_seats(some, queue.jobs))
+        self.lambda_.allow_invoking("Call", [each.function.function_arn for each in handlers])

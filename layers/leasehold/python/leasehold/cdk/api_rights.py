@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_iam as iam
-
 from leasehold.cdk.rights import (
     ALL_JOB_PARTITIONS,
     ALL_PAYLOAD_PARTITIONS,
@@ -23,16 +21,15 @@ from leasehold.cdk.rights import (
     on_keys,
     on_table,
 )
-from leasehold.kernel.partitions import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST, scope_partition
+from leasehold.kernel.partitions import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
-    from aws_cdk import aws_lambda as lambda_
+    from aws_cdk import aws_iam as iam
 
-    from leasehold.kernel.job_type import JobType
 
 AUDIT_PARTITIONS = ("audit#*",)
 GROUP_PARTITIONS = (f"{GROUP}#*",)
@@ -114,18 +111,15 @@ def _listing(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_inde
     ]
 
 
-def direct_runner_statements(
-    types: Sequence[JobType], jobs: dynamodb.ITable, handlers: Sequence[lambda_.IFunction]
-) -> list[iam.PolicyStatement]:
+def direct_runner_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Reservations are records of control: see `run_now_statements`."""
-    scopes = [scope_partition(each.scope) for each in types]
     return [
         on_keys("DoDirectRuns", jobs, ["GetItem", "UpdateItem"], DIRECT_RUN_PARTITIONS),
         on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
-        on_keys("TakeSeats", jobs, ["Query", "PutItem", "UpdateItem"], scopes),
         on_keys("FindHolders", jobs, ["BatchGetItem"], ALL_JOB_PARTITIONS),
         on_index("FindRunning", jobs, DUE_INDEX.name),
-        iam.PolicyStatement(
-            sid="Call", actions=["lambda:InvokeFunction"], resources=[each.function_arn for each in handlers]
-        ),
     ]
+
+
+def take_seats(scopes: Sequence[str], jobs: dynamodb.ITable) -> iam.PolicyStatement:
+    return on_keys("TakeSeats", jobs, ["Query", "PutItem", "UpdateItem"], scopes)

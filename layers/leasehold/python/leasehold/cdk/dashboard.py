@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WRITE_UNIT_PRICE = 0.625e-6
 READ_UNIT_PRICE = 0.125e-6
 ALARMS_PER_WIDGET = 100  # by CloudWatch
+# With more the dashboard would be half of what a template may hold, and longer than anybody looks.
+TYPES_WITH_ROWS = 40
 MINUTES_A_MONTH = 43_200
 OUTCOMES = ("success", "failed", "dead_letter", "cancelled", "skipped")
 
@@ -62,7 +64,7 @@ class Dashboard(Construct):
             self.dashboard.add_widgets(self._graph("Open circuits", telemetry.CIRCUIT_OPEN, "Maximum", guarded))
         self.dashboard.add_widgets(*self._of_the_poller(poller))
         self.dashboard.add_widgets(*self._of_the_table(queue.jobs.table_name))
-        for handler in handlers:
+        for handler in handlers if len(handlers) <= TYPES_WITH_ROWS else ():
             self.dashboard.add_widgets(*self._of_a_type(handler))
 
     def _graph(

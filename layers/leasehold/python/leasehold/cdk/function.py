@@ -24,7 +24,7 @@ from leasehold.cdk.acknowledgements import (
 from leasehold.job_folders.job_toml import LOG_RETENTION_DAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from leasehold.cdk.context import QueueContext
 
@@ -33,10 +33,10 @@ _RETENTION_NAMES = (
     *("FOUR_MONTHS", "FIVE_MONTHS", "SIX_MONTHS", "ONE_YEAR", "THIRTEEN_MONTHS", "EIGHTEEN_MONTHS", "TWO_YEARS"),
     *("THREE_YEARS", "FIVE_YEARS", "SIX_YEARS", "SEVEN_YEARS", "EIGHT_YEARS", "NINE_YEARS", "TEN_YEARS"),
 )
-# So many functions fit into a policy of 6,144 characters, whatever their names; a role takes ten such policies.
-_FUNCTIONS_PER_POLICY = 45
+# So many functions, or partitions, fit into a policy of 6,144 characters whatever their names; a role takes ten such.
+_ITEMS_PER_POLICY = 45
 # So many fit beside the statements of the poller, which has most of them: 10,240 characters for a role's own policies.
-_INLINE_FUNCTIONS = 15
+_INLINE_ITEMS = 15
 # What Lambda does on a function's behalf in a VPC, and what none of it can be narrowed to.
 _INTERFACES = (
     *("AssignPrivateIpAddresses", "CreateNetworkInterface", "DeleteNetworkInterface"),
@@ -125,17 +125,22 @@ class LeaseholdFunction(Construct):
         acknowledge_log_streams(self.policy, self.log_group)
 
     def allow_invoking(self, sid: str, functions: Sequence[str]) -> None:
+        self.allow_for_each(sid, functions, lambda some: _may_invoke(sid, some))
+
+    def allow_for_each(
+        self, sid: str, items: Sequence[str], allow: Callable[[Sequence[str]], iam.PolicyStatement]
+    ) -> None:
         """In its own policy; where these are many, in policies apart: a role's own hold 10,240 characters in all."""
-        if len(functions) <= _INLINE_FUNCTIONS:
-            self.policy.add_statements(_may_invoke(sid, functions))
+        if len(items) <= _INLINE_ITEMS:
+            self.policy.add_statements(allow(items))
             return
-        for number, start in enumerate(range(0, len(functions), _FUNCTIONS_PER_POLICY)):
+        for number, start in enumerate(range(0, len(items), _ITEMS_PER_POLICY)):
             iam.ManagedPolicy(
                 self,
                 f"{sid}{number}",
-                description="Functions of job types that it invokes",
+                description="What its role may do with each of the job types",
                 roles=[self.role],
-                statements=[_may_invoke(sid, functions[start : start + _FUNCTIONS_PER_POLICY])],
+                statements=[allow(items[start : start + _ITEMS_PER_POLICY])],
             )
 
     def _join_network(self) -> None:

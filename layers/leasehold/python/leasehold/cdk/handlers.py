@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from aws_cdk import Aws, Duration, Stack
+from aws_cdk import Aws, Duration, NestedStack, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
     from leasehold.cdk.context import QueueContext
     from leasehold.job_folders.permission import Permission
     from leasehold.kernel.job_type import JobType
+
+
+# Above this the functions of job types are in nested stacks: a stack takes 500 resources, a type has up to twelve, and
+# the queue itself about eighty.
+TYPES_IN_ONE_STACK = 30
+_NESTED_STACKS = 16
+
+
+def places_of(scope: Construct, names: Sequence[str], *, nested: bool | None) -> dict[str, Construct]:
+    """Where the function of each job type stands. A type's nested stack follows from its name: others never move it."""
+    if not (len(names) > TYPES_IN_ONE_STACK if nested is None else nested):
+        return dict.fromkeys(names, scope)
+    numbers = {name: hashlib.sha256(name.encode()).digest()[0] % _NESTED_STACKS for name in names}
+    stacks = {number: NestedStack(scope, f"Types{number}") for number in sorted({*numbers.values()})}
+    return {name: stacks[number] for name, number in numbers.items()}
 
 
 class Handler:

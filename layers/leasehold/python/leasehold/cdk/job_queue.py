@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -25,7 +26,7 @@ from leasehold.cdk.context import (
 )
 from leasehold.cdk.dashboard import Dashboard
 from leasehold.cdk.grants import JobQueueBase
-from leasehold.cdk.handlers import Handler, JobHandler
+from leasehold.cdk.handlers import Handler, JobHandler, places_of
 from leasehold.cdk.layers import LIBRARY, architecture_of_this_machine, code_layer, runtime_of_this_machine
 from leasehold.cdk.layers import dependency_layer as make_dependency_layer
 from leasehold.cdk.lifecycle_events import LifecycleEvents
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from aws_cdk import aws_dynamodb as dynamodb
-    from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
     from constructs import Construct
 
@@ -73,6 +73,7 @@ class JobQueue(JobQueueBase):
         entry: str | Path | None = None,
         job_types: Sequence[JobFolder] = (),
         handlers: Mapping[str, Handler] | None = None,
+        nested_stacks: bool | None = None,
         probe: bool = False,
         queue_name: str | None = None,
         environment_name: str | None = None,
@@ -117,6 +118,8 @@ class JobQueue(JobQueueBase):
         job_types: job types by themselves, besides those of `entry`. Default: none.
         handlers: job types whose jobs a function of this app does, `Handler.from_function(fn)`; their folders need a
             job.toml and no handler.py. Default: none, each folder's handler.py becomes a function.
+        nested_stacks: functions of job types are in nested stacks, since a stack takes 500 resources. One that moves is
+            made anew; jobs that it runs are tried again. Default: above 30 job types.
         probe: deploy the job type leasehold_probe too, which `leasehold verify` sends through this queue. Default: no.
         queue_name: what SDK and command line find the queue by, and its metrics; unique per account and region.
             Default: the construct's path, e.g. MyStack-Jobs.
@@ -150,7 +153,7 @@ class JobQueue(JobQueueBase):
         layers: more layers for every job type's function. Default: none.
         environment: variables of every job type's function; job.toml wins. Default: none.
         vpc, vpc_subnets, security_groups: where all functions run; docs/aws.md lists the endpoints that they need.
-            Default: in no VPC.
+            Default: in no VPC; in a VPC, one security group for all.
         permissions_boundary: of every role. Default: none.
         log_retention: of all logs; job.toml wins. Default: a month.
         log_level: INFO logs one line for each run's end; DEBUG also each enqueue, claim, start and idle poll; WARNING
@@ -158,7 +161,8 @@ class JobQueue(JobQueueBase):
         metrics_per_type: metrics and alarms of lateness, leases and circuits once for each job type, which cost about
             $3 a month for each; else once for the queue. Default: off.
         alarms: which there are and whom they notify; None for none. Default: all, with a topic of their own.
-        dashboard: a CloudWatch dashboard, $3 a month; it needs `metrics_per_type`. Default: off.
+        dashboard: a CloudWatch dashboard, $3 a month; it needs `metrics_per_type`; with rows of single types up to 40
+            of them. Default: off.
         sentry_dsn: where the DSN of Sentry is kept. Default: no Sentry.
         webhooks: where the keys are kept that webhooks are signed with, and how they are sent. Default: no webhooks.
         api: the HTTP API, with who has which role in it. Default: none.
@@ -202,7 +206,7 @@ class JobQueue(JobQueueBase):
             environment=environment or {},
             vpc=vpc,
             vpc_subnets=vpc_subnets,
-            security_groups=security_groups,
+            security_groups=security_groups or ([ec2.SecurityGroup(self, "Network", vpc=vpc)] if vpc else None),
             removal_policy=RemovalPolicy.DESTROY if removal_policy == RemovalPolicy.DESTROY else RemovalPolicy.RETAIN,
             log_retention=log_retention,
             log_level=log_level,
@@ -231,7 +235,9 @@ class JobQueue(JobQueueBase):
             self, "Dependencies", runtime=chosen_runtime, architecture=chosen_architecture
         )
         queue = replace(queue, system_layers=(layer, packages))
-        self._deploy(queue, folders, handlers, lifecycle_events=lifecycle_events)
+        own = [each.name for each in folders if each.name not in handlers]
+        places = {**dict.fromkeys(handlers, self), **places_of(self, own, nested=nested_stacks)}
+        self._deploy(queue, folders, handlers, places, lifecycle_events=lifecycle_events)
         if permissions_boundary is not None:
             iam.PermissionsBoundary.of(self).apply(permissions_boundary)
 
@@ -274,6 +280,7 @@ class JobQueue(JobQueueBase):
         queue: QueueContext,
         folders: Sequence[JobFolder],
         given: Mapping[str, Handler],
+        places: Mapping[str, Construct],
         *,
         lifecycle_events: bool,
     ) -> None:
@@ -282,7 +289,7 @@ class JobQueue(JobQueueBase):
         self.poller = Poller(self, "Poller", queue=queue, wakes=wakes)
         self.handlers = {
             folder.name: JobHandler(
-                self,
+                places[folder.name],
                 f"Job-{folder.name}",
                 queue=queue,
                 folder=folder,

@@ -183,7 +183,11 @@ def is_deployed_from(scope: Construct) -> bool:
 
     The template of a test goes into a temporary folder that nobody looks into: nothing is built for it.
     """
-    if not Stack.of(scope).bundling_required:
+    # The CDK's command line names outermost stacks.
+    stack = Stack.of(scope)
+    while stack.nested_stack_parent is not None:
+        stack = stack.nested_stack_parent
+    if not stack.bundling_required:
         return False
     app = Stage.of(scope)
     return "CDK_OUTDIR" in os.environ or (app is not None and not _is_temporary(Path(app.outdir)))
