@@ -18,13 +18,21 @@ if __name__ == "__main__":
 from docs.filling import filled
 from tests.expectations.cases import CASES
 from tests.expectations.engines import DEVIATIONS
+from tests.infra.quotas import QUOTAS
+from tests.infra.settings_table import SETTINGS
 from tests.simulation.dynamodb.agreement.differences import DYNOXIDE, MINISTACK
 
 PAGE = Path(__file__).parent / "aws.md"
 
 
 def services() -> dict[str, str]:
-    return {"proven": proven(PAGE.parent / "real-aws"), "expectations": _expectations(), "deviations": _deviations()}
+    return {
+        "proven": proven(PAGE.parent / "real-aws"),
+        "quotas": _quotas(),
+        "changes": _changes(),
+        "expectations": _expectations(),
+        "deviations": _deviations(),
+    }
 
 
 def proven(folder: Path) -> str:
@@ -39,6 +47,16 @@ def proven(folder: Path) -> str:
         return f"**Last proven on AWS on {last['at'][:10]}**, by {len(last['checks'])} checks of `leasehold verify`."
     wrong = ", ".join(each["name"] for each in last["checks"] if each["outcome"] != "proven")
     return f"**Never proven on AWS**: the run of {last['at'][:10]} did not show {wrong}."
+
+
+def _quotas() -> str:
+    rows = [f"| {each.name} | {each.limit:,} | {_source(each.source)} | {each.kept} |" for each in QUOTAS]
+    return "\n".join(["| quota | at most | who says so | what keeps below |", "| --- | --- | --- | --- |", *rows])
+
+
+def _changes() -> str:
+    rows = [f"| `{name}` | {each.change} |" for name, each in SETTINGS.items()]
+    return "\n".join(["| setting | what a deployment that changes it does |", "| --- | --- |", *rows])
 
 
 def _expectations() -> str:

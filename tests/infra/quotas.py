@@ -22,9 +22,9 @@ _WATCH = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwa
 _STREAMS = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"
 _SSM = "https://docs.aws.amazon.com/general/latest/gr/ssm.html"
 _WIDGET = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html"
-# As long as names get: CloudFormation cuts those of functions and roles at 64; a table's has the stack's name, here 30
-# characters, the logical id and 13 more.
-_SHORT, _LONG = 64, 80
+# As long as names get: CloudFormation cuts those of functions and roles at 64; a table's has the stack's name, here 25
+# characters, the logical id and 13 more. The CDK, which splits policies of an app's own roles, expects no longer ones.
+_SHORT, _LONG = 64, 66
 _CUT = ("AWS::Lambda::Function", "AWS::IAM::Role", "AWS::Scheduler::ScheduleGroup")
 
 
@@ -179,7 +179,13 @@ QUOTAS = (
         "rights that grow with job types are in managed policies above 15 of them",
         _inline,
     ),
-    Quota("characters of a managed policy", 6_144, _IAM, "45 functions or partitions in each", _managed),
+    Quota(
+        "characters of a managed policy",
+        6_144,
+        _IAM,
+        "45 functions or partitions in each; the CDK splits what an app grants to one role",
+        _managed,
+    ),
     Quota("managed policies of a role", 10, _IAM, "so up to 450 job types", _managed_per_role),
     Quota("statements of a policy with one id", 1, _IAM, "grants have no ids", _equal_sids),
     Quota("bytes of a function's variables", 4_096, _LAMBDA, "a job.toml has 3 KB of them", _environment),

@@ -128,9 +128,11 @@ def folder_of_types(count: int) -> Path:
     return jobs
 
 
-def queue_with(settings: Mapping[str, Any], *, types: int = 1, outdir: Path | None = None) -> tuple[App, JobQueue]:
+def queue_with(
+    settings: Mapping[str, Any], *, types: int = 1, outdir: Path | None = None, **more: Any
+) -> tuple[App, JobQueue]:
     """A queue in a stack of its own; values of SETTINGS that are named and True are switched to their other value."""
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING}, outdir=str(outdir) if outdir else None)
     stack = Stack(app, "Shop")
     given = {name: SETTINGS[name].value(stack) for name, is_other in settings.items() if is_other}
-    return app, JobQueue(stack, "Jobs", entry=folder_of_types(types), **given)
+    return app, JobQueue(stack, "Jobs", entry=folder_of_types(types), **given, **more)

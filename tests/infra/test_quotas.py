@@ -73,7 +73,7 @@ def grant_everything(queue: JobQueue) -> None:
 
 
 def templates_of(settings: dict[str, bool], types: int, folder: Path) -> list[dict[str, Any]]:
-    app, queue = queue_with(settings, types=types, outdir=folder)
+    app, queue = queue_with(settings, types=types, outdir=folder, dashboard=settings["metrics_per_type"])
     grant_everything(queue)
     app.synth()
     return [json.loads(each.read_text()) for each in folder.glob("*.template.json")]

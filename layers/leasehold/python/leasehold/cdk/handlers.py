@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
 from aws_cdk import Aws, Duration, NestedStack, Stack
@@ -17,6 +17,7 @@ from leasehold.cdk.acknowledgements import acknowledge_wildcard
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
+from leasehold.job_folders.folder import load_job_folders
 from leasehold.job_folders.job_toml import JobFolder
 
 if TYPE_CHECKING:
@@ -238,3 +239,25 @@ def _filled_in(resource: str) -> str:
     for placeholder, value in known.items():
         resource = resource.replace(placeholder, value)
     return resource
+
+
+def folders_of(
+    entry: str | Path | None, job_types: Sequence[JobFolder], handlers: Mapping[str, Handler]
+) -> tuple[JobFolder, ...]:
+    """All job types. A handler's module is named as in the project that the CDK is started in."""
+    found = list(job_types)
+    if entry is not None:
+        place, root = Path(entry).absolute(), Path.cwd()
+        root = root if place.is_relative_to(root) else place.parent
+        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()), without_code=handlers.keys())
+    names = [each.name for each in found]
+    unknown = sorted(handlers.keys() - set(names))
+    if unknown:
+        raise ValueError(
+            f"JobQueue: handlers, {', '.join(unknown)}: there is no such job type. "
+            f"Add the folder {entry or 'jobs'}/{unknown[0]} with a job.toml."
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"JobQueue: {', '.join(twice)} is given twice. A job type has one folder: leave one out.")
+    return tuple(found)

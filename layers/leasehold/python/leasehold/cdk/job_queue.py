@@ -26,7 +26,7 @@ from leasehold.cdk.context import (
 )
 from leasehold.cdk.dashboard import Dashboard
 from leasehold.cdk.grants import JobQueueBase
-from leasehold.cdk.handlers import Handler, JobHandler, places_of
+from leasehold.cdk.handlers import Handler, JobHandler, folders_of, places_of
 from leasehold.cdk.layers import LIBRARY, architecture_of_this_machine, code_layer, runtime_of_this_machine
 from leasehold.cdk.layers import dependency_layer as make_dependency_layer
 from leasehold.cdk.lifecycle_events import LifecycleEvents
@@ -186,7 +186,7 @@ class JobQueue(JobQueueBase):
         environment_name = environment_name or environment_name_of(self)
         handlers = handlers or {}
         probes = load_job_folders(LIBRARY / "verify", PurePosixPath("jobs")) if probe else ()
-        folders = [each.in_environment(environment_name) for each in _folders(entry, [*job_types, *probes], handlers)]
+        folders = [each.in_environment(environment_name) for each in folders_of(entry, [*job_types, *probes], handlers)]
         self._types = {folder.name: folder.job_type for folder in folders}
         self._isolates_types, self._has_ended_index = isolate_types, self.store.ended_index
         self.metrics_per_type = metrics_per_type
@@ -234,7 +234,9 @@ class JobQueue(JobQueueBase):
         packages = dependency_layer or make_dependency_layer(
             self, "Dependencies", runtime=chosen_runtime, architecture=chosen_architecture
         )
-        queue = replace(queue, system_layers=(layer, packages))
+        # For functions of the app that enqueue: the SDK and what it needs.
+        self.sdk_layers = (layer, packages)
+        queue = replace(queue, system_layers=self.sdk_layers)
         own = [each.name for each in folders if each.name not in handlers]
         places = {**dict.fromkeys(handlers, self), **places_of(self, own, nested=nested_stacks)}
         self._deploy(queue, folders, handlers, places, lifecycle_events=lifecycle_events)
@@ -383,25 +385,3 @@ class JobQueue(JobQueueBase):
             description=f"Where the queue {self.queue_name} of Leasehold is",
             string_value=Stack.of(self).to_json_string(names),
         )
-
-
-def _folders(
-    entry: str | Path | None, job_types: Sequence[JobFolder], handlers: Mapping[str, Handler]
-) -> tuple[JobFolder, ...]:
-    """All job types. A handler's module is named as in the project that the CDK is started in."""
-    found = list(job_types)
-    if entry is not None:
-        place, root = Path(entry).absolute(), Path.cwd()
-        root = root if place.is_relative_to(root) else place.parent
-        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()), without_code=handlers.keys())
-    names = [each.name for each in found]
-    unknown = sorted(handlers.keys() - set(names))
-    if unknown:
-        raise ValueError(
-            f"JobQueue: handlers, {', '.join(unknown)}: there is no such job type. "
-            f"Add the folder {entry or 'jobs'}/{unknown[0]} with a job.toml."
-        )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"JobQueue: {', '.join(twice)} is given twice. A job type has one folder: leave one out.")
-    return tuple(found)
