@@ -102,13 +102,14 @@ def found_keys() -> dict[str, Any]:
 
     import leasehold.job_folders.job_toml as module
 
-    original, module.Section = module.Section, Noting  # type: ignore[misc]
+    original = Section
+    setattr(module, "Section", Noting)  # noqa: B010  for mypy, no name of that module
     try:
         for policy in ("exponential", "fixed", "delays"):
             values = {"concurrency": 1, **_WHOLE, "retry": {"policy": policy, "delays": ["1m"]}}
             read_job_toml("example", "jobs/example", values, [], file="job.toml")
     finally:
-        module.Section = original  # type: ignore[misc]
+        setattr(module, "Section", original)  # noqa: B010
     return {key: default for key, default in found.items() if key not in _TABLES and "[" not in key}
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from typing import TYPE_CHECKING
 
 from docs import generate_package
 from leasehold.job_folders.job_toml import read_job_toml
 from tests.docs.markdown import code_blocks
+
+if TYPE_CHECKING:
+    from leasehold.job_folders.toml import FolderProblem
 
 
 def test_the_keys_of_job_toml_and_their_defaults_are_those_of_the_code() -> None:
@@ -19,7 +23,7 @@ def test_the_props_are_those_of_the_constructs() -> None:
 
 
 def test_the_example_of_a_job_toml_can_be_read() -> None:
-    problems: list = []
+    problems: list[FolderProblem] = []
     (text,) = code_blocks("docs/job-toml.md", "toml")
     read_job_toml("example", "jobs/example", tomllib.loads(text), problems, file="job.toml")
     assert problems == []

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+_NAMES_OF_A_STATEMENT = 40
 JOB_PARTITIONS = ("job", "job#*")
 # The system's own jobs: partitions apart, so that who makes or does these needs no right to users' jobs.
 SYSTEM_JOB_PARTITIONS = ("system#*",)
@@ -191,10 +192,15 @@ def deduplicate_statements(
     It can overwrite jobs and dedup records of these types: whether it does is a matter of its own conditions.
     """
     records = [f"scheduled-job#{each.name}#*" for each in types]
+    # In several statements: one with the names of a hundred types fits into no policy.
+    parts = [records[start : start + _NAMES_OF_A_STATEMENT] for start in range(0, len(records), _NAMES_OF_A_STATEMENT)]
     return [
         _on_keys("ReplaceJobs", jobs, ["GetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
         _on_keys("PutPayloads", jobs, ["PutItem"], _payloads_of(codes)),
-        _on_keys("Deduplicate", jobs, ["GetItem", "PutItem", "UpdateItem"], records),
+        *(
+            _on_keys(f"Deduplicate{number or ''}", jobs, ["GetItem", "PutItem", "UpdateItem"], part)
+            for number, part in enumerate(parts)
+        ),
         _read_control(jobs),
     ]
 
