@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from leasehold import JobType, Registry
 from leasehold.functions import registry_publisher as handler
+from leasehold.kernel.errors import StoreError
 from leasehold.kernel.refusals import ScheduleExistsError
 from leasehold.kernel.registry_records import registry_record
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:
     from leasehold import Queue
+    from leasehold.kernel.services import Services
 
 pytestmark = pytest.mark.dynoxide
 
@@ -70,3 +73,23 @@ def test_a_deployment_fails_if_a_name_is_taken_by_a_schedule_made_at_run_time(qu
 
     assert answers == ["FAILED"]
     assert queue.schedules.get("backup").job_type == "daily_summary"
+
+
+def test_rights_that_iam_does_not_show_yet_are_waited_for(
+    queue: Queue, answers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CloudFormation calls the publisher seconds after it has made its role."""
+    waits: list[float] = []
+    publish, denials = handler.publish, iter([True, True, False])
+
+    def too_early(registry: Registry, services: Services) -> None:
+        if next(denials):
+            raise StoreError("PutItem on table 'jobs' failed: AccessDeniedException: not authorized")
+        publish(registry, services)
+
+    monkeypatch.setattr(handler, "publish", too_early)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    handler.lambda_handler(deployment("Create"), FakeContext())
+
+    assert (waits, answers) == ([1, 2], ["SUCCESS"])
+    assert "backup" in queue.services.deployment.registry().types

@@ -54,6 +54,14 @@ test = LeaseholdTest({"greet": Greet, "untyped": Untyped})
 jobs = [test.queue.enqueue(name, {"name": "ada"}).job_id for name in ("greet", "untyped")]
 assert test.drain()["completed"] == 2
 assert [test.queue.get(job_id).result for job_id in jobs] == ["hello ada"] * 2
+
+# What a deployment does: on Python 3.12 the registry's function failed here.
+from leasehold.operate.control import publish
+from leasehold.schedules.verbs import deploy
+
+publish(leasehold.Registry(types={"greet": leasehold.JobType(name="greet")}), test.queue.services)
+deploy([], test.queue.services)
+assert list(test.queue.schedules.list()) == []
 print(leasehold.__file__)
 """
 

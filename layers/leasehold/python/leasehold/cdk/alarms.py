@@ -13,6 +13,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from leasehold.cdk.metrics import MINUTE, own_metric, table_metric
+from leasehold.kernel.table import DUE_INDEX
 from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Alarms(Construct):
         self._alarm(
             "TableThrottles",
             "The job table refuses writes: a partition is at its limit. Raise `shards` if it stays so.",
-            table_metric(queue.jobs.table_name, "WriteThrottleEvents"),
+            _refused_writes(queue.jobs.table_name),
             above=10,
             periods=5,
         )
@@ -176,6 +177,19 @@ class Alarms(Construct):
         alarm.add_alarm_action(self._action)
         alarm.add_ok_action(self._action)
         self.all.append(alarm)
+
+
+def _refused_writes(table: str) -> cloudwatch.MathExpression:
+    """Of the table and of its due index, whose partitions are the hotter ones; the table's figure leaves them out."""
+    return cloudwatch.MathExpression(
+        expression="FILL(table, 0) + FILL(due, 0)",
+        using_metrics={
+            "table": table_metric(table, "WriteThrottleEvents"),
+            "due": table_metric(table, "WriteThrottleEvents", GlobalSecondaryIndexName=DUE_INDEX.name),
+        },
+        label="Refused writes",
+        period=MINUTE,
+    )
 
 
 def alarm_topic(scope: Construct, options: AlarmOptions, key: kms.IKey | None) -> sns.ITopic:

@@ -146,7 +146,7 @@ class JobQueue(JobQueueBase):
             priorities overtake sooner; more need fewer reads. Default: 25.
         poll_interval: below a minute, the tick stays and polls at this interval. Default: once a minute.
         poller_concurrency: reserved for the poller, 4 or more. Default: no reserve.
-        runtime: Python 3.13; 3.12 is not tried whole. Default: 3.13; on the local AWS that of this machine.
+        runtime: Python 3.12 or 3.13. Default: 3.13; on the local AWS that of this machine.
         architecture: of all functions. Default: ARM_64; on the local AWS that of this machine.
         dependency_layer: the packages of requirements.txt beside this file as a layer, for who may not reach a
             registry. Default: made at synthesis, with uv.

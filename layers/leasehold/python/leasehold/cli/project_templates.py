@@ -44,7 +44,7 @@ PYPROJECT = Template("""\
 [project]
 name = "$name"
 version = "0.1.0"
-requires-python = ">=3.13"
+requires-python = ">=3.12"
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]

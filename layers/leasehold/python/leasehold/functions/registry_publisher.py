@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.container import open_container
 from leasehold.aws.custom_resource import answered
 from leasehold.aws.describing import asking, connect_to_ask
+from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_of
 from leasehold.operate.control import publish
 from leasehold.schedules.records import definition_of
@@ -18,15 +20,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+# IAM shows the rights of a role that was just made with a delay of seconds.
+_WAITS = (1, 2, 4, 8, 15, 15, 15)
+
+
 def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
     with answered(event, physical_id="leasehold-registry"):
         # A deleted stack leaves the registry: jobs that wait keep their settings until it is deployed again.
         if event["RequestType"] != "Delete":
-            registry = registry_of(json.loads(event["ResourceProperties"]["Registry"]))
-            schedules = json.loads(event["ResourceProperties"]["Schedules"])
-            services = open_container("registry_publisher").services
-            codes = json.loads(event["ResourceProperties"].get("Codes", "{}"))
-            if codes:
-                registry = with_schemas(registry, codes, asking(connect_to_ask()), services)
-            publish(registry, services)
-            deploy([definition_of(name, record) for name, record in schedules.items()], services)
+            _publish_once_allowed(event["ResourceProperties"])
+
+
+def _publish_once_allowed(properties: Mapping[str, Any]) -> None:
+    for wait in _WAITS:
+        try:
+            _publish(properties)
+            return
+        except StoreError as error:
+            if "AccessDenied" not in str(error):
+                raise
+            time.sleep(wait)
+    _publish(properties)
+
+
+def _publish(properties: Mapping[str, Any]) -> None:
+    """Whatever of it was done before is the same when it is done again."""
+    registry = registry_of(json.loads(properties["Registry"]))
+    schedules = json.loads(properties["Schedules"])
+    services = open_container("registry_publisher").services
+    codes = json.loads(properties.get("Codes", "{}"))
+    if codes:
+        registry = with_schemas(registry, codes, asking(connect_to_ask()), services)
+    publish(registry, services)
+    deploy([definition_of(name, record) for name, record in schedules.items()], services)

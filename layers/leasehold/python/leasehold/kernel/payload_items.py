@@ -172,7 +172,7 @@ class Listed[Item]:
 
 
 def read_each[Item](records: Iterable[Record], read: Callable[[Record], Item]) -> Listed[Item]:
-    listed = Listed[Item]([], [])
+    listed: Listed[Item] = Listed([], [])  # Python 3.12 cannot make one in brackets: it has slots
     for record in records:
         try:
             listed.items.append(read(record))
