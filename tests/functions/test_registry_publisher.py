@@ -13,6 +13,7 @@ from leasehold.functions import registry_publisher as handler
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.refusals import ScheduleExistsError
 from leasehold.kernel.registry_records import registry_record
+from leasehold.operate.control import publish
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def test_rights_that_iam_does_not_show_yet_are_waited_for(
 ) -> None:
     """CloudFormation calls the publisher seconds after it has made its role."""
     waits: list[float] = []
-    publish, denials = handler.publish, iter([True, True, False])
+    denials = iter([True, True, False])
 
     def too_early(registry: Registry, services: Services) -> None:
         if next(denials):

@@ -47,7 +47,7 @@ class PublishedRegistry(Construct):
                 name="registry-publisher",
                 description="Writes the registry of job types at every deployment",
                 # It asks each handler, of which there may be hundreds.
-                timeout=Duration.minutes(5),
+                timeout=Duration.minutes(4),
                 memory_size=256,
                 # Never tried again: a second try could come after the rollback, and undo it.
                 max_event_age=Duration.minutes(2),
@@ -68,7 +68,7 @@ class PublishedRegistry(Construct):
             resource_type="Custom::LeaseholdRegistry",
             service_token=self.publisher.function.function_arn,
             # A publisher that dies without an answer fails the deployment soon, not after the default of an hour.
-            service_timeout=Duration.minutes(6),
+            service_timeout=Duration.minutes(5),
             properties={
                 # Whatever makes a handler another one: then it is asked anew.
                 "Codes": Stack.of(self).to_json_string({each.folder.name: each.code_name for each in handlers}),
