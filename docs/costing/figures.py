@@ -23,7 +23,7 @@ class Assumptions:
     logs_kept_days: int = 30
     idle_metrics: int = 5
     metrics: int = 8
-    alarms: int = 12
+    alarms: int = 13
     alarms_a_type: int = 2
     resident_lanes: int = 4
     resident_looks_a_second: int = 2

@@ -42,7 +42,7 @@ def test_no_concurrency_is_reserved_that_a_new_account_does_not_have() -> None:
 
 
 def test_the_throttle_alarm_sees_the_due_index_which_throttles_first() -> None:
-    (alarm,) = [each for each in of_type("AWS::CloudWatch::Alarm") if "refuses writes" in json.dumps(each)]
+    (alarm,) = [each for each in of_type("AWS::CloudWatch::Alarm") if "due index refuses writes" in json.dumps(each)]
     watched = json.dumps(alarm["Properties"])
 
     assert DUE_INDEX.name in watched

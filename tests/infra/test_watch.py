@@ -34,7 +34,7 @@ def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Environment
     guarded = {f"CircuitOpen-{folder.name}" for folder in job_folders(stage) if folder.job_type.breaker}
     if not stage.props.get("metrics_per_type"):
         of_jobs, guarded = {"Late", "LeasesLost"}, {"CircuitOpen"}
-    of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles"}
+    of_all = {"HeartbeatMissing", "DeadLetters", "UndeliveredReports", "TableThrottles", "DueThrottles"}
     of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
 
     assert alarms(stage).keys() == of_all | of_functions | per_type | of_jobs | guarded

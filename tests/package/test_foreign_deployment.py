@@ -78,7 +78,7 @@ reports = JobQueue(stack, "Reports", entry="reports", environment_name="shop",
 web = function("Web", WEB, layers=list(letters.sdk_layers))
 letters.grant_enqueue(web, "send_letter")
 reports.grant_enqueue(web, "render")
-CfnOutput(stack, "Web", value=web.function_name)
+CfnOutput(stack, "Producer", value=web.function_name)
 app.synth()
 '''
 SEND_LETTER = """
@@ -111,7 +111,7 @@ def test_two_queues_run_jobs_that_a_function_of_the_app_enqueues_and_another_doe
     with deployed(tmp_path / "shop", FILES) as running:
         client = inspection.client(running, "cloudformation")
         (stack,) = client.describe_stacks(StackName="Shop")["Stacks"]
-        (web,) = (each["OutputValue"] for each in stack["Outputs"] if each["OutputKey"] == "Web")
+        (web,) = (each["OutputValue"] for each in stack["Outputs"] if each["OutputKey"] == "Producer")
         answer = inspection.client(running, "lambda").invoke(FunctionName=web, Payload=b"{}")
         made: dict[str, Any] = json.loads(answer["Payload"].read())
         letters, reports = (open_queue(running, name) for name in ("Shop-Letters", "Shop-Reports"))
