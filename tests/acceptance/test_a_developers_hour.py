@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.local.aws.instance import Running
 
-pytestmark = LOCAL_AWS
+# It deploys a project of its own, which takes minutes on a busy machine; what it joins is tested part by part elsewhere.
+pytestmark = [pytest.mark.deep, *LOCAL_AWS]
 
 PAYLOAD = """
 from typing import ClassVar
