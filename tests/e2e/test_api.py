@@ -13,6 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from leasehold.kernel.transitions import JobStatus
+from leasehold.local.aws.inspection import api_hosts
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ class Client:
 
     def __init__(self, stack: LocalStack, user: str | None) -> None:
         self._address = urlsplit(stack.running.endpoint).netloc
-        (api,) = [each for each in stack.client("apigatewayv2").get_apis()["Items"] if each["Name"] == "local"]
-        self._host = f"{api['ApiId']}.execute-api.localhost:{self._address.rpartition(':')[2]}"
+        self._host = api_hosts(stack.running)["local"]
         self._credentials: Credentials | None = None
         if user is not None:
             iam = stack.client("iam")
@@ -35,7 +35,7 @@ class Client:
             may_call = {
                 "Effect": "Allow",
                 "Action": "execute-api:Invoke",
-                "Resource": f"arn:aws:execute-api:*:*:{api['ApiId']}/*",
+                "Resource": f"arn:aws:execute-api:*:*:{self._host.partition('.')[0]}/*",
             }
             policy = {"Version": "2012-10-17", "Statement": [may_call]}
             iam.put_user_policy(UserName=user, PolicyName="call", PolicyDocument=json.dumps(policy))

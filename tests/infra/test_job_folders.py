@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +16,9 @@ from aws_cdk.assertions import Match, Template
 from app import ROOT, build
 from infra.gates import add_gates
 from leasehold.cdk import JobQueue
+from leasehold.cdk.handlers import folders_of
 from leasehold.cdk.layers import handler_code
-from leasehold.kernel.errors import InvalidJobFolderError
+from leasehold.kernel.errors import InvalidJobFolderError, LeaseholdError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
 
 if TYPE_CHECKING:
@@ -181,6 +184,37 @@ def test_a_bad_job_toml_fails_synth_with_file_key_value_and_fix(tmp_path: Path) 
     assert "900" in told or "15" in told
     assert "memmory" in told
     assert "memory" in told.replace("memmory", "")
+
+
+def test_a_program_that_a_mistake_in_a_job_folder_ends_says_the_reason_and_shows_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_such_version(command: list[str], **_: object) -> None:
+        raise subprocess.CalledProcessError(1, command, stderr="there is no version of nonsense==99\n")
+
+    monkeypatch.setattr("leasehold.cdk.layers.subprocess.run", no_such_version)
+    monkeypatch.setenv("LEASEHOLD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    folder = project(tmp_path / "good", report="") / "functions/jobs/report"
+    bad = project(tmp_path / "bad", report="concurrency = 1\nmemmory = 512") / "functions/jobs"
+    stack = Stack(App(outdir=str(tmp_path)), "stack")
+    platform: Any = {"runtime": lambda_.Runtime.PYTHON_3_13, "architecture": lambda_.Architecture.ARM_64}
+    for wrong, reason in (
+        (
+            lambda: folders_of(bad, [], {}),
+            "jobs/report/job.toml: memmory = 512: job.toml has no such key. Did you mean memory?\n",
+        ),
+        (
+            lambda: handler_code(stack, folder, ("nonsense==99",), **platform),
+            "report/job.toml: the requirements cannot be installed, as uv says:\nthere is no version of nonsense==99\n",
+        ),
+    ):
+        with pytest.raises(LeaseholdError) as ended:
+            wrong()
+        sys.excepthook(ended.type, ended.value, ended.tb)
+        assert capsys.readouterr().err == reason
+    sys.excepthook(KeyError, KeyError("of the app's own"), None)
+    assert "KeyError: " in capsys.readouterr().err
 
 
 def test_extra_requirements_are_installed_beside_the_whole_folder(

@@ -43,6 +43,13 @@ def test_every_command_says_what_it_does_and_what_its_options_mean(path: str):
         assert parameter.help, f"{path} {parameter.name}"
 
 
+@pytest.mark.parametrize("path", ["schedules create", "schedules update", "templates update"])
+def test_the_type_of_what_makes_jobs_is_no_filter(path: str):
+    (job_type,) = [each for each in COMMANDS[path].params if "--type" in each.opts]
+
+    assert job_type.help == "The type of the jobs it makes."
+
+
 @pytest.mark.parametrize("path", OPERATORS)
 def test_every_operators_command_has_json_the_queue_it_is_about_and_a_reason_if_it_acts(path: str):
     names = {name for parameter in COMMANDS[path].params for name in parameter.opts}

@@ -71,12 +71,16 @@ def test_a_second_job_type_goes_beside_the_first(tmp_path: Path) -> None:
 def test_its_tests_pass_and_its_style_is_as_ours(tmp_path: Path) -> None:
     init("my-jobs", tmp_path)
     config = str(PROJECT / "pyproject.toml")
-    for command in (
+    for program, *arguments in (
         ("pytest", "-q", "-p", "no:cacheprovider"),
         ("ruff", "format", "--no-cache", "--check", "--config", config, "."),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=tmp_path / "my-jobs", capture_output=True, text=True, check=False
+            [Path(sys.executable).with_name(program), *arguments],
+            cwd=tmp_path / "my-jobs",
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
 

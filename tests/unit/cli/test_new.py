@@ -34,6 +34,7 @@ def test_a_new_job_type_has_a_payload_a_handler_settings_and_a_test(tmp_path: Pa
     result = new_job("send_letter", tmp_path)
     assert result.exit_code == 0, result.output
     files = [
+        "conftest.py",
         "functions/jobs/send_letter/handler.py",
         "functions/jobs/send_letter/job.toml",
         "functions/jobs/send_letter/payload.py",
@@ -69,9 +70,24 @@ def test_what_the_settings_show_commented_out_is_valid_too(tmp_path: Path):
 def test_its_own_test_passes_and_its_style_is_the_projects(tmp_path: Path):
     new_job("send_letter", tmp_path)
     config = str(PROJECT / "pyproject.toml")
-    run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "pythonpath=.", "tests")
+    # As a program: `python -m pytest` would import from this folder whatever is in it.
+    plain = subprocess.run(
+        [Path(sys.executable).with_name("pytest"), "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert plain.returncode == 0, plain.stdout + plain.stderr
     run(tmp_path, "ruff", "check", "--no-cache", "--config", config, ".")
     run(tmp_path, "ruff", "format", "--no-cache", "--check", "--config", config, ".")
+
+
+def test_a_project_that_says_itself_where_pytest_imports_from_gets_no_conftest(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    new_job("send_letter", tmp_path)
+    assert not (tmp_path / "conftest.py").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
+from typer.testing import CliRunner
 
+from leasehold.cli.commands import app
 from leasehold.kernel.errors import DeploymentError, InvalidOptionError
-from leasehold.local.aws import deployment
+from leasehold.local.aws import deployment, inspection
 from leasehold.local.aws.instance import LocalAws, Running
 
 if TYPE_CHECKING:
@@ -41,6 +44,23 @@ def running(pid: int = 1) -> Running:
 
 def deploy(aws: LocalAws, pid: int = 1) -> bool:
     return deployment.deploy(aws, running(pid), say=lambda _: None)
+
+
+def test_the_status_names_an_api_by_an_address_that_resolves_and_the_host_that_leads_to_it(
+    aws: LocalAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {
+        "get_apis.return_value": {"Items": [{"Name": "shop", "ApiId": "0a1b2c3d"}]},
+        "describe_stacks.return_value": {"Stacks": []},
+        "get_paginator.return_value.paginate.return_value": [],
+    }
+    monkeypatch.setattr(inspection, "client", lambda *_: Mock(**answers))
+    monkeypatch.setattr(LocalAws, "running", lambda _: running())
+
+    said = CliRunner().invoke(app, ["local", "status", "--root", str(aws.root)]).output
+
+    host = "Host: 0a1b2c3d.execute-api.localhost:4799"
+    assert f"API      shop  http://127.0.0.1:4799/api with the header '{host}'" in said
 
 
 def test_a_folder_without_cdk_json_is_no_project(tmp_path: Path) -> None:

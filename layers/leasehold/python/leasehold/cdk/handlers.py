@@ -14,11 +14,13 @@ from constructs import Construct
 
 from leasehold.aws import names as variables
 from leasehold.cdk.acknowledgements import acknowledge_wildcard
+from leasehold.cdk.context import ending_in_its_reason
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
 from leasehold.job_folders.folder import load_job_folders
 from leasehold.job_folders.job_toml import JobFolder
+from leasehold.kernel.errors import InvalidJobFolderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -249,7 +251,11 @@ def folders_of(
     if entry is not None:
         place, root = Path(entry).absolute(), Path.cwd()
         root = root if place.is_relative_to(root) else place.parent
-        found += load_job_folders(root, PurePosixPath(place.relative_to(root).as_posix()), without_code=handlers.keys())
+        below = PurePosixPath(place.relative_to(root).as_posix())
+        try:
+            found += load_job_folders(root, below, without_code=handlers.keys())
+        except InvalidJobFolderError as error:
+            raise ending_in_its_reason(error) from None
     names = [each.name for each in found]
     unknown = sorted(handlers.keys() - set(names))
     if unknown:

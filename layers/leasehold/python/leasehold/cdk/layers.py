@@ -22,8 +22,10 @@ from aws_cdk import IgnoreMode, Stack, Stage
 from aws_cdk import aws_lambda as lambda_
 
 from leasehold.aws.names import BESIDE
+from leasehold.cdk.context import ending_in_its_reason
 from leasehold.job_folders.folder import SHARED
 from leasehold.job_folders.job_toml import is_local
+from leasehold.kernel.errors import DeploymentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,10 +101,11 @@ def _of_project(folder: Path, requirement: str) -> Path:
     path = (folder / requirement).resolve()
     is_package = any((path / each).is_file() for each in ("pyproject.toml", "setup.py"))
     if not is_package and not (path.suffix == ".whl" and path.is_file()):
-        raise ValueError(
+        wrong = ValueError(
             f"{folder.name}/job.toml: requirements: {requirement!r} leads to {path}, which is neither a wheel nor a "
             "folder with a pyproject.toml. Correct the path, which is relative to the job's folder."
         )
+        raise ending_in_its_reason(wrong)
     return path
 
 
@@ -215,16 +218,26 @@ def _build(
         not_code = shutil.ignore_patterns("__pycache__", "*.pyc", "job.toml")
         for inside, folder in code.items():
             shutil.copytree(folder, made / inside, ignore=not_code, dirs_exist_ok=True)
+        whose = f"{code['.'].name}/job.toml" if code else "the dependency layer"
         install = [
-            *(_uv(), "pip", "install", "--quiet", "--no-deps", "--python-version", runtime.removeprefix("python")),
+            *(_uv(), "pip", "install", "--quiet", "--color", "never", "--no-deps"),
+            *("--python-version", runtime.removeprefix("python")),
             *("--python-platform", _PLATFORMS[architecture], "--target", str(made if code else made / "python")),
         ]
         if requirements:
             # What is listed is all there is, each by its hash: nothing that nobody looked at must slip in.
             command = [*install, "--only-binary", ":all:", "--require-hashes", "--requirement", "-"]
-            subprocess.run(command, check=True, input=requirements, text=True)
+            _install(command, whose, requirements)
         if own:
-            subprocess.run([*install, *map(str, own)], check=True)
+            _install([*install, *map(str, own)], whose)
+
+
+def _install(command: Sequence[str], whose: str, requirements: str = "") -> None:
+    try:
+        subprocess.run(command, check=True, input=requirements, text=True, stderr=subprocess.PIPE)
+    except subprocess.CalledProcessError as error:
+        wrong = DeploymentError(f"{whose}: the requirements cannot be installed, as uv says:\n{error.stderr.strip()}")
+        raise ending_in_its_reason(wrong) from None
 
 
 def _as_layer(digest: str) -> Path:

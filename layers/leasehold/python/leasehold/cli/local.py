@@ -56,7 +56,7 @@ def deploy(
 @app.command()
 def status(root: Root = HERE) -> None:
     """Say whether it runs, and what is deployed."""
-    from leasehold.local.aws.inspection import functions, stacks
+    from leasehold.local.aws.inspection import api_hosts, functions, stacks
 
     with _told_errors():
         running = _running(root)
@@ -65,6 +65,9 @@ def status(root: Root = HERE) -> None:
             print(f"stack    {name}  {state}")
         for name in functions(running):
             print(f"function {name}")
+        for name, host in api_hosts(running).items():
+            # Its own name resolves in few programs; the address of this machine does in all.
+            print(f"API      {name}  {running.endpoint}/api with the header 'Host: {host}'")
 
 
 @app.command()

@@ -61,7 +61,16 @@ def write_job(name: str, root: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
         path.write_text(template.substitute(name=name, class_name=class_name, **words), "utf-8")
-    return list(files)
+    return [*files, *_findable(root)]
+
+
+def _findable(root: Path) -> list[Path]:
+    """What makes plain `pytest` import from the project's folder, where nothing does yet."""
+    settings, conftest = root / "pyproject.toml", root / "conftest.py"
+    if conftest.exists() or (settings.is_file() and "pythonpath" in settings.read_text("utf-8")):
+        return []
+    conftest.write_text('"""That it is here lets pytest import from this folder."""\n', "utf-8")
+    return [conftest]
 
 
 def _places(root: Path) -> tuple[str, str]:

@@ -10,10 +10,10 @@ import typer
 
 def complete_job_type(incomplete: str) -> list[str]:
     """The job types of the project in this folder: asking a table would keep the shell waiting."""
-    folders = (
-        Path("functions/jobs").glob(f"{incomplete}*/job.toml") if incomplete.isidentifier() or not incomplete else ()
-    )
-    return sorted(folder.parent.name for folder in folders)
+    if incomplete and not incomplete.isidentifier():
+        return []
+    places = (Path("jobs"), Path("functions/jobs"))
+    return sorted(found.parent.name for place in places for found in place.glob(f"{incomplete}*/job.toml"))
 
 
 def complete_status(incomplete: str) -> list[str]:
@@ -36,6 +36,10 @@ JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job ty
 JobTypeOption = Annotated[
     str | None,
     typer.Option("--type", metavar="TYPE", help="Only of this job type.", autocompletion=complete_job_type),
+]
+MadeJobTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
 ]
 PriorityOption = Annotated[
     str | None, typer.Option(help="low, normal, high or critical.", autocompletion=complete_priority)

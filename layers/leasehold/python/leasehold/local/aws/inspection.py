@@ -70,6 +70,12 @@ def stacks(running: Running) -> dict[str, str]:
     return {each["StackName"]: each["StackStatus"] for each in listed if each["StackName"] != _BOOTSTRAP}
 
 
+def api_hosts(running: Running) -> dict[str, str]:
+    """The HTTP APIs by name, each with the Host header by which a request to `running.endpoint` reaches it."""
+    listed = client(running, "apigatewayv2").get_apis()["Items"]
+    return {each["Name"]: f"{each['ApiId']}.execute-api.localhost:{running.port}" for each in listed}
+
+
 def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> Iterator[LogLine]:
     """What the functions logged, in order of time."""
     logs = client(running, "logs")
