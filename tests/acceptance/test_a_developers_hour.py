@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.local.aws.instance import Running
 
-# It deploys a project of its own, which takes minutes on a busy machine; what it joins is tested part by part elsewhere.
+# It deploys a project of its own: minutes on a busy machine. What it joins is tested part by part elsewhere.
 pytestmark = [pytest.mark.deep, *LOCAL_AWS]
 
 PAYLOAD = """
