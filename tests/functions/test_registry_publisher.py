@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,6 +75,20 @@ def test_a_deployment_fails_if_a_name_is_taken_by_a_schedule_made_at_run_time(qu
 
     assert answers == ["FAILED"]
     assert queue.schedules.get("backup").job_type == "daily_summary"
+
+
+def test_a_type_that_is_not_deployed_any_more_is_said_with_the_jobs_that_wait_for_it(
+    queue: Queue, answers: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    for hours in (1, 2):
+        queue.enqueue("daily_summary", {}, run_in=timedelta(hours=hours))
+
+    with caplog.at_level("INFO"):
+        handler.lambda_handler(deployment("Update"), FakeContext())
+
+    (said,) = [each for each in caplog.records if "type_not_deployed" in each.getMessage()]
+    assert (said.job_type, said.waiting) == ("daily_summary", 2)  # type: ignore[attr-defined]
+    assert answers == ["SUCCESS"]
 
 
 def test_rights_that_iam_does_not_show_yet_are_waited_for(

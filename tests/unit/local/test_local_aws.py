@@ -12,10 +12,13 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
+from leasehold import JobType, Operator, Registry
+from leasehold.aws import discovery
 from leasehold.cli.commands import app
 from leasehold.kernel.errors import DeploymentError, InvalidOptionError
-from leasehold.local.aws import deployment, inspection
+from leasehold.local.aws import connection, deployment, inspection
 from leasehold.local.aws.instance import LocalAws, Running
+from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +64,29 @@ def test_the_status_names_an_api_by_an_address_that_resolves_and_the_host_that_l
 
     host = "Host: 0a1b2c3d.execute-api.localhost:4799"
     assert f"API      shop  http://127.0.0.1:4799/api with the header '{host}'" in said
+
+
+def test_a_deployment_says_which_types_it_left_behind_with_jobs(aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = LeaseholdTest()
+    types = {name: JobType(name=name) for name in ("send_letter", "send_parcel", "count_stock")}
+    Operator(test.queue.services).publish(Registry(types=types))
+    for name in ("send_letter", "send_letter", "count_stock"):
+        test.queue.enqueue(name, {})
+    Operator(test.queue.services).publish(Registry(types={"count_stock": types["count_stock"]}))
+    for place, name, answer in (
+        (discovery, "all_published", [Mock(queue_name="shop")]),
+        (connection, "open_queue", test.queue),
+        (inspection, "client", None),
+        (deployment, "deploy", True),
+        (LocalAws, "up", running()),
+    ):
+        monkeypatch.setattr(place, name, lambda *_, answer=answer, **__: answer)
+
+    said = CliRunner().invoke(app, ["local", "deploy", "--root", str(aws.root)]).output
+
+    assert "send_letter is not deployed any more: 2 jobs wait" in said
+    assert "send_parcel" not in said
+    assert "count_stock" not in said
 
 
 def test_a_folder_without_cdk_json_is_no_project(tmp_path: Path) -> None:

@@ -48,9 +48,27 @@ def deploy(
 
     with _told_errors(), Progress(console_for(sys.stdout)) as progress:
         aws = _local_aws(root)
-        changed = deploy_stacks(aws, aws.up(port, say=progress.say), say=progress.say, hear=progress.hear, force=force)
+        running = aws.up(port, say=progress.say)
+        changed = deploy_stacks(aws, running, say=progress.say, hear=progress.hear, force=force)
         progress.say("deployed" if changed else "what is deployed is up to date")
+        for line in _left_behind(running):
+            progress.say(line)
         progress.say("to see it in a browser: leasehold console --local")
+
+
+def _left_behind(running: Running) -> Iterator[str]:
+    """Types that are not deployed any more, and still have jobs."""
+    from leasehold.aws.discovery import all_published
+    from leasehold.local.aws.connection import open_queue
+    from leasehold.local.aws.inspection import client
+    from leasehold.schemas.publish import SAMPLE, waiting_jobs
+
+    for queue in all_published(client(running, "ssm")):
+        services = open_queue(running, queue.queue_name).services
+        for name in sorted(services.deployment.registry().retired):
+            waiting = len(waiting_jobs(name, services))
+            if waiting:
+                yield f"{name} is not deployed any more: {waiting}{' or more' if waiting == SAMPLE else ''} jobs wait"
 
 
 @app.command()

@@ -11,10 +11,11 @@ from leasehold.aws.custom_resource import answered
 from leasehold.aws.describing import asking, connect_to_ask
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_of
+from leasehold.kernel.telemetry import Event
 from leasehold.operate.control import publish
 from leasehold.schedules.records import definition_of
 from leasehold.schedules.verbs import deploy
-from leasehold.schemas.publish import with_schemas
+from leasehold.schemas.publish import SAMPLE, waiting_jobs, with_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,5 +52,10 @@ def _publish(properties: Mapping[str, Any]) -> None:
     codes = json.loads(properties.get("Codes", "{}"))
     if codes:
         registry = with_schemas(registry, codes, asking(connect_to_ask()), services)
+    before = services.store.control.registry()
     publish(registry, services)
+    for name in sorted({*before.types} - {*registry.types}) if before else ():
+        services.telemetry.event(
+            Event.TYPE_NOT_DEPLOYED, job_type=name, waiting=len(waiting_jobs(name, services)), counted_up_to=SAMPLE
+        )
     deploy([definition_of(name, record) for name, record in schedules.items()], services)

@@ -54,6 +54,7 @@ class Event(StrEnum):
     PAYLOADS_KEPT = "payloads_kept"
     HANDLER_NOT_DESCRIBED = "handler_not_described"
     SCHEMA_CHANGED = "schema_changed"
+    TYPE_NOT_DEPLOYED = "type_not_deployed"
 
 
 class Unit(StrEnum):

@@ -65,7 +65,7 @@ def with_schemas(registry: Registry, codes: Mapping[str, str], ask: Ask, service
 
 def _report(job_type: JobType, shape: Shape, services: Services) -> None:
     """Look whether jobs that wait fit what their handler asks for from now on."""
-    waiting = _waiting(job_type, services)
+    waiting = [job for job in waiting_jobs(job_type.name, services) if job.payload_name is None]
     unfit = {
         job.job_id: f"{found[0].path} {found[0].reason}" for job in waiting if (found := misfits(job.payload, shape))
     }
@@ -78,15 +78,11 @@ def _report(job_type: JobType, shape: Shape, services: Services) -> None:
     )
 
 
-def _waiting(job_type: JobType, services: Services) -> list[Job]:
-    """Some that are to run from now on or should have run by now; payloads that stand apart are not read."""
+def waiting_jobs(job_type: str, services: Services) -> list[Job]:
+    """Some that are to run from now on or should have run in the last hour, `SAMPLE` at most."""
     since = services.clock.now() - _LATE
     found: list[Job] = []
-    for partition in services.deployment.registry().partitions(job_type.name):
+    for partition in services.deployment.registry().partitions(job_type):
         page = services.store.jobs.by_date(partition, since, LATEST, limit=SAMPLE)
-        found += [
-            job
-            for job in page.jobs
-            if job.job_type == job_type.name and job.status.is_waiting and job.payload_name is None
-        ]
+        found += [job for job in page.jobs if job.job_type == job_type and job.status.is_waiting]
     return found[:SAMPLE]
