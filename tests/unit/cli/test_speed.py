@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.table import Key, Page, Record
 
-# Each takes a twentieth of a second or more to import, and `status` needs none of them.
-NOT_FOR_STATUS = ["boto3", "s3transfer", "markdown_it", "pygments", "typer.rich_utils", "aws_lambda_powertools"]
+# Each takes a twentieth of a second or more to import, and `status --json` needs none of them. (pydantic it does: typer
+# reads every option with it.)
+NOT_FOR_STATUS = ["boto3", "rich", "s3transfer", "markdown_it", "pygments", "typer.rich_utils", "aws_lambda_powertools"]
 _IMPORTS = """
 import sys, time
 began = time.process_time()
-sys.argv = ["leasehold", "status", "--local", "--root", {root!r}]
+sys.argv = ["leasehold", "status", "--json", "--local", "--root", {root!r}]
 from leasehold.cli.main import main
 try:
     main()

@@ -147,7 +147,7 @@ class Schedule(Document):
 
 class PayloadSchema(Document):
     job_type: str
-    payload_schema: dict[str, Any] | None = None
+    payload_schema: dict[str, Any] | None = Field(default=None, description="with an example, where one can be made")
 
 
 class SchedulePreview(Document):
