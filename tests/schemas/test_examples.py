@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from leasehold import JobType, Operator, Registry
 from leasehold.admin.reading import Admin
 from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
-from leasehold.schemas.examples import example_of
+from leasehold.schemas.examples import example_of, with_example
 from leasehold.schemas.shape import shape_of
 from leasehold.testing import LeaseholdTest
 
@@ -77,6 +77,11 @@ def test_the_authors_own_example_is_the_one_that_is_shown() -> None:
         n: int
 
     assert shown(Told) == [{"n": 7}]
+
+
+@pytest.mark.parametrize("document", [{"$ref": 5}, {"enum": {"a": 1}}, {"minLength": "many", "type": "string"}])
+def test_a_schema_that_cannot_be_read_is_shown_as_it_is(document: dict[str, object]) -> None:
+    assert with_example(PayloadSchema(digest="d", shape={}, code="c", document=document)) == document
 
 
 @pytest.mark.parametrize("model", [Node, Patterned])

@@ -28,8 +28,8 @@ from leasehold.operate.redrive import find_dead_letter
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after
-from leasehold.schemas.check import misfits, read_schema
-from leasehold.schemas.examples import example_of
+from leasehold.schemas.check import read_schema
+from leasehold.schemas.examples import with_example
 from leasehold.templates import verbs as templates_engine
 from leasehold.templates.records import template_of
 from leasehold.webhooks.model import running_document
@@ -165,15 +165,9 @@ class Reader:
         return Control(everything_stopped(self._services), self._services.deployment.registry(fresh=True))
 
     def payload_schema(self, job_type: str) -> dict[str, Any] | None:
-        """The JSON schema of a type's payload model, as its handler gave it at the deployment; None if it has none.
-
-        A model without examples of its own gets one, where one that fits can be made.
-        """
+        """The JSON schema of a type's payload model with an example, as its handler gave it; None if it has none."""
         found = read_schema(parse_job_type(job_type), self._services.store.table)
-        if found is None or found.document is None or "examples" in found.document:
-            return found.document if found else None
-        example = example_of(found.document)
-        return found.document if misfits(example, found.shape) else {**found.document, "examples": [example]}
+        return with_example(found) if found else None
 
     def counts(self) -> Counts:
         """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""

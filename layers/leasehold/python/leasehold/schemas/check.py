@@ -30,7 +30,7 @@ MAX_SCHEMA_BYTES = 100_000
 _MOST_CHANGES = 50
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 # What reading an item raises that is damaged, or written by a release that is newer than this one.
-_UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MOST = 5
 # A model that may be several things, each of which holds it again, has more ways than anybody waits for.
 _MOST_STEPS = 100_000
@@ -69,7 +69,7 @@ def check_payload(job_type: JobType, payload_text: str, services: Services) -> N
     payload = decode(payload_text) if shape else None
     try:
         found = misfits(payload, shape) if shape else []
-    except _UNREADABLE:
+    except UNREADABLE:
         return
     if not found:
         return
@@ -324,7 +324,7 @@ def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
             code=cast("str", record["code"]),
             document=json.loads(cast("str", document)) if document else None,
         )
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
 
 

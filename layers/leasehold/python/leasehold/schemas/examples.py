@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from leasehold.schemas.check import UNREADABLE, misfits
+
+if TYPE_CHECKING:
+    from leasehold.schemas.check import PayloadSchema
 
 _DEEPEST = 8
 _TEXTS = {
@@ -14,6 +19,18 @@ _TEXTS = {
     "email": "ada@example.com",
     "uri": "https://example.com/",
 }
+
+
+def with_example(schema: PayloadSchema) -> dict[str, Any] | None:
+    """Its document; one without examples of its author's gets one, if the check of payloads takes it."""
+    document = schema.document
+    if document is None or "examples" in document:
+        return document
+    try:
+        example = example_of(document)
+        return document if misfits(example, schema.shape) else {**document, "examples": [example]}
+    except UNREADABLE:
+        return document
 
 
 def example_of(schema: dict[str, Any]) -> Any:
