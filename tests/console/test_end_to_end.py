@@ -69,7 +69,7 @@ def test_a_job_is_enqueued_fails_is_redriven_and_completes_and_all_of_it_is_on_r
     working.repaired.set()
     do(page, page.get_by_role("button", name="Redrive…", exact=True), "Redrive it", "the provider is back")
     expect(page.get_by_text("Its dead letter was redriven by")).to_contain_text("the provider is back")
-    page.get_by_role("link", name="a new job").click()
+    page.get_by_role("link", name="a new job", exact=True).click()
     expect(page.get_by_role("definition").filter(has_text="…")).to_have_count(1)  # what it is a retry of
     expect(status(page)).to_contain_text("Completed")
 

@@ -63,6 +63,7 @@ TYPE_FIELDS: dict[str, st.SearchStrategy[object]] = {
     "audit_creation": st.booleans(),
     "check_payload": st.booleans(),
     "schema": st.none() | names,
+    "logs": st.none() | names,
     "function": st.none() | names,
     "reported_fields": st.lists(names, max_size=3).map(tuple),
 }

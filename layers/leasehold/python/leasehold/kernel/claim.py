@@ -182,6 +182,8 @@ class Claims:
             return
         types = self._services.deployment.registry().types
         self._handovers.wait(at_most=_UNDER_WAY)
+        if not self._may_go_on():
+            return  # a page that is claimed now would only be put back, and then be claimed twice
         claims = [self._prepare(entry, types[entry.job_type]) for entry in plain]
         answers = jobs.apply_many([each.write for each in claims])
         claimed: list[Claimed] = []
