@@ -21,7 +21,7 @@ def assert_bounds(measures: list[cases.Measure]) -> None:
     assert not broken, "\n".join(map(str, measures))
 
 
-# At the sizes that the bounds are given for: with fewer jobs, what begins and ends a lane's waiting is most of its cost.
+# At the sizes that the bounds are given for: with fewer jobs, beginning and ending to wait is most of what it costs.
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
