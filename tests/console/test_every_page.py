@@ -85,7 +85,15 @@ def page(browser: Browser, things: tuple[WorkingQueue, dict[str, str]]) -> Itera
 
 
 def show(page: Page, name: str) -> None:
-    page.evaluate("address => { location.hash = address }", f"#/{name}")
+    # Busy from here on: the page before it is not taken for this one, which would steal the focus when it comes.
+    page.evaluate(
+        """address => {
+            if (location.hash === address) return;
+            document.querySelector('main').setAttribute('aria-busy', 'true');
+            location.hash = address;
+        }""",
+        f"#/{name}",
+    )
     page.wait_for_function("name => document.querySelector('main').getAttribute('aria-busy') === 'false'", arg=name)
     page.wait_for_timeout(50)
 
