@@ -53,6 +53,12 @@ def test_a_first_deployment_that_fails_leaves_no_named_table_behind() -> None:
     assert not [each for each in of_type("AWS::DynamoDB::Table") if "TableName" in each["Properties"]]
 
 
+def test_a_table_without_a_key_of_ones_own_makes_no_requests_to_kms_that_are_billed() -> None:
+    tables = of_type("AWS::DynamoDB::Table")
+
+    assert [each["Properties"]["SSESpecification"] for each in tables] == [{"SSEEnabled": False}] * 2
+
+
 def test_a_stream_is_read_by_as_many_at_once_as_its_own_order_needs() -> None:
     assert not [
         each for each in of_type("AWS::Lambda::EventSourceMapping") if "ParallelizationFactor" in each["Properties"]
