@@ -14,6 +14,7 @@ from leasehold.kernel.dead_letter import DeadLetter, dead_letter_of, dead_letter
 from leasehold.kernel.dedup import DedupRecord, dedup_record_of, dedup_record_record
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
 from leasehold.kernel.job import DedupRef, Job, encode, job_of, job_record
+from leasehold.kernel.jobs import is_as_made
 from leasehold.kernel.keys import JobPartition, Priority, key_of, make_job_id
 from leasehold.kernel.transitions import JobStatus
 from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
@@ -86,3 +87,12 @@ def test_a_record_refuses_what_it_cannot_hold(value):
 def test_an_item_that_somebody_else_wrote_is_not_misread():
     with pytest.raises(TypeError, match="who changed this item"):
         from_value({"SS": ["x"]})
+
+
+@given(jobs)
+def test_a_job_that_was_edited_is_still_the_one_that_its_enqueue_made(job):
+    """Else an enqueue whose answer was lost would make a second one: seed 2468 of the simulation."""
+    edited = {**job_record(job), "payload": '{"edited":true}'}
+
+    assert is_as_made(job, edited)
+    assert not is_as_made(job, {**edited, "created_at": "2000-01-01T00:00:00.000Z"})

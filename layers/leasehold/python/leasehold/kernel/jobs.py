@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
 # What no transition changes.
 _ORIGIN = ("job_type", "created_by", "retry_of", "schedule")
-_AS_MADE = (*_ORIGIN, "created_at", "payload")
+# Not its payload: an operator may have edited it before its own enqueue heard that it is there.
+_AS_MADE = (*_ORIGIN, "created_at")
 
 
 class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
