@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # given up after a quarter of an hour, and hand-overs that fail are tried again after five minutes at most.
 REST_WITHIN = 2 * 3600.0
 _TICK, _CALM_TICK = 20.0, 60.0
+# Where each run dies and only one may go on at a time, behind an open circuit or a full resource, a run takes two ticks.
+_DYING_RUN = 2 * _CALM_TICK
 _REMOVAL = 7.0
 # A scene is about what it names, and about nothing else that lasts.
 _UNDISTURBED: dict[str, Any] = {"outages": (), "pairs": False, "programs": 0, "removes": False}
@@ -92,9 +94,10 @@ class Simulation:
     def go_on(self) -> None:
         """To the end, or to the first thing that must not be."""
         world, watch = self.world, self.world.watch
-        is_over = world.kernel.run(
-            lambda: watch.violation is not None or self._is_at_rest(), deadline=world.plan.calm_at + REST_WITHIN
-        )
+        is_over, deadline = False, 0.0
+        while not is_over and deadline < self._deadline():
+            deadline = self._deadline()
+            is_over = world.kernel.run(lambda: watch.violation is not None or self._is_at_rest(), deadline=deadline)
         if not is_over:
             watch.blame(Violation("every job comes to rest", f"still there: {self._restless()}"))
         if watch.violation is None:
@@ -102,6 +105,11 @@ class Simulation:
                 check_end(world)
             except Violation as violation:
                 watch.blame(violation)
+
+    def _deadline(self) -> float:
+        """Later for each run that was made: those are bounded by the attempts of the jobs."""
+        runs = sum(len(job.get("runs", ())) for job in self.world.watch.mirror.jobs.values())
+        return self.world.plan.calm_at + REST_WITHIN + runs * _DYING_RUN
 
     def _later(self, seconds: float, act: Any, *what: Any) -> None:
         self._to_come += 1
