@@ -203,7 +203,7 @@ def unpause_many_keys_three_pollers(jobs: int = 8000) -> list[Measure]:
     return _unpaused(jobs, 3, keys=jobs)
 
 
-_OTHERS_DUE = tuple(range(5, 60, 6))
+_OTHERS_DUE = (2, 3, *range(5, 60, 6))
 
 
 def _unpaused(jobs: int, pollers: int, *, keys: int) -> list[Measure]:
@@ -245,7 +245,7 @@ def _read_by_others(virtual: VirtualQueue) -> int:
 
 def _enqueue_others(virtual: VirtualQueue) -> None:
     for due in _OTHERS_DUE:
-        for priority, later in ((Priority.NORMAL, 0.0), (Priority.CRITICAL, 3.0)):
+        for priority, later in ((Priority.NORMAL, 0.0), (Priority.CRITICAL, 0.5)):
             work = Work(seconds=0.1, label=f"{priority.name} {due + later}").model_dump()
             virtual.queue.enqueue("other", work, run_in=timedelta(seconds=due + later), priority=priority)
 

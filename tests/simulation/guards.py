@@ -70,6 +70,7 @@ def without(*guards: Guard) -> Iterator[None]:
     """Every write of that transition is made without those conditions, in this process, to the end of the block."""
     names = {guard.name for guard in guards}
     (transition,) = {guard.transition for guard in guards}
+    assert set(guards) <= set(all_guards()), f"there is no {guards} to take away"
     whole = jobs.conditions_of
 
     def conditions_of(step: Transition, seen: Mapping[str, object]) -> tuple[Condition, ...]:

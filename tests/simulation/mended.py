@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 _TAKEN_OUT = "LEASEHOLD_TAKEN_OUT"
 _FAILED = 1
+_FOR_GOOD = ExitStack()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +233,7 @@ MENDINGS = [
     ),
     Mending(
         name="a cancel sees the claim",
-        take_out=lambda: without(Guard("cancel", "due_key as seen")).__enter__(),
+        take_out=lambda: _FOR_GOOD.enter_context(without(Guard("cancel", "locked_by as seen"))),
         test=f"{_SEATS}::test_a_job_that_is_claimed_while_it_is_cancelled_or_replaced_leaves_no_seat_behind",
     ),
     Mending(
@@ -258,6 +260,11 @@ MENDINGS = [
         name="a backfill leaves old slots alone",
         take_out=_wrapped(by_hand, "_past_slots", _backfills_all),
         test="contract/test_backfill_looks.py::test_a_slot_whose_job_was_removed_by_retention_is_not_run_again_unless_that_is_wanted",
+    ),
+    Mending(
+        name="what was told may be told again",
+        take_out=_as(trigger, "TELL_AGAIN_AFTER", timedelta(days=3650)),
+        test="contract/test_schedules.py::test_a_slow_call_of_an_older_version_does_not_stay_on_top",
     ),
     Mending(
         name="what was told late is told again",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # given up after a quarter of an hour, and hand-overs that fail are tried again after five minutes at most.
 REST_WITHIN = 2 * 3600.0
 _TICK, _CALM_TICK = 20.0, 60.0
-# Where each run dies and only one may go on at a time, behind an open circuit or a full resource, a run takes two ticks.
+# Where each run dies and one alone may run, behind an open circuit or a full resource, a run takes two ticks.
 _DYING_RUN = 2 * _CALM_TICK
 _REMOVAL = 7.0
 # A scene is about what it names, and about nothing else that lasts.
