@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from functions.jobs.daily_summary.handler import DailySummaryHandler
-from leasehold import Fixed, JobStatus, Priority, Queue
-from leasehold.testing import FakeClock, LeaseholdTest
+from leasehold import Fixed, JobStatus, Priority
 from tests.docs.markdown import code_blocks
 
+if TYPE_CHECKING:
+    from leasehold.testing import LeaseholdTest
 
-@pytest.fixture
-def deployed() -> LeaseholdTest:
-    """A queue in memory in the place of the one that the guide connects to, with the sample that is deployed there."""
-    # A little ahead, so that what the guide calls now is due.
-    test = LeaseholdTest(clock=FakeClock(datetime.now(UTC) + timedelta(minutes=1)))
-    test.register("daily_summary", DailySummaryHandler)
-    return test
-
-
-@pytest.fixture
-def shown(deployed: LeaseholdTest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the names of the guide's first block stand for once it has run."""
-    connected: list[tuple[str, ...]] = []
-
-    def connect(*tables: str) -> Queue:
-        connected.append(tables)
-        return deployed.queue
-
-    monkeypatch.setattr(Queue, "connect", connect)
-    names: dict[str, Any] = {}
-    exec(code_blocks("docs/guide.md", "python")[0], names)
-    assert connected == [("dev",)]
-    return names
+PAGE = "docs/guide.md"
 
 
 def test_the_scheduler_ports_example_completes_its_job(deployed: LeaseholdTest, shown: dict[str, Any]) -> None:
@@ -124,8 +100,8 @@ def test_the_circuit_breakers_example_of_a_users_test_passes(shown: dict[str, An
 
 
 def block_with(text: str) -> str:
-    return next(block for block in code_blocks("docs/guide.md", "python") if text in block)
+    return next(block for block in code_blocks(PAGE, "python") if text in block)
 
 
 def test_every_code_block_of_the_guide_is_run_by_a_test() -> None:
-    assert len(code_blocks("docs/guide.md", "python")) == 9
+    assert len(code_blocks(PAGE, "python")) == 9

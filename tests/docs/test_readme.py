@@ -4,48 +4,23 @@ from __future__ import annotations
 
 import re
 import subprocess
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from functions.jobs.daily_summary.handler import DailySummaryHandler
-from leasehold import JobStatus, Queue
+from leasehold import JobStatus
 from leasehold.cli.init import write_project
-from leasehold.testing import FakeClock, LeaseholdTest
 from tests.docs.markdown import ROOT, code_blocks, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@pytest.fixture
-def deployed() -> LeaseholdTest:
-    """A queue in memory in the place of the one that the README connects to, with the sample that is deployed there."""
-    # A little ahead, so that what the README calls now is due.
-    test = LeaseholdTest(clock=FakeClock(datetime.now(UTC) + timedelta(minutes=1)))
-    test.register("daily_summary", DailySummaryHandler)
-    return test
+    from leasehold.testing import LeaseholdTest
 
 
-@pytest.fixture
-def shown(deployed: LeaseholdTest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the names of the README's first block stand for once it has run."""
-    connected: list[tuple[str, ...]] = []
-
-    def connect(*tables: str) -> Queue:
-        connected.append(tables)
-        return deployed.queue
-
-    monkeypatch.setattr(Queue, "connect", connect)
-    names: dict[str, Any] = {}
-    exec(code_blocks("README.md", "python")[0], names)
-    assert connected == [("dev",)]
-    return names
+PAGE = "README.md"
 
 
 def test_the_first_block_is_about_fifteen_lines() -> None:
-    first = code_blocks("README.md", "python")[0]
+    first = code_blocks(PAGE, "python")[0]
 
     assert len([line for line in first.splitlines() if line.strip()]) <= 15
 
@@ -73,11 +48,11 @@ def test_the_app_of_the_quick_start_is_the_one_that_init_makes(tmp_path: Path) -
     """Which tests/package deploys."""
     write_project("my-jobs", tmp_path)
 
-    assert code_blocks("README.md", "python")[1] == (tmp_path / "my-jobs" / "app.py").read_text()
+    assert code_blocks(PAGE, "python")[1] == (tmp_path / "my-jobs" / "app.py").read_text()
 
 
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert len(code_blocks("README.md", "python")) == 2
+    assert len(code_blocks(PAGE, "python")) == 2
 
 
 def test_the_first_screen_names_both_commands_and_both_exist() -> None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pytest
 
 PAGE = "docs/webhooks.md"
-ENQUEUE, RECEIVE, LOOK = range(3)
 
 
 def test_its_events_and_numbers_are_those_of_the_code() -> None:
@@ -83,14 +82,14 @@ def test_its_example_of_a_message_is_one() -> None:
 
 
 def test_its_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = code_blocks(PAGE, "python")
+    enqueue, receive, look = code_blocks(PAGE, "python")
     test = LeaseholdTest()
     test.register("daily_summary", None)
     shown: dict[str, Any] = {"queue": test.queue}
-    exec(blocks[ENQUEUE], shown)
+    exec(enqueue, shown)
     (job,) = test.jobs()
-    exec(blocks[LOOK], {**shown, "job_id": job.job_id})
-    exec(blocks[RECEIVE], shown)
+    exec(look, {**shown, "job_id": job.job_id})
+    exec(receive, shown)
     key, body = new_key(), json.dumps({"type": "job.run.completed", "data": {"job_id": "j"}}).encode()
     headers = signed_headers([parse_key(key)], "m", datetime.now(UTC), body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leasehold.aws.api_access import Access, Jwt
 from leasehold.cdk.context import AlarmOptions, ApiOptions, AuditRootOptions, WebhookOptions
 from leasehold.cdk.grants import JobQueueBase
 from leasehold.cdk.handlers import Handler
@@ -9,6 +10,7 @@ from leasehold.cdk.job_queue import JobQueue
 from leasehold.cdk.store import JobQueueStore
 
 __all__ = [
+    "Access",
     "AlarmOptions",
     "ApiOptions",
     "AuditRootOptions",
@@ -16,5 +18,6 @@ __all__ = [
     "JobQueue",
     "JobQueueBase",
     "JobQueueStore",
+    "Jwt",
     "WebhookOptions",
 ]
