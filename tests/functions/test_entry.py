@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app import ROOT
 from leasehold.aws import names as variables
 from leasehold.functions.poller import lambda_handler as poll
 from leasehold.runtime import entry
@@ -146,3 +149,30 @@ def test_what_cannot_start_describes_why(queue: Queue, cold_start: None, folder:
     folder("import not_installed\n")
 
     assert described()["error"].endswith("ModuleNotFoundError: No module named 'not_installed'")
+
+
+# As Lambda has it: the entry is imported, then it is invoked. Prints which classes the invocation still compiled.
+FRESH = """
+import dataclasses, json, sys
+from leasehold.runtime import entry
+from tests.functions.conftest import FakeContext
+
+compiled, make = [], dataclasses.make_dataclass
+dataclasses.make_dataclass = lambda name, *given, **more: (compiled.append(name), make(name, *given, **more))[1]
+answer = entry.lambda_handler(json.loads(sys.argv[1]), FakeContext())
+print(json.dumps({"execution": answer["execution"], "compiled": compiled}))
+"""
+
+
+def test_a_run_compiles_no_class_that_its_function_did_not_compile_while_it_started(
+    queue: Queue, aws_lambda: FakeLambda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.enqueue("daily_summary", {"user_id": "u1"})
+    poll({}, FakeContext())
+    ((_, event),) = aws_lambda.invoked
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "daily-summary")
+
+    command = [sys.executable, "-c", FRESH, json.dumps(event)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
+
+    assert json.loads(done.stdout.splitlines()[-1]) == {"execution": "completed", "compiled": []}

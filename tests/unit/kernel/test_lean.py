@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import inspect
+import pickle
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold.kernel import lean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @lean.dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class Tally:
 
     count: int = 0
     names: list[str] = field(default_factory=list)
+    seen: int | None = field(default=None, init=False)
 
 
 @lean.dataclass(frozen=True, slots=True)
@@ -92,6 +100,7 @@ def test_one_that_may_change_has_no_hash_and_its_own_defaults():
     tally.names.append("a")
     assert Tally() == Tally(count=0, names=[])
     assert tally != Tally()
+    assert tally.seen is None
 
 
 def test_a_class_without_fields_and_one_with_a_method_of_its_own_are_taken_as_they_are():
@@ -122,3 +131,45 @@ def test_a_field_that_is_left_out_of_the_hash_is_left_out_of_it_alone() -> None:
 
     assert hash(Access("a", {"x": "y"})) == hash(Access("a"))
     assert Access("a", {"x": "y"}) != Access("a")
+
+
+def test_what_it_takes_is_compiled_when_it_is_first_asked_for_and_looks_like_the_standard_one() -> None:
+    @lean.dataclass(frozen=True, slots=True, kw_only=True)
+    class Once:
+        """Never made."""
+
+        name: str
+        count: int = 0
+
+    assert not callable(vars(Once)["__init__"])
+    assert str(inspect.signature(Once)) == "(*, name: 'str', count: 'int' = 0) -> None"
+    assert callable(vars(Once)["__init__"])
+    with pytest.raises(TypeError, match="name"):
+        Once()  # type: ignore[call-arg]
+
+
+def test_the_first_one_is_checked_like_all_others_and_a_child_has_the_fields_of_both() -> None:
+    @lean.dataclass(frozen=True)
+    class Checked:
+        count: int
+
+        def __post_init__(self) -> None:
+            if self.count < 0:
+                raise ValueError("below zero")
+
+    @lean.dataclass(frozen=True)
+    class Child(Checked):
+        name: str = "a"
+
+    for made in (Child, Checked):
+        with pytest.raises(ValueError, match="below zero"):
+            made(-1)
+    assert dataclasses.asdict(Child(1)) == {"count": 1, "name": "a"}
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_copies_of_a_frozen_one_are_equal_to_it(again: Callable[[Lean], Lean]) -> None:
+    made = Lean("a", 2, ("x",), "a note")
+
+    assert again(made) == made
+    assert again(made).note == "a note"
