@@ -15,6 +15,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
 from app import ROOT
@@ -157,6 +158,31 @@ def test_a_function_that_was_granted_two_is_told_which_there_are_and_finds_each_
     with pytest.raises(InvalidOptionError, match=r"several queues.*Shop-Letters, Shop-Reports"):
         from_environment(environment)
     assert named("Shop-Reports", environment).jobs_table.startswith("Reports")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_an_app_grants_to_handlers_is_granted_also_where_they_run_each_other(nested: bool) -> None:
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "Shop")
+    folders = [load_job_folder(ROOT, name) for name in ("backup", "daily_summary")]
+    queue = JobQueue(stack, "Jobs", job_types=folders, nested_stacks=nested)
+    backup, summary = (queue.handlers[name].function for name in ("backup", "daily_summary"))
+
+    s3.Bucket(stack, "Reports").grant_put(backup).assert_success()
+    queue.grant_enqueue(backup, "daily_summary").assert_success()
+    queue.grant_run_now(backup, "daily_summary").assert_success()
+    queue.grant_run_now(summary, "backup").assert_success()
+
+    # This fails where resources wait for each other in a circle.
+    resources = Template.from_stack(stack).to_json()["Resources"]
+    granted = [each for name, each in resources.items() if name.startswith("JobsGranted")]
+    actions = [{action for each in statements_of(policy) for action in each[0]} for policy in granted]
+    assert sorted("s3:PutObject" in each for each in actions) == [False, True]
+    assert sorted("dynamodb:PartiQLInsert" in each for each in actions) == [False, True]
+    assert all("lambda:InvokeFunction" in each for each in actions)
+
+
+def test_a_handler_that_is_granted_nothing_has_no_policy_but_ours() -> None:
+    assert [name for name in foreign().of_type("AWS::IAM::Policy") if "Granted" in name] == []
 
 
 def test_a_producer_in_another_stack_has_the_same_rights_by_attributes_as_by_the_queue_itself() -> None:

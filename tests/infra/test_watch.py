@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from app import job_folders
 from infra.environments import ENVIRONMENTS, Environment
+from leasehold.cdk import AlarmOptions
+from leasehold.cdk.context import ALARM_KINDS
 from leasehold.job_folders.folder import registry_of
 from leasehold.kernel import registry_records
+from tests.docs.markdown import text_of
 from tests.infra.cloudformation import ACCOUNT, Resolver
-from tests.infra.synthesised import synthesised
+from tests.infra.synthesised import synthesised, templates_of
 
 everywhere = pytest.mark.parametrize("stage", ENVIRONMENTS, ids=lambda stage: stage.name)
 
@@ -38,6 +42,32 @@ def test_there_is_an_alarm_for_all_that_an_operator_must_know(stage: Environment
     of_functions = {f"{name}{what}" for name in ("Poller", "Reporter") for what in ("Errors", "Throttles")}
 
     assert alarms(stage).keys() == of_all | of_functions | per_type | of_jobs | guarded
+
+
+@pytest.mark.parametrize("kinds", [("HeartbeatMissing", "Late", "Errors"), ()])
+def test_an_app_chooses_which_kinds_of_alarms_there_are(kinds: tuple[str, ...]) -> None:
+    made = templates_of(Environment(name="chosen", props={"alarms": AlarmOptions(kinds=kinds)}))[1]
+
+    names = {each["Properties"]["AlarmName"] for each in made.find_resources("AWS::CloudWatch::Alarm").values()}
+    assert {name.removeprefix("leasehold-chosen-").partition("-")[0] for name in names} == set(kinds)
+    assert len(names) == len(kinds)
+
+
+def test_a_kind_of_alarm_that_there_is_not_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"alarms, kinds: there is no Later\. Use some of HeartbeatMissing, Dead"):
+        templates_of(Environment(name="chosen", props={"alarms": AlarmOptions(kinds=("Later", "Late"))}))
+
+
+def test_the_kinds_that_can_be_chosen_are_those_that_there_are_and_each_is_on_the_page() -> None:
+    found = {name.partition("-")[0] for stage in ENVIRONMENTS for name in alarms(stage)}
+    on_the_page = {
+        name.partition("-")[0]
+        for row in re.findall(r"^\| ([^|]+) \|", text_of("docs/operations.md"), re.MULTILINE)
+        for name in row.split(", ")
+    }
+
+    assert found == set(ALARM_KINDS)
+    assert found <= on_the_page
 
 
 @everywhere

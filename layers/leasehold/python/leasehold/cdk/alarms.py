@@ -12,6 +12,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from leasehold.cdk.context import ALARM_KINDS
 from leasehold.cdk.metrics import MINUTE, own_metric, table_metric
 from leasehold.kernel.table import DUE_INDEX
 from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
@@ -47,6 +48,8 @@ class Alarms(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._queue = queue
+        chosen = queue.alarms.kinds if queue.alarms else None
+        self._kinds = ALARM_KINDS if chosen is None else chosen
         self._action = actions.SnsAction(topic)
         self.all: list[cloudwatch.Alarm] = []
         # Those of a type in a nested stack are there too.
@@ -167,6 +170,8 @@ class Alarms(Construct):
         periods: int = 1,
         missing: cloudwatch.TreatMissingData = _FINE,
     ) -> None:
+        if name.partition("-")[0] not in self._kinds:
+            return
         is_upper = above is not None
         alarm = cloudwatch.Alarm(
             self._place,

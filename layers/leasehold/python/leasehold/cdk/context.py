@@ -104,25 +104,38 @@ class AuditRootOptions:
             yield f"audit_roots, lock_days = {self.lock_days}: a lock holds for a day or more. Use 365."
 
 
+# As they are named in docs/operations.md; Errors and Throttles are those of job types' functions.
+ALARM_KINDS = (
+    *("HeartbeatMissing", "DeadLetters", "Late", "CircuitOpen", "LeasesLost", "Errors", "Throttles"),
+    *("PollerErrors", "PollerThrottles", "ReporterErrors", "ReporterThrottles", "UndeliveredReports"),
+    *("TableThrottles", "DueThrottles"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmOptions:
     """topic: that alarms notify; by default one of the queue's own, `JobQueue.alarm_topic`.
     email: that the queue's own topic notifies; None for nobody yet.
     job_types: those that have alarms of their own; None for all of them.
+    kinds: which alarms there are, e.g. ("HeartbeatMissing", "DeadLetters", "Late"); None for all of ALARM_KINDS.
     """
 
     topic: sns.ITopic | None = None
     email: str | None = None
     job_types: Sequence[str] | None = None
+    kinds: Sequence[str] | None = None
 
     def problems(self) -> Iterator[str]:
+        unknown = sorted({*(self.kinds or ())} - {*ALARM_KINDS})
+        if unknown:
+            yield f"alarms, kinds: there is no {', '.join(unknown)}. Use some of {', '.join(ALARM_KINDS)}."
         if self.topic is not None and self.email is not None:
             yield "alarms, topic and email: the topic is yours. Subscribe to it there, or leave one of them out."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueContext:
-    """What `JobQueue` documents as its props, and what it made of them."""
+    """What `JobQueue` documents as its props, and what it made of them. `scope` is the queue itself."""
 
     queue_name: str
     environment_name: str
@@ -130,6 +143,7 @@ class QueueContext:
     dead_letters: dynamodb.ITable
     key: kms.IKey | None
     architecture: lambda_.Architecture
+    scope: Construct | None = None
     runtime: lambda_.Runtime = field(default_factory=lambda: lambda_.Runtime.PYTHON_3_13)
     system_layers: tuple[lambda_.ILayerVersion, ...] = ()
     layers: tuple[lambda_.ILayerVersion, ...] = ()

@@ -68,6 +68,28 @@ class FunctionProps:
     layers: Sequence[lambda_.ILayerVersion] = ()
 
 
+class GrantedRole(iam.Role):
+    """What an app grants to a function of ours is a policy in `grants`, the queue: the function does not wait for it.
+
+    Else two functions that may call each other could not be made: each would wait for the other's name.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, grants: Construct, description: str) -> None:
+        service = iam.ServicePrincipal("lambda.amazonaws.com")
+        super().__init__(scope, construct_id, assumed_by=service, description=description)
+        self._grants = grants
+        self._granted: iam.Policy | None = None
+
+    def add_to_principal_policy(self, statement: iam.PolicyStatement) -> iam.AddToPrincipalPolicyResult:
+        if self._granted is None:
+            self._granted = iam.Policy(self._grants, f"Granted-{self.node.addr[-8:]}", roles=[self])
+        self._granted.add_statements(statement)
+        return iam.AddToPrincipalPolicyResult(statement_added=True, policy_dependable=self._granted)
+
+    def add_to_policy(self, statement: iam.PolicyStatement) -> bool:
+        return self.add_to_principal_policy(statement).statement_added
+
+
 class LeaseholdFunction(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, queue: QueueContext, props: FunctionProps) -> None:
         super().__init__(scope, construct_id)
@@ -80,10 +102,10 @@ class LeaseholdFunction(Construct):
             encryption_key=queue.key,
             removal_policy=queue.removal_policy,
         )
-        self.role = iam.Role(
+        self.role = GrantedRole(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            grants=queue.scope or self,
             description=f"What {props.name} of {queue.queue_name} may do, and nothing else",
         )
         module = props.name.replace("-", "_")
@@ -96,7 +118,7 @@ class LeaseholdFunction(Construct):
             handler=props.handler,
             code=props.code or lambda_.Code.from_inline(f"from leasehold.functions.{module} import lambda_handler\n"),
             layers=[*queue.system_layers, *props.layers],
-            role=self.role.without_policy_updates(),
+            role=self.role,
             timeout=props.timeout,
             memory_size=props.memory_size,
             environment={**props.environment, variables.FUNCTION: props.name},

@@ -160,7 +160,8 @@ class JobQueue(JobQueueBase):
             and ERROR less. Metrics are sent at every level. Default: INFO.
         metrics_per_type: metrics and alarms of lateness, leases and circuits once for each job type, which cost about
             $3 a month for each; else once for the queue. Default: off.
-        alarms: which there are and whom they notify; None for none. Default: all, with a topic of their own.
+        alarms: which kinds there are, of which types, and whom they notify; None for none. Default: all, with a topic
+            of their own.
         dashboard: a CloudWatch dashboard, $3 a month; it needs `metrics_per_type`; with rows of single types up to 40
             of them. Default: off.
         sentry_dsn: where the DSN of Sentry is kept. Default: no Sentry.
@@ -195,6 +196,7 @@ class JobQueue(JobQueueBase):
             architecture_of_this_machine() if is_local else lambda_.Architecture.ARM_64
         )
         queue = QueueContext(
+            scope=self,
             queue_name=self.queue_name,
             environment_name=environment_name,
             jobs=self.jobs_table,
