@@ -69,12 +69,12 @@ def apis() -> dict[str, Api]:
 def test_a_role_may_use_what_it_suffices_for_and_nothing_else(
     route: str, held: Role | None, kind: str, apis: dict[str, Api]
 ) -> None:
-    """Nothing is there: what is let in is told that something is missing, what is not is told nothing."""
+    """Nothing is there: who is let in gets the mistake in the request as an answer, who is not gets nothing."""
     method, _, path = route.partition(" ")
     job = "019b76da-a800-8000-8297-4bcd6baa9455"
     named = path.format(job_id=job, run_id=f"{job}.1", name="none", group_id="none", job_type="none")
     authorizer = iam(HELD[held]) if kind == "arn" else token(groups=GROUPS[held])
-    body: dict[str, str] | None = None if method == "GET" else {}
+    body: dict[str, str] | None = None if method == "GET" else {"nothing": "of the kind"}
 
     answer = apis[kind].send(f"{method} {named}", body, authorizer=authorizer)
 

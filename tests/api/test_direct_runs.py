@@ -157,7 +157,7 @@ def test_after_a_day_it_is_forgotten_and_its_key_is_a_new_one(test: LeaseholdTes
         ({"timeout": 840}, 400, "invalid_option"),
         ({"timeout": 841}, 400, "invalid_request"),
         ({"payload": "x" * 300_000}, 413, "payload_too_large"),
-        ({"reason": ""}, 400, "invalid_request"),
+        ({"reason": "r" * 1025}, 400, "invalid_request"),
     ],
     ids=str,
 )

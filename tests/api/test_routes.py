@@ -16,6 +16,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks.model import external_status
 from tests.api.world import ADMIN, Answered, Api, ErrandHandler, Things, filled, furnished, in_memory
+from tests.unit.worlds import require_reasons
 
 if TYPE_CHECKING:
     from leasehold import JobContext
@@ -37,6 +38,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH /api/templates/{name}": {"priority": 2},
     "POST /api/groups": {"jobs": [{"job_type": "report"}], "mode": "parallel"},
 }
+
+# What is made says "created" for itself, and a dry run leaves no record.
+MAKE_OR_LOOK = {"create_job", "create_group", "cancel_jobs"}
 
 
 @dataclass
@@ -88,16 +92,31 @@ def test_every_route_answers_as_described(operation: Any, world: World) -> None:
 
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method != "GET"], ids=lambda each: each.name)
-def test_every_action_needs_a_reason_but_those_that_make_a_job(operation: Any, world: World) -> None:
-    answer = world.api.send(
-        f"{operation.method} {filled(operation.path, world.things)}", BODIES.get(operation.route, {})
-    )
+@pytest.mark.parametrize("is_asked_for", [False, True], ids=["reasons are optional", "reasons are required"])
+def test_an_action_needs_a_reason_where_the_deployment_asks_for_one(
+    operation: Any, is_asked_for: bool, world: World
+) -> None:
+    if is_asked_for:
+        require_reasons(world.test.services)
+    things = replace(world.things, waiting=world.things.completed) if operation.name == "purge_job" else world.things
+    if operation.name == "move_job":
+        BODIES[operation.route] = {"before": world.test.queue.enqueue("report").job_id}
 
-    if operation.name in {"create_job", "retry_job", "retry_run"}:
-        assert answer.status in operation.answers or answer.code == "wrong_state"
+    answer = world.api.send(f"{operation.method} {filled(operation.path, things)}", BODIES.get(operation.route, {}))
+
+    if is_asked_for and operation.name not in MAKE_OR_LOOK:
+        assert (answer.status, answer.code) == (400, "invalid_option")
+        assert "this queue asks for a reason" in answer.body["detail"]
     else:
-        assert (answer.status, answer.code) == (400, "invalid_request")
-        assert "body.reason" in {each["field"] for each in answer.body["fields"]}
+        assert answer.status in operation.answers, answer.body
+
+
+def test_what_is_done_without_a_reason_has_that_on_record_and_needs_no_body(world: World) -> None:
+    cancelled = world.api.send(f"POST /api/jobs/{world.things.waiting}/cancel")
+
+    assert cancelled.status == 200
+    (record,) = world.shown("GET /api/audit", f"target=job%23{world.things.waiting}")["items"]
+    assert (record["action"], record["reason"]) == ("cancel", "no reason given")
 
 
 def test_a_job_comes_from_a_template_with_a_priority_of_its_own(world: World) -> None:
@@ -169,7 +188,7 @@ def test_a_retry_needs_neither_a_body_nor_a_reason(world: World) -> None:
 
     assert (by_run.status, by_job.status) == (201, 201)
     (record,) = world.shown("GET /api/audit", f"target=job%23{world.things.completed}")["items"]
-    assert (record["action"], record["reason"]) == ("retry", "retried")
+    assert (record["action"], record["reason"]) == ("retry", "no reason given")
 
 
 def test_a_job_is_made_of_a_template_id_as_of_a_template(world: World) -> None:

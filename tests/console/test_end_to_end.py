@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from playwright.sync_api import expect
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.transitions import JobStatus
 from tests.console.working_queue import OPERATOR
+from tests.unit.worlds import require_reasons
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -225,3 +227,38 @@ def test_updates_can_be_paused_and_an_outage_is_told(page: Page, working: Workin
     page.get_by_role("button", name="Resume updates").click()
     expect(page.get_by_role("row").filter(has_text="greet")).to_contain_text("elsewhere")
     expect(page.get_by_role("button", name="Pause updates")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_reason_may_stay_empty_unless_the_deployment_asks_for_one(page: Page, working: WorkingQueue) -> None:
+    go(page, "Control")
+    page.get_by_role("button", name="Pause greet").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("Reason (optional)")).to_be_visible()
+    dialog.get_by_role("button", name="Pause it").click()
+    expect(page.get_by_role("row").filter(has_text="greet")).to_contain_text("no reason given")
+
+    require_reasons(working.services)
+    page.reload()
+    page.wait_for_selector("main[aria-busy=false]")
+    page.get_by_role("button", name="Resume greet").click()
+    dialog.get_by_role("button", name="Resume it").click()
+    assert dialog.get_by_label("Reason", exact=True).evaluate("each => each.validity.valueMissing")
+    assert "greet" in working.operator.switches().pauses
+
+
+def test_a_job_leads_to_its_logs_in_cloudwatch_or_names_the_command(page: Page, working: WorkingQueue) -> None:
+    registry = working.services.deployment.registry(fresh=True)
+    logged = replace(registry.types["greet"], logs="eu-west-1:/aws/lambda/greet")
+    working.operator.publish(replace(registry, types={**registry.types, "greet": logged}))
+    on_aws, elsewhere = (working.queue.enqueue(each, {}).job_id for each in ("greet", "slow"))
+
+    page.goto(page.url.partition("#")[0] + f"#/jobs/{on_aws}")
+    link = page.get_by_role("link", name="In CloudWatch (opens a new tab)")
+    address = link.get_attribute("href") or ""
+    assert address.startswith("https://eu-west-1.console.aws.amazon.com/cloudwatch/home?region=eu-west-1#logsV2:")
+    assert on_aws in address
+    assert "greet" in address
+    assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noreferrer")
+
+    page.goto(page.url.partition("#")[0] + f"#/jobs/{elsewhere}")
+    expect(page.get_by_role("code").filter(has_text=f"leasehold logs {elsewhere}")).to_be_visible()

@@ -82,7 +82,7 @@ def test_an_action_that_is_refused_or_repeated_leaves_no_record(world: World) ->
         world.queue.cancel(job_id, reason="twice")
     waiting = world.queue.enqueue("report", run_in=HOUR).job_id
     with pytest.raises(InvalidOptionError):
-        world.queue.reschedule(waiting, reason="")
+        world.queue.reschedule(waiting, reason="r" * 1025)
 
     assert told(world, f"job#{waiting}") == []
     assert told(world, f"job#{job_id}") == [("cancel", "ada", "once")]

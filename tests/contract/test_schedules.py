@@ -448,7 +448,7 @@ BAD: dict[str, tuple[type[InvalidInputError], dict[str, object]]] = {
     "a bad window": (InvalidOptionError, {"every": HOUR, "missed_window": timedelta(days=401)}),
     "a bad priority": (InvalidOptionError, {"every": HOUR, "priority": 9}),
     "a bad name": (InvalidKeyError, {"name": "a#b", "every": HOUR}),
-    "no reason": (InvalidOptionError, {"every": HOUR, "reason": ""}),
+    "a bad reason": (InvalidOptionError, {"every": HOUR, "reason": "r" * 1025}),
     "a bad type": (UnknownJobTypeError, {"job": "nobody", "every": HOUR}),
 }
 

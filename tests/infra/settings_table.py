@@ -66,6 +66,7 @@ SETTINGS: Mapping[str, Setting] = {
     "isolate_types": Setting(value=_just(False), change="the registry and roles, in place; for an empty table only"),
     "concurrency": Setting(value=_just(50), change="the registry and roles, in place"),
     "resources": Setting(value=_just({"gpu": 2}), change="the registry, in place"),
+    "require_reasons": Setting(value=_just(True), change="the registry, in place"),
     "wake_by_stream": Setting(
         value=_just(False),
         change="the stream's reader comes or goes, with its queue of undelivered wakes",

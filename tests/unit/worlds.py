@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.features import Store
@@ -93,3 +94,10 @@ def read_only_dynamo_queue(*, halted_by: str | None = None, reason: str = "") ->
     client = ReadOnlyClient([halt] if halted_by else [])
     table = DynamoTable(cast("DynamoDBClient", client), names)
     return Queue(Services(store=Store(table), clock=FakeClock(), random_source=SeededRandomSource()))
+
+
+def require_reasons(services: Services) -> None:
+    """Deploy what is deployed once more, with reasons for what is done by hand."""
+    asking = replace(services.deployment.registry(), require_reasons=True)
+    services.store.control.publish(asking, services.clock.now(), token="reasons")
+    services.deployment.forget()

@@ -10,7 +10,7 @@ from leasehold.audit.records import check_audit_entry, retried
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.table import JOBS
 from leasehold.testing import FakeClock
-from tests.unit.worlds import SpyTable, spied_queue
+from tests.unit.worlds import SpyTable, require_reasons, spied_queue
 
 CHANGES = {
     "create": lambda queue: queue.templates.create("new", "user_sync"),
@@ -52,8 +52,33 @@ def test_who_always_comes_too_late_is_told_so_after_ten_seconds():
 
 
 @pytest.mark.parametrize(
-    ("by", "reason"), [("", "r"), ("ada", ""), (None, "r"), ("a" * 257, "r"), ("ada", "r" * 1025), ("\ud800", "r")]
+    ("by", "reason"),
+    [("", "r"), (None, "r"), ("a" * 257, "r"), ("\ud800", "r"), ("ada", "r" * 1025), ("ada", None), ("ada", "\ud800")],
 )
-def test_a_change_by_nobody_or_for_no_reason_is_refused(by, reason):
-    with pytest.raises(InvalidOptionError, match=r"a change of a template needs a name .* and a reason"):
-        check_audit_entry("template", by, reason)
+def test_a_change_by_nobody_or_with_a_reason_that_is_none_is_refused(by, reason):
+    with pytest.raises(InvalidOptionError, match=r"a change of a template needs a name|a reason is text"):
+        check_audit_entry("template", by, reason, spied_queue()[0].services)
+
+
+def test_a_reason_is_read_up_only_where_none_is_given():
+    queue, table = spied_queue()
+    queue.services.deployment.forget()
+
+    assert check_audit_entry("switch", "ada", "fire", queue.services) == "fire"
+    assert table.reads == []
+    assert check_audit_entry("switch", "ada", "", queue.services) == "no reason given"
+
+
+def test_a_program_needs_a_reason_too_where_the_deployment_asks_for_one():
+    queue, _ = spied_queue()
+    job_id = queue.enqueue("user_sync").job_id
+    require_reasons(queue.services)
+
+    with pytest.raises(InvalidOptionError, match="this queue asks for a reason"):
+        queue.cancel(job_id)
+    with pytest.raises(InvalidOptionError, match="this queue asks for a reason"):
+        queue.operator.pause("user_sync")
+    with pytest.raises(InvalidOptionError, match="this queue asks for a reason"):
+        queue.operator.redrive_many()
+
+    assert queue.cancel(job_id, reason="wrong user").job_ended

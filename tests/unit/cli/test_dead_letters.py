@@ -143,7 +143,6 @@ def test_a_discarded_dead_letter_is_resolved_and_cannot_be_discarded_again(shell
     ("arguments", "exit_code", "words"),
     [
         ([*REASON], 2, "Pass ids, or --type"),
-        (["--all"], 2, "Pass --reason, or --dry-run"),
         (["--all", "--limit", "0", *REASON], 2, "at least 1"),
         (["019b76da-a800-8000-8000-000000000000", "--all", *REASON], 2, "named or filtered"),
         (["019b76da-a800-8000-8000-000000000000", *REASON], 3, "there is no dead letter"),

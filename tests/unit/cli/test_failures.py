@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 from leasehold.cli.exits import exit_code_of
 from leasehold.cli.session import ask_at_terminal
 from leasehold.kernel import errors, refusals
+from tests.unit.worlds import require_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,9 +118,8 @@ def test_an_error_cannot_speak_to_the_terminal(shell: Shell):
     assert "\x1b" not in shell.run("status").stderr
 
 
-def test_a_cancel_of_nothing_and_one_without_a_reason_say_what_is_missing(shell: Shell):
+def test_a_cancel_of_nothing_says_what_is_missing(shell: Shell):
     assert "jobs are named or filtered" in shell.run("cancel").stderr
-    assert "Pass --reason" in shell.run("cancel", "x").stderr
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,6 @@ def test_a_cancel_of_nothing_and_one_without_a_reason_say_what_is_missing(shell:
         (["dead-letters", "redrvie"], "Did you mean 'redrive'?"),
         (["jobs", "--stauts", "failed"], "--status"),
         (["retry"], "JOB_ID"),
-        (["retry", "x"], "--reason"),
         (["schedules", "backfill", "x"], "--from"),
     ],
 )
@@ -161,10 +160,30 @@ def test_a_reason_of_nothing_or_a_missing_queue_is_no_traceback(shell: Shell, co
     assert "next: check --queue" in result.stderr
 
 
-def test_an_empty_reason_is_refused(shell: Shell):
+_ACTIONS = (
+    ["cancel", "JOB"],
+    ["halt", "--yes"],
+    ["pause", "user_sync"],
+    ["schedules", "create", "hourly", "--type", "user_sync", "--every", "1h"],
+)
+
+
+@pytest.mark.parametrize("action", _ACTIONS, ids=" ".join)
+def test_a_reason_may_be_left_out_and_the_record_says_so(shell: Shell, action: list[str]):
     job_id = shell.enqueue()
 
-    for command in (["cancel", job_id], ["halt", "--yes"], ["pause", "user_sync"], ["enqueue", "daily_summary"]):
-        result = shell.run(*command, "--reason", "")
-        assert result.exit_code == 2, result.output
-    assert shell.records() == []
+    shell.ok(*[job_id if each == "JOB" else each for each in action])
+
+    assert [each.audit_entry.reason for each in shell.admin.audit.records(limit=9).items] == ["no reason given"]
+
+
+@pytest.mark.parametrize("action", _ACTIONS, ids=" ".join)
+def test_a_reason_is_needed_where_the_deployment_asks_for_one(shell: Shell, action: list[str]):
+    job_id = shell.enqueue()
+    require_reasons(shell.test.services)
+
+    result = shell.run(*[job_id if each == "JOB" else each for each in action])
+
+    assert (result.exit_code, shell.records()) == (2, [])
+    assert "this queue asks for a reason" in result.stderr
+    assert "--reason" in result.stderr

@@ -104,7 +104,6 @@ def test_who_declines_a_backfill_makes_nothing(shell: Shell, nightly: str):
         (["create", "x", "--type", "daily_summary", "--every", "often", *REASON], 2, "invalid_option"),
         (["create", "x", "--type", "no_such_type", "--every", "1h", *REASON], 3, "unknown_job_type"),
         (["backfill", "nightly", "--from", "last week", "--dry-run"], 2, "invalid_option"),
-        (["backfill", "nightly", "--from", "1d"], 2, "invalid_option"),
         (["show", "nightly", "--next", "1000"], 2, "invalid_option"),
     ],
 )

@@ -77,7 +77,7 @@ def test_the_strategy_draws_every_setting():
 @given(
     st.lists(job_types, max_size=4, unique_by=lambda each: each.code),
     st.integers(1, MAX_SHARDS),
-    st.tuples(st.booleans(), st.booleans()),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
     st.none() | st.integers(1, MAX_SEATS),
     st.dictionaries(resources, st.integers(1, MAX_SEATS), max_size=3),
 )
@@ -87,6 +87,7 @@ def test_a_registry_survives_its_record_and_its_item(types, shards, switches, co
         shards=shards,
         isolate_types=switches[0],
         ended_index=switches[1],
+        require_reasons=switches[2],
         concurrency=concurrency,
         resources=shared | dict.fromkeys((name for each in types for name in each.resources), 1),
     )

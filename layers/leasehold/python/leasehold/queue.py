@@ -274,12 +274,12 @@ class Queue:
         """The job as it is now; JobNotFoundError if there is none."""
         return operate.look_at(job_id, self._services)
 
-    def cancel(self, job_id: str, *, reason: str) -> Cancelled:
+    def cancel(self, job_id: str, *, reason: str = "") -> Cancelled:
         """Cancel a job that has not started; one that runs is asked to stop, and is not tried again."""
         return operate.cancel(job_id, reason, self._services)
 
     def retry(
-        self, job_id: str, *, priority: Priority | PriorityName | int | None = None, reason: str = "retried"
+        self, job_id: str, *, priority: Priority | PriorityName | int | None = None, reason: str = ""
     ) -> Enqueued:
         """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
         return retry(job_id, self._services, priority=priority, reason=reason)
@@ -290,7 +290,7 @@ class Queue:
         *,
         run_at: datetime | None = None,
         run_in: timedelta | None = None,
-        reason: str = "rescheduled",
+        reason: str = "",
     ) -> Job:
         """Move a waiting job to another time; without one, to now: that is how to run it at once.
 
@@ -298,9 +298,7 @@ class Queue:
         """
         return operate.reschedule(job_id, self._services, run_at=run_at, run_in=run_in, reason=reason)
 
-    def reprioritise(
-        self, job_id: str, priority: Priority | PriorityName | int, *, reason: str = "reprioritised"
-    ) -> Job:
+    def reprioritise(self, job_id: str, priority: Priority | PriorityName | int, *, reason: str = "") -> Job:
         """Have a waiting job run among those of another priority, in the order of its time.
 
         >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
@@ -314,7 +312,7 @@ class Queue:
         before: str | None = None,
         after: str | None = None,
         position: int | None = None,
-        reason: str = "moved",
+        reason: str = "",
     ) -> Job:
         """Let a waiting job run directly before or after another waiting one, with that one's priority and time.
 
@@ -341,7 +339,7 @@ class Queue:
         payload: Json | PayloadModel = None,
         priority: Priority | PriorityName | int | None = None,
         max_attempts: int | None = None,
-        reason: str = "edited",
+        reason: str = "",
     ) -> Job:
         """Change what a waiting job will do; a job that was claimed is left alone (WrongStateError)."""
         text = None if payload is None else encode_value(payload)

@@ -91,7 +91,7 @@ class Actions:
         self,
         job: NewJob,
         *,
-        reason: str,
+        reason: str = "",
         on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
         job_id: JobId | None = None,
     ) -> Enqueued:
@@ -103,11 +103,11 @@ class Actions:
         request = replace(request_of(job), created_by=self._services.identity.actor())
         drafted = draft(request, self._services, job_id=job_id)
         audit_entry = audit_entry_on_job(
-            drafted.job.job_id, "create", self._services, reason=reason, job_type=drafted.job.job_type
+            drafted.job.job_id, "create", self._services, reason=reason or "created", job_type=drafted.job.job_type
         )
         return write(drafted, self._services, on_duplicate=on_duplicate, audit_entry=audit_entry)
 
-    def cancel(self, job_id: str, *, reason: str) -> Cancelled:
+    def cancel(self, job_id: str, *, reason: str = "") -> Cancelled:
         return operate.cancel(job_id, reason, self._services)
 
     def matching_jobs(self, wanted: JobFilter, *, limit: int) -> JobsToCancel:
@@ -132,7 +132,7 @@ class Actions:
         return JobsToCancel(found[:limit], is_complete=cursor is None and len(found) <= limit)
 
     def cancel_many(
-        self, job_ids: Iterable[str], *, reason: str, progress: Callable[[int], None] | None = None
+        self, job_ids: Iterable[str], *, reason: str = "", progress: Callable[[int], None] | None = None
     ) -> list[Cancelled]:
         return self._operator.cancel_many(job_ids, reason=reason, progress=progress)
 
@@ -140,7 +140,7 @@ class Actions:
         self,
         job_id: str,
         *,
-        reason: str,
+        reason: str = "",
         priority: Priority | PriorityName | int | None = None,
         new_job_id: JobId | None = None,
     ) -> Enqueued:
@@ -150,7 +150,7 @@ class Actions:
         self,
         run_id: str,
         *,
-        reason: str,
+        reason: str = "",
         priority: Priority | PriorityName | int | None = None,
         new_job_id: JobId | None = None,
     ) -> Enqueued:
@@ -167,34 +167,34 @@ class Actions:
             raise WrongStateError(run_id, "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")
         return self.retry(job.job_id, reason=reason, priority=priority, new_job_id=new_job_id)
 
-    def run_now(self, job_id: str, *, reason: str) -> Job:
+    def run_now(self, job_id: str, *, reason: str = "") -> Job:
         """Have a waiting job due at once."""
         return operate.reschedule(job_id, self._services, reason=reason)
 
     def reschedule(
-        self, job_id: str, *, reason: str, run_at: datetime | None = None, run_in: timedelta | None = None
+        self, job_id: str, *, reason: str = "", run_at: datetime | None = None, run_in: timedelta | None = None
     ) -> Job:
         return operate.reschedule(job_id, self._services, run_at=run_at, run_in=run_in, reason=reason)
 
-    def reprioritise(self, job_id: str, priority: Priority | PriorityName | int, *, reason: str) -> Job:
+    def reprioritise(self, job_id: str, priority: Priority | PriorityName | int, *, reason: str = "") -> Job:
         return operate.edit(job_id, self._services, priority=priority, reason=reason)
 
     def move(
         self,
         job_id: str,
         *,
-        reason: str,
+        reason: str = "",
         before: str | None = None,
         after: str | None = None,
         position: int | None = None,
     ) -> Job:
         return move_in_queue(job_id, self._services, before=before, after=after, position=position, reason=reason)
 
-    def purge(self, job_id: str, *, reason: str) -> Job:
+    def purge(self, job_id: str, *, reason: str = "") -> Job:
         """Forget the personal data of an ended job: payload, result, errors."""
         return purge.purge(job_id, self._services, reason=reason)
 
-    def redrive(self, job_id: str, *, reason: str, payload_text: str | None = None) -> Redriven:
+    def redrive(self, job_id: str, *, reason: str = "", payload_text: str | None = None) -> Redriven:
         """payload_text: what it is to do instead, see `kernel.payload.encode_shown`."""
         return redrive.redrive(job_id, self._services, reason=reason, payload_text=payload_text)
 
@@ -210,7 +210,7 @@ class Actions:
         return found
 
     def redrive_many(
-        self, wanted: DeadLettersWanted, *, reason: str, progress: Callable[[int], None] | None = None
+        self, wanted: DeadLettersWanted, *, reason: str = "", progress: Callable[[int], None] | None = None
     ) -> list[Redriven]:
         """Redrive every open dead letter that matches, each with its audit entry; `progress` gets the count."""
         return redrive.redrive_many(
@@ -223,19 +223,19 @@ class Actions:
             progress=progress,
         )
 
-    def discard(self, job_id: str, *, reason: str) -> DeadLetter:
+    def discard(self, job_id: str, *, reason: str = "") -> DeadLetter:
         return redrive.discard(job_id, self._services, reason=reason)
 
-    def halt(self, *, reason: str) -> bool:
+    def halt(self, *, reason: str = "") -> bool:
         return self._operator.halt(reason=reason)
 
-    def resume(self, *, reason: str) -> bool:
+    def resume(self, *, reason: str = "") -> bool:
         return self._operator.resume(reason=reason)
 
-    def pause(self, job_type: str, *, reason: str) -> bool:
+    def pause(self, job_type: str, *, reason: str = "") -> bool:
         return self._operator.pause(job_type, reason=reason)
 
-    def unpause(self, job_type: str, *, reason: str) -> bool:
+    def unpause(self, job_type: str, *, reason: str = "") -> bool:
         return self._operator.unpause(job_type, reason=reason)
 
     def direct_run(self, job_type: str, payload: Json, *, timeout: timedelta) -> Json:

@@ -93,6 +93,7 @@ def control_document(control: Control) -> Document:
             resources=dict(registry.resources) or None,
             # Removed since: their jobs wait until they are deployed again.
             not_deployed=sorted(registry.retired) or None,
+            require_reasons=registry.require_reasons or None,
         ),
     }
 

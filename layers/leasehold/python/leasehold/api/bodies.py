@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
 
 
-type Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REASON_BYTES)]
+type Reason = Annotated[str, StringConstraints(max_length=MAX_REASON_BYTES)]
 type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]
 type Attempts = Annotated[int, Field(ge=1, le=1000)]
 type Webhook = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
@@ -30,10 +30,16 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class ReasonBody(Body):
-    """Why, for whoever looks at it later: it stands in the audit record."""
+class ActionBody(Body):
+    """`reason`: why, for whoever looks at it later; needed where the deployment asks for it."""
 
-    reason: Reason
+    reason: Reason = ""
+
+
+class ReasonBody(ActionBody):
+    """Why, for whoever looks at it later: it stands in the audit record. Needed where the deployment asks for it."""
+
+    may_be_left_out: ClassVar = True
 
 
 class MemberBody(Body):
@@ -69,28 +75,27 @@ class NewJobBody(MemberBody):
     dedup_key: Word | None = None
     dedup_window: Window | None = None
     on_duplicate: Literal["return_existing", "raise", "replace"] = "return_existing"
-    reason: Reason = "created"
+    reason: Reason = ""
 
 
-class RetryBody(Body):
-    """`priority`: of the new job; left out, that of the old one. All of it may be left out, with the body itself."""
+class RetryBody(ReasonBody):
+    """`priority`: of the new job; left out, that of the old one."""
 
-    reason: Reason = "retried"
     priority: Priority | None = None
 
 
-class RescheduleBody(ReasonBody):
+class RescheduleBody(ActionBody):
     """Exactly one of `run_at` and `run_in` (seconds)."""
 
     run_at: Moment | None = None
     run_in: Seconds | None = None
 
 
-class PriorityBody(ReasonBody):
+class PriorityBody(ActionBody):
     priority: Priority
 
 
-class MoveBody(ReasonBody):
+class MoveBody(ActionBody):
     """Exactly one of `before` and `after`, a waiting job's id, and `position`: 1 is dispatched next."""
 
     before: Word | None = None
@@ -98,7 +103,7 @@ class MoveBody(ReasonBody):
     position: Annotated[int, Field(ge=1, le=MAX_PLACES)] | None = None
 
 
-class DirectRunBody(ReasonBody):
+class DirectRunBody(ActionBody):
     """`timeout`: how many seconds it may wait for its turn; the handler's own time comes on top."""
 
     job_type: Word
@@ -116,7 +121,7 @@ class RedriveBody(ReasonBody):
         return encode_shown(self.payload) if "payload" in self.model_fields_set else None
 
 
-class CancelManyBody(ReasonBody):
+class CancelManyBody(ActionBody):
     """Either `job_ids`, or filters, all of which must hold: jobs that wait, and that run where `status` says so.
 
     `dry_run` only says which these are; to cancel just those, send their ids.
@@ -150,7 +155,7 @@ class CancelManyBody(ReasonBody):
         return self
 
 
-class RedriveManyBody(ReasonBody):
+class RedriveManyBody(ActionBody):
     """The oldest that match, at most `limit` of them; `dry_run` only says which these are."""
 
     job_type: Word | None = None
@@ -180,17 +185,17 @@ class SchedulePlan(Body):
 class NewScheduleBody(SchedulePlan):
     name: Word
     enabled: bool = True
-    reason: Reason
+    reason: Reason = ""
 
 
 class ScheduleBody(SchedulePlan):
     """What is left out stays as it is."""
 
     enabled: bool | None = None
-    reason: Reason
+    reason: Reason = ""
 
 
-class BackfillBody(ReasonBody):
+class BackfillBody(ActionBody):
     """From `start` to `end`; at most 200 slots at once.
 
     Slots older than the type's retention are refused, unless `beyond_retention` says that they may be run twice.
@@ -213,7 +218,7 @@ class TemplatePreset(Body):
 class NewTemplateBody(TemplatePreset):
     name: Word
     job_type: Word
-    reason: Reason
+    reason: Reason = ""
 
 
 class TemplateBody(TemplatePreset):
@@ -221,10 +226,10 @@ class TemplateBody(TemplatePreset):
 
     job_type: Word | None = None
     remove: list[Word] = Field(default=[], max_length=10)
-    reason: Reason
+    reason: Reason = ""
 
 
-class NewGroupBody(ReasonBody):
+class NewGroupBody(ActionBody):
     """Up to 1,000 jobs over HTTP; the library takes more."""
 
     jobs: Annotated[list[MemberBody], Field(min_length=1, max_length=1000)]

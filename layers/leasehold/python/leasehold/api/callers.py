@@ -215,7 +215,6 @@ class Operation:
     """name: its operationId. answers: per status, the name of a schema in documents.py.
 
     takes_key: it makes something, and with an Idempotency-Key it makes it once.
-    needs_body: whether it is refused without one; else an empty body is one that says nothing.
     """
 
     method: str
@@ -227,11 +226,15 @@ class Operation:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     takes_key: bool = False
-    needs_body: bool = True
 
     @property
     def route(self) -> str:
         return f"{self.method} {self.path}"
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether it is refused without one; else an empty body is one that says nothing."""
+        return not getattr(self.body, "may_be_left_out", False)
 
     @property
     def noun(self) -> str:

@@ -78,10 +78,10 @@ def body_of(event: Mapping[str, Any], operation: Operation) -> BaseModel | None:
         if raw:
             raise InvalidRequestError([("body", "is not taken here")])
         return None
-    if not raw and not operation.needs_body:
-        return operation.body()
     content_type = header(event, "content-type") or ""
-    if content_type.split(";")[0].strip().lower() != "application/json":
+    if not raw and not operation.needs_body:
+        raw = b"{}"
+    elif content_type.split(";")[0].strip().lower() != "application/json":
         raise UnsupportedContentError(content_type)
     try:
         return operation.body.model_validate_json(raw)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # The lane of the ended index that lists all records by date.
 ALL = "audit"
+# What is recorded where nobody said why.
+NO_REASON = "no reason given"
 # As fine as a date is written.
 _ONE_STEP = timedelta(milliseconds=1)
 
@@ -223,13 +225,23 @@ _MAX_NAME_BYTES = 256
 _MAX_PAYLOAD_BYTES = 32 * 1024
 
 
-def check_audit_entry(what: str, by: str, reason: str) -> None:
-    if not fits(by, _MAX_NAME_BYTES) or not fits(reason, MAX_REASON_BYTES):
-        raise InvalidOptionError(
-            (by, reason),
-            f"a change of a {what} needs a name of at most {_MAX_NAME_BYTES} bytes, and a reason of {MAX_REASON_BYTES}",
-            "Pass by and reason.",
-        )
+def check_audit_entry(what: str, by: str, reason: str, services: Services) -> str:
+    """The reason as it is recorded."""
+    if not fits(by, _MAX_NAME_BYTES):
+        problem = f"a change of a {what} needs a name of at most {_MAX_NAME_BYTES} bytes"
+        raise InvalidOptionError(by, problem, "Pass by.")
+    return recorded_reason(reason, services)
+
+
+def recorded_reason(reason: str, services: Services) -> str:
+    """Without a reason the record says so, unless the deployment asks for one; nothing is read where one is given."""
+    if reason == "":
+        if not services.deployment.registry().require_reasons:
+            return NO_REASON
+        raise InvalidOptionError(reason, "this queue asks for a reason", "Say why: `reason`, or --reason.")
+    if not fits(reason, MAX_REASON_BYTES):
+        raise InvalidOptionError(reason, f"a reason is text of at most {MAX_REASON_BYTES} bytes", "Shorten it.")
+    return reason
 
 
 def audit_entry_of(
@@ -260,7 +272,7 @@ def audit_entry_on_job(
 ) -> AuditEntry:
     """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
     actor = services.identity.actor()
-    check_audit_entry("job", actor, reason)
+    reason = check_audit_entry("job", actor, reason, services)
     return audit_entry_of(job_target(job_id), action, details, services, by=actor, reason=reason)
 
 
@@ -307,12 +319,3 @@ def _bounded(changed: Record) -> Record:
     if len(payload) <= _MAX_PAYLOAD_BYTES:
         return changed
     return {**changed, "payload": f"{len(payload)} bytes, sha256 {hashlib.sha256(payload).hexdigest()}"}
-
-
-def refuse_without_reason(reason: object) -> None:
-    if not isinstance(reason, str) or not 0 < len(reason.encode("utf-8", "replace")) <= MAX_REASON_BYTES:
-        raise InvalidOptionError(
-            reason,
-            f"a cancel needs a reason of 1 to {MAX_REASON_BYTES} bytes",
-            "Say why, for whoever looks at the job later.",
-        )

@@ -171,6 +171,7 @@ class QueueContext:
     webhooks: WebhookOptions | None = None
     api: ApiOptions | None = None
     audit_roots: AuditRootOptions | None = None
+    require_reasons: bool = False
     alarms: AlarmOptions | None = None
 
     def check(self) -> None:

@@ -111,6 +111,7 @@ class JobQueue(JobQueueBase):
         webhooks: WebhookOptions | None = None,
         api: ApiOptions | None = None,
         audit_roots: AuditRootOptions | None = _ALL_ROOTS,
+        require_reasons: bool = False,
         lifecycle_events: bool = False,
     ) -> None:
         """entry: a folder; each folder in it with a handler.py and a job.toml is a job type. Relative to where the CDK
@@ -168,6 +169,7 @@ class JobQueue(JobQueueBase):
         webhooks: where the keys are kept that webhooks are signed with, and how they are sent. Default: no webhooks.
         api: the HTTP API, with who has which role in it. Default: none.
         audit_roots: keep a daily root of all audit trails in a bucket; None for none. Default: kept, without a lock.
+        require_reasons: what people do by hand, on whatever surface, is refused without a reason. Default: off.
         lifecycle_events: notify an EventBridge bus, `JobQueue.event_bus`, of what happens to jobs. Default: off.
         """
         super().__init__(scope, construct_id)
@@ -229,6 +231,7 @@ class JobQueue(JobQueueBase):
             webhooks=webhooks,
             api=api,
             audit_roots=audit_roots,
+            require_reasons=require_reasons,
             alarms=alarms,
         )
         queue.check()
@@ -327,6 +330,7 @@ class JobQueue(JobQueueBase):
                 webhook_sender=sender.function.function_name if sender else None,
                 webhooks_per_host=queue.webhook_concurrency_per_host,
                 audit_roots=roots.bucket.bucket_name if roots else None,
+                require_reasons=queue.require_reasons,
             ),
             schedules=schedules,
             handlers=handlers,

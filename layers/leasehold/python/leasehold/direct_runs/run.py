@@ -146,7 +146,7 @@ def accept(order: DirectOrder, services: Services) -> DirectRequest:
         job_type = checked_type(order.job_type, services, timeout=order.timeout)
         _refuse_too_long(order.timeout, job_type)
         actor = services.identity.actor()
-        check_audit_entry("direct run", actor, order.reason)
+        reason = check_audit_entry("direct run", actor, order.reason, services)
         request = DirectRequest(
             run_id=order.run_id,
             job_type=job_type.name,
@@ -158,7 +158,7 @@ def accept(order: DirectOrder, services: Services) -> DirectRequest:
         )
         target = f"direct-run#{order.run_id}"
         audit_entry = audit_entry_of(
-            target, "direct_run", {"job_type": job_type.name}, services, by=actor, reason=order.reason
+            target, "direct_run", {"job_type": job_type.name}, services, by=actor, reason=reason
         )
         audit = services.store.audits.audit(audit_entry)
         is_kept = services.store.audits.commit([acceptance(request)], audit, token=token_of(audit_entry))

@@ -77,7 +77,7 @@ def create(request: GroupRequest, services: Services, *, reason: str | None = No
 
 def _record(group: Group, reason: str, services: Services) -> list[Change]:
     actor = services.identity.actor()
-    check_audit_entry("group", actor, reason)
+    reason = check_audit_entry("group", actor, reason, services)
     details: Record = {"mode": str(group.mode), "total": group.total}
     audit_entry = audit_entry_of(f"group#{group.group_id}", "create", details, services, by=actor, reason=reason)
     return services.store.audits.audit(audit_entry).changes

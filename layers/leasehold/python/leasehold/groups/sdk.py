@@ -86,7 +86,7 @@ class Groups:
         """
         return members(group_id, self._services, start=start, limit=limit)
 
-    def cancel(self, group_id: str, *, reason: str) -> Group:
+    def cancel(self, group_id: str, *, reason: str = "") -> Group:
         """Cancel the members that wait and ask those that run to stop; the group is `cancelled` when all have ended."""
         return cancel_group(group_id, reason, self._services)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.audit.records import audit_entry_of, contended, refuse_without_reason, token_of, tries
+from leasehold.audit.records import audit_entry_of, contended, recorded_reason, token_of, tries
 from leasehold.groups.create import ABANDON_AFTER
 from leasehold.groups.ends import (
     Step,
@@ -44,7 +44,7 @@ def find_group(group_id: object, services: Services) -> Group:
 
 def cancel_group(group_id: object, reason: str, services: Services) -> Group:
     """Have the members that wait cancelled, and those that run asked to stop."""
-    refuse_without_reason(reason)
+    reason = recorded_reason(reason, services)
     for _ in tries(services):
         group = find_group(group_id, services)
         match group.state:

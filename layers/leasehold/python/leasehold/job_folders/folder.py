@@ -76,12 +76,14 @@ def registry_of(
     webhook_sender: str | None = None,
     webhooks_per_host: int | None = None,
     audit_roots: str | None = None,
+    require_reasons: bool = False,
 ) -> Registry:
     """What a deployment of these folders publishes; without function names, for handlers in this process.
 
     webhook_sender: the function that sends webhooks; None where there are none.
     webhooks_per_host: how many of them go to one host at once; None for no limit.
     audit_roots: the bucket where the daily roots of the audit are kept.
+    require_reasons: whether what people do by hand needs a reason.
     """
     types = {folder.name: folder.job_type for folder in folders}
     if function_names is not None:
@@ -102,6 +104,7 @@ def registry_of(
         concurrency=concurrency,
         resources=resources or {},
         audit_roots=audit_roots,
+        require_reasons=require_reasons,
     )
 
 

@@ -73,6 +73,8 @@ class Registry:
     resources: Mapping[str, int] = field(default_factory=dict)
     # The bucket where the daily roots of the audit are kept; None where nobody keeps them.
     audit_roots: str | None = None
+    # Whether what people do by hand needs a reason.
+    require_reasons: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:

@@ -28,6 +28,8 @@ def registry_record(registry: Registry) -> Record:
         optional["retired"] = dict(registry.retired)
     if registry.audit_roots is not None:
         optional["audit_roots"] = registry.audit_roots
+    if registry.require_reasons:
+        optional["require_reasons"] = True
     return {
         **optional,
         FORMAT: WRITTEN_FORMAT,
@@ -51,6 +53,7 @@ def registry_of(record: Record) -> Registry:
         concurrency=read.get("concurrency"),
         resources=read.get("resources", {}),
         audit_roots=read.get("audit_roots"),
+        require_reasons=read.get("require_reasons", False),
     )
 
 

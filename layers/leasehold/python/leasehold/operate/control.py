@@ -123,7 +123,7 @@ def _switched(audit_entry: AuditEntry, changes: Callable[[Switches], list[Change
 
 def _audit_entry(target: str, action: str, services: Services, reason: str) -> AuditEntry:
     actor = services.identity.actor()
-    check_audit_entry("switch", actor, reason)
+    reason = check_audit_entry("switch", actor, reason, services)
     return audit_entry_of(target, action, {}, services, by=actor, reason=reason)
 
 

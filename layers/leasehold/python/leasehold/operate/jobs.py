@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, refuse_without_reason, tries
+from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, recorded_reason, tries
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.kernel.end import Ending, log_cancelled
@@ -64,7 +64,7 @@ def look_at(job_id: object, services: Services) -> Job:
 
 def cancel(job_id: object, reason: str, services: Services) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
-    refuse_without_reason(reason)
+    reason = recorded_reason(reason, services)
     for _ in tries(services):
         job = find(job_id, services)
         if job.has_ended:
@@ -89,7 +89,7 @@ def cancel_many(
     job_ids: Sequence[JobId], reason: str, services: Services, *, progress: Callable[[int], None] | None = None
 ) -> list[Cancelled]:
     """Cancel these jobs, each with its audit entry; one that cannot be cancelled does not stop the others."""
-    refuse_without_reason(reason)
+    reason = recorded_reason(reason, services)
 
     def one(job_id: JobId) -> Cancelled:
         try:
@@ -160,7 +160,7 @@ def reschedule(
     run_at: datetime | None = None,
     run_in: timedelta | None = None,
     priority: Priority | PriorityName | int | None = None,
-    reason: str = "rescheduled",
+    reason: str = "",
 ) -> Job:
     """Move a waiting job to another time, without one to now; and to another priority, if one is given."""
 
@@ -189,7 +189,7 @@ def edit(
     payload_text: str | None = None,
     priority: Priority | PriorityName | int | None = None,
     max_attempts: int | None = None,
-    reason: str = "edited",
+    reason: str = "",
 ) -> Job:
     """Change a waiting job. Nobody else's change in between is overwritten."""
     values: dict[str, object] = {}

@@ -42,18 +42,18 @@ class Operator:
         """What is halted or paused now, by whom and why; also by a circuit breaker."""
         return switch.everything_stopped(self._services)
 
-    def halt(self, *, reason: str) -> bool:
+    def halt(self, *, reason: str = "") -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
         return switch.halt(self._services, reason=reason)
 
-    def resume(self, *, reason: str = "resumed") -> bool:
+    def resume(self, *, reason: str = "") -> bool:
         return switch.resume(self._services, reason=reason)
 
-    def pause(self, job_type: str, *, reason: str) -> bool:
+    def pause(self, job_type: str, *, reason: str = "") -> bool:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
         return switch.pause(job_type, self._services, reason=reason)
 
-    def unpause(self, job_type: str, *, reason: str = "resumed") -> bool:
+    def unpause(self, job_type: str, *, reason: str = "") -> bool:
         """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
         return switch.unpause(job_type, self._services, reason=reason)
 
@@ -70,7 +70,7 @@ class Operator:
     def dead_letter(self, job_id: str) -> DeadLetter:
         return dead_letters.find_dead_letter(job_id, self._services)
 
-    def redrive(self, job_id: str, *, reason: str, payload: Json | PayloadModel = None) -> Redriven:
+    def redrive(self, job_id: str, *, reason: str = "", payload: Json | PayloadModel = None) -> Redriven:
         """Run a dead job again, as a new job; with another payload, if one is given.
 
         The audit entry says which paths of the payload differ, without their values.
@@ -81,7 +81,7 @@ class Operator:
         return dead_letters.redrive(job_id, self._services, reason=reason, payload_text=text)
 
     def cancel_many(
-        self, job_ids: Iterable[str], *, reason: str, progress: Callable[[int], None] | None = None
+        self, job_ids: Iterable[str], *, reason: str = "", progress: Callable[[int], None] | None = None
     ) -> list[Cancelled]:
         """Cancel jobs that have not started, ask those that run to stop; each result says which, or why not."""
         wanted = [parse_job_id(each) for each in job_ids]
@@ -90,7 +90,7 @@ class Operator:
     def redrive_many(
         self,
         *,
-        reason: str,
+        reason: str = "",
         job_type: str | None = None,
         start: datetime | None = None,
         end: datetime | None = None,
@@ -108,6 +108,6 @@ class Operator:
             progress=progress,
         )
 
-    def discard(self, job_id: str, *, reason: str) -> DeadLetter:
+    def discard(self, job_id: str, *, reason: str = "") -> DeadLetter:
         """Resolve a dead letter without running it again."""
         return dead_letters.discard(job_id, self._services, reason=reason)

@@ -92,7 +92,7 @@ def move_in_queue(
     before: object = None,
     after: object = None,
     position: int | None = None,
-    reason: str = "moved",
+    reason: str = "",
 ) -> Job:
     """Next to another job, or to a place: exactly one of the three is given."""
     if position is None:
@@ -139,9 +139,7 @@ def _waits(entry: DueJob) -> bool:
     return entry.status.is_waiting and entry.job_type != DELIVERY
 
 
-def move(
-    job_id: object, services: Services, *, before: object = None, after: object = None, reason: str = "moved"
-) -> Job:
+def move(job_id: object, services: Services, *, before: object = None, after: object = None, reason: str = "") -> Job:
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
     for _ in tries(services):

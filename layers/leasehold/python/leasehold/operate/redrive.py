@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.audit.records import audit_entry_of, audit_entry_on_job, check_audit_entry, dead_letter_target, retried
+from leasehold.audit.records import (
+    audit_entry_of,
+    audit_entry_on_job,
+    check_audit_entry,
+    dead_letter_target,
+    recorded_reason,
+    retried,
+)
 from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
 from leasehold.kernel.dedup import insertions, repointed
 from leasehold.kernel.end import retire_dedup_record
@@ -113,6 +120,7 @@ def redrive_many(
     progress: Callable[[int], None] | None = None,
 ) -> list[Redriven]:
     """Redrive every open dead letter that matches; one that cannot be redriven does not stop the others."""
+    reason = recorded_reason(reason, services)
     results: list[Redriven] = []
     for dead_letter in open_dead_letters(services, job_type=job_type, start=start, end=end):
         if limit is not None and len(results) >= limit:
@@ -228,7 +236,7 @@ def _audit_entry(
     dead_letter: DeadLetter, action: str, services: Services, *, reason: str, **details: Attribute
 ) -> AuditEntry:
     actor = services.identity.actor()
-    check_audit_entry("dead letter", actor, reason)
+    reason = check_audit_entry("dead letter", actor, reason, services)
     return audit_entry_of(dead_letter_target(dead_letter.id), action, details, services, by=actor, reason=reason)
 
 

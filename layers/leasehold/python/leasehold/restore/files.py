@@ -96,7 +96,7 @@ def load(
 ) -> Loaded:
     """Fill this queue's tables from an export. It is halted from the first write on, until somebody resumes it."""
     actor = services.identity.actor()
-    check_audit_entry("queue", actor, reason)
+    reason = check_audit_entry("queue", actor, reason, services)
     for definition in _FILES.values():
         next(records_of(folder, definition), None)  # refused before anything is written
     _halt_unrecorded(actor, reason, services)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from leasehold.audit.records import recorded_reason
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import job_of
@@ -104,6 +105,7 @@ def settle(
 ) -> Report:
     """Halt, look, and keep from running again what ran since; the report of it. Doing it again changes nothing more."""
     _refuse_future(at, services)
+    reason = recorded_reason(reason, services)
     halt(services, reason=f"restored to {to_text(at)}: {reason}")
     report = look(at, services, old=old)
     if report.unknown and unknown is None:

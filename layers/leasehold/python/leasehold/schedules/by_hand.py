@@ -121,7 +121,7 @@ def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, services: Service
 
 def _audit_entry(schedule: Schedule, action: str, details: Record, services: Services, reason: str) -> AuditEntry:
     actor = services.identity.actor()
-    check_audit_entry("schedule", actor, reason)
+    reason = check_audit_entry("schedule", actor, reason, services)
     return audit_entry_of(f"schedule#{schedule.name}", action, details, services, by=actor, reason=reason)
 
 

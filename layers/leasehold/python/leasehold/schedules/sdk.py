@@ -54,7 +54,7 @@ class Schedules:
         overlap: Overlap | str | None = None,
         priority: Priority | PriorityName | int | None = None,
         enabled: bool = True,
-        reason: str = "created",
+        reason: str = "",
     ) -> Schedule:
         """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a timezone (default UTC).
 
@@ -114,7 +114,7 @@ class Schedules:
         overlap: Overlap | str | None = None,
         priority: Priority | PriorityName | int | None = None,
         enabled: bool | None = None,
-        reason: str = "updated",
+        reason: str = "",
     ) -> Schedule:
         """Change what is passed, leave the rest. A new rate, line or timezone counts from now on."""
         plan = Plan(
@@ -134,19 +134,19 @@ class Schedules:
         )
         return schedules.update(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
 
-    def pause(self, name: str, *, reason: str) -> Schedule:
+    def pause(self, name: str, *, reason: str = "") -> Schedule:
         """Run no slots until it is resumed; also of a schedule that comes from a job.toml."""
         return schedules.pause(name, self._services, by=self._services.identity.actor(), reason=reason)
 
-    def resume(self, name: str, *, reason: str = "resumed") -> Schedule:
+    def resume(self, name: str, *, reason: str = "") -> Schedule:
         """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
         return schedules.resume(name, self._services, by=self._services.identity.actor(), reason=reason)
 
-    def delete(self, name: str, *, reason: str = "deleted") -> None:
+    def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a schedule. Its jobs stay."""
         schedules.delete(name, self._services, by=self._services.identity.actor(), reason=reason)
 
-    def trigger(self, name: str, *, reason: str = "triggered") -> JobId:
+    def trigger(self, name: str, *, reason: str = "") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
         return by_hand.run_now(name, self._services, reason=reason)
 
@@ -156,7 +156,7 @@ class Schedules:
         start: datetime,
         end: datetime,
         *,
-        reason: str = "backfilled",
+        reason: str = "",
         beyond_retention: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> _JobIds:

@@ -127,7 +127,7 @@ def _change(
     reason: str,
 ) -> Schedule:
     """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
-    check_audit_entry("schedule", by, reason)
+    reason = check_audit_entry("schedule", by, reason, services)
 
     def attempt() -> Schedule | None:
         old = services.store.schedules.get(name)

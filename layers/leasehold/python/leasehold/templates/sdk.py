@@ -44,7 +44,7 @@ class Templates:
         retry: RetryPolicy | None = None,
         webhook: str | None = None,
         description: str | None = None,
-        reason: str = "created",
+        reason: str = "",
     ) -> Template:
         """Keep what jobs of a type are often given. What is left out here is left to the job type.
 
@@ -84,7 +84,7 @@ class Templates:
         webhook: str | None = None,
         description: str | None = None,
         remove: Collection[str] = (),
-        reason: str = "updated",
+        reason: str = "",
     ) -> Template:
         """Change what is passed, leave the rest; `payload` replaces all defaults.
 
@@ -103,6 +103,6 @@ class Templates:
             name, preset, self._services, remove=remove, by=self._services.identity.actor(), reason=reason
         )
 
-    def delete(self, name: str, *, reason: str = "deleted") -> None:
+    def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
         templates.delete(name, self._services, by=self._services.identity.actor(), reason=reason)

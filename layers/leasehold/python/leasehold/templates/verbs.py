@@ -68,7 +68,7 @@ def update(
 
 def delete(name: str, services: Services, *, by: str, reason: str) -> None:
     """Remove a template, unless a schedule needs it; jobs that were made from it are left alone."""
-    check_audit_entry("template", by, reason)
+    reason = check_audit_entry("template", by, reason, services)
     parse_template_name(name)
 
     def attempt() -> bool | None:
@@ -85,7 +85,7 @@ def delete(name: str, services: Services, *, by: str, reason: str) -> None:
 def _change(
     name: str, action: str, new: Callable[[Template | None], Template], services: Services, *, by: str, reason: str
 ) -> Template:
-    check_audit_entry("template", by, reason)
+    reason = check_audit_entry("template", by, reason, services)
 
     def attempt() -> Template | None:
         old = services.store.templates.get(name)

@@ -39,7 +39,7 @@ def create(call: Call) -> Answer:
             callback=None if body.callback is None else member_of(body.callback),
             group_id=group_id or body.group_id,
             created_by=call.services.identity.actor(),
-            reason=body.reason,
+            reason=body.reason or "created",
         )
         document = {**group_document(made.group), "created": made.created or again}
         return Answer(status=201 if made.created or again else 200, document=document)

@@ -47,7 +47,6 @@ OPERATIONS = (
         summary="Run the job of a failed run again, with the same or a given priority",
         act=retry,
         body=RetryBody,
-        needs_body=False,
         takes_key=True,
         answers={201: "Enqueued", 200: "Enqueued"},
     ),

@@ -210,7 +210,6 @@ OPERATIONS = (
         summary="Run a waiting job now, or an ended one again as a new job",
         act=retry,
         body=RetryBody,
-        needs_body=False,
         takes_key=True,
         answers={201: "Enqueued", 200: "Enqueued"},
     ),

@@ -14,7 +14,7 @@ app = typer.Typer()
 
 
 @command(app, "halt", rich_help_panel=OPERATE, example="leasehold halt --reason 'bad deploy'")
-def halt(session: Session, *, reason: Reason, yes: Yes = False) -> None:
+def halt(session: Session, *, reason: Reason = "", yes: Yes = False) -> None:
     """Stop the whole system: nothing is enqueued or started until it is resumed. What runs finishes."""
     session.confirm("Halt the whole system?", yes=yes)
     changed = session.admin.act.halt(reason=reason)
@@ -28,7 +28,7 @@ def halt(session: Session, *, reason: Reason, yes: Yes = False) -> None:
     rich_help_panel=OPERATE,
     example="leasehold pause daily_summary --reason 'the mail server is down'",
 )
-def pause(session: Session, job_type: JobTypeArgument, *, reason: Reason) -> None:
+def pause(session: Session, job_type: JobTypeArgument, *, reason: Reason = "") -> None:
     """Start no more jobs of one type. They can still be enqueued, and what runs finishes."""
     changed = session.admin.act.pause(job_type, reason=reason)
     text = f"{job_type} is paused." if changed else f"{job_type} was paused already."
@@ -52,7 +52,7 @@ def resume(
         ),
     ] = None,
     *,
-    reason: Reason,
+    reason: Reason = "",
 ) -> None:
     """Lift the pause of a type, by hand or by its circuit breaker; without a type, the halt of the system."""
     if job_type is None:

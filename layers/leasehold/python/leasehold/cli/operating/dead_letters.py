@@ -16,7 +16,6 @@ from leasehold.cli.operating.options import (
     Limit,
     PayloadFileOption,
     Reason,
-    ReasonUnlessDry,
     Yes,
 )
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
@@ -82,7 +81,7 @@ def redrive(
     session: Session,
     job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
     *,
-    reason: ReasonUnlessDry = None,
+    reason: Reason = "",
     everything: Annotated[bool, typer.Option("--all", help="All open dead letters.")] = False,
     job_type: JobTypeOption = None,
     since: _Since = None,
@@ -100,7 +99,7 @@ def redrive(
     With --payload, one that is named is run with another payload; its type's model is asked first.
     """
     from leasehold.cli.operating import bulk
-    from leasehold.cli.operating.values import edited_payload, needed
+    from leasehold.cli.operating.values import edited_payload
     from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
 
@@ -112,18 +111,17 @@ def redrive(
             "dead letters are named or filtered",
             "Pass ids, or --type, --since, --until or --all.",
         )
-    why = "" if dry_run else needed(reason)
     if job_ids:
-        bulk.redrive_these(session, job_ids, reason=why, dry_run=dry_run, payload_text=edited)
+        bulk.redrive_these(session, job_ids, reason=reason, dry_run=dry_run, payload_text=edited)
         return
     now = session.now()
     start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
     wanted = bulk.dead_letters_wanted(job_type, start, end, limit, now)
-    bulk.redrive_matching(session, wanted, reason=why, dry_run=dry_run, yes=yes)
+    bulk.redrive_matching(session, wanted, reason=reason, dry_run=dry_run, yes=yes)
 
 
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
-def discard(session: Session, job_id: _DeadLetterId, *, reason: Reason) -> None:
+def discard(session: Session, job_id: _DeadLetterId, *, reason: Reason = "") -> None:
     """Resolve a dead letter without running it again."""
     from leasehold.admin.job_documents import dead_letter_document
 

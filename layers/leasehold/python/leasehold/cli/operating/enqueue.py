@@ -28,7 +28,7 @@ def enqueue(
         ),
     ] = None,
     *,
-    reason: Reason,
+    reason: Reason = "",
     payload: PayloadOption = None,
     payload_file: PayloadFileOption = None,
     template: Annotated[str | None, typer.Option(help="Take type, payload and options from this template.")] = None,

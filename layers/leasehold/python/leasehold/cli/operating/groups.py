@@ -58,7 +58,7 @@ def members(
 
 
 @command(app, "cancel", example="leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
-def cancel(session: Session, group_id: _GroupId, *, reason: Reason, yes: Yes = False) -> None:
+def cancel(session: Session, group_id: _GroupId, *, reason: Reason = "", yes: Yes = False) -> None:
     """Cancel the members that wait, and ask those that run to stop."""
     group = session.admin.read.group(group_id)
     session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?", yes=yes or group.has_ended)

@@ -14,7 +14,6 @@ from leasehold.cli.operating.options import (
     JobTypeOption,
     PriorityOption,
     Reason,
-    ReasonUnlessDry,
     Yes,
     complete_priority,
 )
@@ -46,7 +45,7 @@ def show(session: Session, job_id: JobIdArgument) -> None:
 
 
 @command(app, "run-now", example="leasehold job run-now JOB_ID --reason 'the customer waits'")
-def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason) -> None:
+def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> None:
     """Have a waiting job due at once."""
     _tell(session, session.admin.act.run_now(job_id, reason=reason), "is due now")
 
@@ -56,7 +55,7 @@ def reschedule(
     session: Session,
     job_id: JobIdArgument,
     *,
-    reason: Reason,
+    reason: Reason = "",
     at: Annotated[str | None, typer.Option(help="When, e.g. 2026-11-15T09:30Z.")] = None,
     in_: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None,
 ) -> None:
@@ -77,7 +76,7 @@ def priority(
     job_id: JobIdArgument,
     level: Annotated[str, typer.Argument(help="low, normal, high or critical.", autocompletion=complete_priority)],
     *,
-    reason: Reason,
+    reason: Reason = "",
 ) -> None:
     """Have a waiting job run among those of another priority."""
     from leasehold.cli.operating.values import parse_priority
@@ -93,7 +92,7 @@ def move(
     session: Session,
     job_id: JobIdArgument,
     *,
-    reason: Reason,
+    reason: Reason = "",
     before: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly before this job.")] = None,
     after: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly after this job.")] = None,
     to: Annotated[int | None, typer.Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
@@ -104,7 +103,7 @@ def move(
 
 
 @command(app, "purge", example="leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")
-def purge(session: Session, job_id: JobIdArgument, *, reason: Reason, yes: Yes = False) -> None:
+def purge(session: Session, job_id: JobIdArgument, *, reason: Reason = "", yes: Yes = False) -> None:
     """Forget the personal data of an ended job: payload, result and errors. It cannot be undone."""
     session.confirm(f"Forget payload, result and errors of job {job_id} for good?", yes=yes)
     _tell(session, session.admin.act.purge(job_id, reason=reason), "is purged")
@@ -120,7 +119,7 @@ def cancel(
     session: Session,
     job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
     *,
-    reason: ReasonUnlessDry = None,
+    reason: Reason = "",
     job_type: JobTypeOption = None,
     status: Annotated[
         list[str] | None,
@@ -144,7 +143,6 @@ def cancel(
     """
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating import bulk
-    from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
 
@@ -164,11 +162,10 @@ def cancel(
     if (wanted != JobFilter() or dry_run) if job_ids else wanted == JobFilter():
         given = job_ids or "nothing"
         raise InvalidOptionError(given, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
-    why = "" if dry_run else needed(reason)
     if job_ids:
-        bulk.cancel_these(session, job_ids, reason=why)
+        bulk.cancel_these(session, job_ids, reason=reason)
     else:
-        bulk.cancel_matching(session, wanted, reason=why, limit=limit, dry_run=dry_run, yes=yes)
+        bulk.cancel_matching(session, wanted, reason=reason, limit=limit, dry_run=dry_run, yes=yes)
 
 
 @command(
@@ -183,7 +180,7 @@ def retry(
         str, typer.Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")
     ],
     *,
-    reason: Reason,
+    reason: Reason = "",
     priority: PriorityOption = None,
 ) -> None:
     """Run a waiting job now, or an ended one again as a new job; prints its id."""

@@ -28,9 +28,12 @@ def complete_priority(incomplete: str) -> list[str]:
     return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
 
 
-Reason = Annotated[str, typer.Option(help="Why; it is kept on record with who you are.")]
-# A dry run is nobody's audit entry: `needed` asks for the reason where something is done.
-ReasonUnlessDry = Annotated[str | None, typer.Option("--reason", help="Why; needed unless it is a dry run.")]
+Reason = Annotated[
+    str,
+    typer.Option(
+        help="Why; it is kept on record with who you are. Needed where the queue asks for it.", show_default=False
+    ),
+]
 JobIdArgument = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
 JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
 JobTypeOption = Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leasehold.cli.command import command
-from leasehold.cli.operating.options import DryRun, Reason, ReasonUnlessDry, Yes
+from leasehold.cli.operating.options import DryRun, Reason, Yes
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def export(session: Session, folder: _Folder) -> None:
 
 
 @command(app, "load", example="leasehold restore load before-the-move --queue prod2 --reason 'we move to Ireland'")
-def load(session: Session, folder: _Folder, *, reason: Reason, yes: Yes = False) -> None:
+def load(session: Session, folder: _Folder, *, reason: Reason = "", yes: Yes = False) -> None:
     """Fill the tables of a deployment from an export. It is halted first, and what is there is never overwritten."""
     from leasehold.restore.files import load as fill
 
@@ -52,7 +52,7 @@ def load(session: Session, folder: _Folder, *, reason: Reason, yes: Yes = False)
 def settle(
     session: Session,
     *,
-    reason: ReasonUnlessDry = None,
+    reason: Reason = "",
     at: Annotated[str, typer.Option(help="The moment that was restored: a time, or how long ago: 2h.")],
     old: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="An export of the old tables, where they can still be read.")
@@ -68,13 +68,11 @@ def settle(
 
     Halts first; it stays halted until `leasehold resume`. Run one again with `leasehold retry`.
     """
-    from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.restore.settle import Unknown, look
     from leasehold.restore.settle import settle as put_right
 
-    why = "" if dry_run else needed(reason)
     if unknown not in {None, *Unknown}:
         raise InvalidOptionError(unknown, "--unknown says what becomes of such jobs", "Use run or cancel.")
     moment = past_moment(at, session.now(), what="--at")
@@ -85,7 +83,7 @@ def settle(
     else:
         session.confirm(f"Halt {services.store.table.name} and cancel the jobs that ran since {at}?", yes=yes)
         chosen = None if unknown is None else Unknown(unknown)
-        report = put_right(moment, services, reason=why, old=old, unknown=chosen)
+        report = put_right(moment, services, reason=reason, old=old, unknown=chosen)
     session.out.done({"dry_run": dry_run, **_document(report)}, _told(report, dry_run=dry_run))
 
 

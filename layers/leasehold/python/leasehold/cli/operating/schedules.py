@@ -17,7 +17,6 @@ from leasehold.cli.operating.options import (
     PayloadOption,
     PriorityOption,
     Reason,
-    ReasonUnlessDry,
     Yes,
 )
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
@@ -74,7 +73,7 @@ def create(
     session: Session,
     name: ScheduleName,
     *,
-    reason: Reason,
+    reason: Reason = "",
     job_type: MadeJobTypeOption = None,
     payload: PayloadOption = None,
     payload_file: PayloadFileOption = None,
@@ -121,7 +120,7 @@ def update(
     session: Session,
     name: ScheduleName,
     *,
-    reason: Reason,
+    reason: Reason = "",
     job_type: MadeJobTypeOption = None,
     payload: PayloadOption = None,
     payload_file: PayloadFileOption = None,
@@ -160,28 +159,28 @@ def update(
 
 
 @command(app, "pause", example="leasehold schedules pause nightly --reason 'the source is down'")
-def pause(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+def pause(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Run no slots until it is resumed; also of a schedule that is deployed."""
     session.admin.act.schedules.pause(name, reason=reason)
     _show(session, name)
 
 
 @command(app, "resume", example="leasehold schedules resume nightly --reason 'the source is back'")
-def resume(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+def resume(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Go on with the next slot; those that passed meanwhile are for `backfill`."""
     session.admin.act.schedules.resume(name, reason=reason)
     _show(session, name)
 
 
 @command(app, "delete", example="leasehold schedules delete nightly --reason 'nobody reads it'")
-def delete(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+def delete(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Remove a schedule. Its jobs stay."""
     session.admin.act.schedules.delete(name, reason=reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
 @command(app, "trigger", example="leasehold schedules trigger nightly --reason 'needed before tonight'")
-def trigger(session: Session, name: ScheduleName, *, reason: Reason) -> None:
+def trigger(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Run it once now, outside of its plan; prints the job's id. Twice within a minute makes one job."""
     job_id = session.admin.act.schedules.trigger(name, reason=reason)
     session.out.done({"job_id": job_id}, job_id)
@@ -196,7 +195,7 @@ def backfill(
     session: Session,
     name: ScheduleName,
     *,
-    reason: ReasonUnlessDry = None,
+    reason: Reason = "",
     from_: Annotated[str, typer.Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
     to: Annotated[str | None, typer.Option(help="The last slot; now by default.")] = None,
     beyond_retention: Annotated[
@@ -207,11 +206,9 @@ def backfill(
     yes: Yes = False,
 ) -> None:
     """Make the jobs of past slots that have none, after a look and a confirmation."""
-    from leasehold.cli.operating.values import needed
     from leasehold.cli.times import past_moment
     from leasehold.kernel.keys import to_text
 
-    why = "" if dry_run else needed(reason)
     now = session.now()
     start = past_moment(from_, now, what="--from")
     end = past_moment(to, now, what="--to") or now
@@ -226,7 +223,7 @@ def backfill(
         session.out.hint(_told(missing))
     session.confirm(f"Make {len(missing):,} jobs of {name}?", yes=yes)
     with session.out.progress("backfilling") as progress:
-        made = schedules.backfill(name, start, end, reason=why, beyond_retention=beyond_retention, progress=progress)
+        made = schedules.backfill(name, start, end, reason=reason, beyond_retention=beyond_retention, progress=progress)
     session.out.done({"name": name, "made": len(made), "job_ids": list(made)}, f"Made {len(made):,} jobs.")
 
 

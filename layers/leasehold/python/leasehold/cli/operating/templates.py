@@ -61,7 +61,7 @@ def create(
     name: _Name,
     job_type: JobTypeArgument,
     *,
-    reason: Reason,
+    reason: Reason = "",
     payload: PayloadOption = None,
     payload_file: PayloadFileOption = None,
     priority: PriorityOption = None,
@@ -92,7 +92,7 @@ def update(
     session: Session,
     name: _Name,
     *,
-    reason: Reason,
+    reason: Reason = "",
     job_type: MadeJobTypeOption = None,
     payload: PayloadOption = None,
     payload_file: PayloadFileOption = None,
@@ -124,7 +124,7 @@ def update(
 
 
 @command(app, "delete", example="leasehold templates delete nightly --reason 'nobody uses it'")
-def delete(session: Session, name: _Name, *, reason: Reason) -> None:
+def delete(session: Session, name: _Name, *, reason: Reason = "") -> None:
     """Remove a template; its jobs stay as they are."""
     session.admin.act.templates.delete(name, reason=reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")

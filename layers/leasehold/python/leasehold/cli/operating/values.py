@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.services import Services
 
 
-def needed(reason: str | None) -> str:
-    from leasehold.kernel.errors import InvalidOptionError
-
-    if reason is None:
-        raise InvalidOptionError(reason, "this is kept on record with a reason", "Pass --reason, or --dry-run to look.")
-    return reason
-
-
 def read_payload(text: str | None, file: str | None) -> Json:
     """The payload from an option, a file or the standard input; None where nothing is given."""
     from leasehold.kernel.errors import InvalidOptionError

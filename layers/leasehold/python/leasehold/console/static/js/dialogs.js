@@ -65,12 +65,12 @@ export function ask({ title, text, fields = [], confirm, danger = false, watch, 
   });
 }
 
-// A question that every action asks: why.
+// A question that every action asks: why. Whether it must be answered is the deployment's setting: see haltBanner.
 export const REASON = {
   name: "reason",
   label: "Reason",
   type: "textarea",
-  required: true,
+  required: false,
   maxlength: 250,
   hint: "It is recorded in the audit trail, with who you are.",
 };

@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { act, button } from "../actions.js";
+import { REASON } from "../dialogs.js";
 import { h } from "../dom.js";
 import { auditLink, jobsLink, link } from "../links.js";
 import { table } from "../tables.js";
@@ -51,7 +52,8 @@ export function notDeployed({ types }, { statuses }) {
 
 // Shown above every page while nothing runs.
 export async function haltBanner() {
-  const { halt } = await get("/api/control");
+  const { halt, require_reasons } = await get("/api/control");
+  REASON.required = Boolean(require_reasons);
   if (!halt) return [];
   return [h("p", { class: "error banner" }, h("strong", null, "The system is halted"), ` by ${halt.by} `, when(halt.at), `: ${halt.reason}. `,
     link("Go to control", "control"))];
