@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field
 
 from leasehold.api.application import OPERATIONS
 from leasehold.api.document import openapi_document
+from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.shape import shape_of
+from tests.api.world import Api, in_memory
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -68,3 +75,32 @@ def test_answering_does_not_load_what_only_the_description_needs() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=50)
 
     assert done.stdout.strip() == "[]"
+
+
+class Invoice(BaseModel):
+    customer: str
+    cents: Annotated[int, Field(gt=0)]
+
+
+def test_the_description_has_an_example_of_each_payload_which_is_taken_as_it_is() -> None:
+    test, shape = in_memory(), shape_of(Invoice)
+    schema = PayloadSchema(digest=digest_of(shape), shape=shape, code="c", document=Invoice.model_json_schema())
+    write_schema("report", schema, test.services.store.table)
+    registry = test.services.deployment.registry()
+    typed = replace(registry.types["report"], schema=schema.digest)
+    test.operator.publish(replace(registry, types={**registry.types, "report": typed}))
+    api = Api(test.services)
+
+    described = api.send("GET /api/openapi.json").body
+
+    of_jobs, of_runs = (
+        described["paths"][path]["post"]["requestBody"]["content"]["application/json"]["examples"]
+        for path in ("/api/jobs", "/api/direct-runs")
+    )
+    assert of_jobs == of_runs
+    assert of_jobs.keys() == {"errand", "report"}
+    made = api.send("POST /api/jobs", of_jobs["report"]["value"])
+    assert made.status == 201, made.body
+    Invoice.model_validate(test.queue.get(made.body["job_id"]).payload)
+    # What others are told of another deployment has none of it.
+    assert "examples" not in json.dumps(openapi_document()["paths"]["/api/jobs"])

@@ -19,6 +19,7 @@ from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.payload_items import with_payload_of
+from leasehold.kernel.pool import ahead
 from leasehold.kernel.refusals import JobNotFoundError
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.control import everything_stopped
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 
 MAX_NEXT_RUNS = 100
+MAX_EXAMPLES = 100
 # Figures are the same for everybody who looks within this time.
 FIGURES_KEPT_FOR = timedelta(seconds=15)
 
@@ -168,6 +170,13 @@ class Reader:
         """The JSON schema of a type's payload model with an example, as its handler gave it; None if it has none."""
         found = read_schema(parse_job_type(job_type), self._services.store.table)
         return with_example(found) if found else None
+
+    def payload_examples(self) -> dict[str, Any]:
+        """An example of a payload for each type that has one, for the first hundred types."""
+        types = [name for name, each in sorted(self._services.deployment.registry().types.items()) if each.schema]
+        read = ahead(self._services.pool, self.payload_schema, types[:MAX_EXAMPLES])
+        shown = {name: (document or {}).get("examples") for name, document in read}
+        return {name: examples[0] for name, examples in shown.items() if isinstance(examples, list) and examples}
 
     def counts(self) -> Counts:
         """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""

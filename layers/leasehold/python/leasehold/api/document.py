@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from copy import deepcopy
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from leasehold.api.callers import role_needed
 from leasehold.api.requests import KEY_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from leasehold.api.callers import Operation
 
@@ -39,6 +40,7 @@ _OF_ACTIONS = {
     422: "Well-formed, but it cannot be done: an unknown job type, a key that was used for another request",
     423: "The system is halted, or the job type is paused",
 }
+_WITH_PAYLOAD = ("/api/jobs", "/api/direct-runs")
 _KEY_HELP = "The same key within 24 hours makes nothing twice"
 _KEY_PATTERN = "^[!-~]{1,255}$"
 _SECURITY = {
@@ -83,6 +85,18 @@ def openapi_document() -> dict[str, Any]:
     made["components"]["securitySchemes"] = _SECURITY
     made["security"] = [{name: []} for name in _SECURITY]
     _drop_unused(made)
+    return made
+
+
+def with_examples(document: dict[str, Any], payloads: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, with a request for each of these job types where one names a type and its payload."""
+    shown = {
+        name: {"summary": f"A job of the type {name}", "value": {"job_type": name, "payload": payload}}
+        for name, payload in payloads.items()
+    }
+    made = deepcopy(document) if shown else document
+    for path in _WITH_PAYLOAD if shown else ():
+        made["paths"][path]["post"]["requestBody"]["content"]["application/json"]["examples"] = shown
     return made
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from leasehold.api.callers import Call
 
 
-def show(_call: Call) -> Answer:
+def show(call: Call) -> Answer:
     # It takes as long to import as all the rest: only who asks for it pays.
-    from leasehold.api.document import openapi_document
+    from leasehold.api.document import openapi_document, with_examples
 
-    return answered(openapi_document())
+    return answered(with_examples(openapi_document(), call.read.payload_examples()))
 
 
 OPERATIONS = (
