@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import botocore.handlers
 
-_EVENT = "before-call.dynamodb.BatchExecuteStatement"
+_EVENTS = tuple(f"before-call.dynamodb.{each}" for each in ("BatchExecuteStatement", "ExecuteTransaction"))
 # As they stand in the JSON of a request, where the quotes of a name are escaped.
 _REPEATED_SET, _SET_LIST = b'=? SET \\"', b'=?, \\"'
 _REPEATED_REMOVE, _REMOVE_LIST = b'\\" REMOVE \\"', b'\\", \\"'
@@ -21,9 +21,10 @@ _REPEATED_REMOVE, _REMOVE_LIST = b'\\" REMOVE \\"', b'\\", \\"'
 
 def install() -> None:
     """For every client that is opened from now on: a handler of botocore's own, as moto installs them."""
-    handler = (_EVENT, _translate)
-    if handler not in botocore.handlers.BUILTIN_HANDLERS:
-        botocore.handlers.BUILTIN_HANDLERS.append(handler)
+    for event in _EVENTS:
+        handler = (event, _translate)
+        if handler not in botocore.handlers.BUILTIN_HANDLERS:
+            botocore.handlers.BUILTIN_HANDLERS.append(handler)
 
 
 def in_its_words(body: bytes) -> bytes:

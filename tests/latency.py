@@ -63,6 +63,7 @@ class Latencies:
         named = {
             "BatchExecuteStatement": self.batch,
             "TransactWriteItems": self.transaction,
+            "ExecuteTransaction": self.transaction,
             "Invoke": self.invoke,
         }
         return named.get(operation, self.call)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 type Params = Mapping[str, Any]
 
-_TRANSACTION = "TransactWriteItems"
-_WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", _TRANSACTION, "BatchExecuteStatement"})
+_TRANSACTIONS = frozenset({"TransactWriteItems", "ExecuteTransaction"})
+_WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", *_TRANSACTIONS, "BatchExecuteStatement"})
 _READS = frozenset({"GetItem", "Query", "BatchGetItem"})
 _REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
 _PARAMS = "leasehold_meter_params"
@@ -96,7 +96,7 @@ class Meter:
                 elif operation in _WRITES and "ReadCapacityUnits" not in consumed:
                     reading.table_write_units += consumed["Table"]["CapacityUnits"]
                     in_indexes = sum(each["CapacityUnits"] for each in _indexes(consumed))
-                    reading.index_write_units += in_indexes * (2 if operation == _TRANSACTION else 1)
+                    reading.index_write_units += in_indexes * (2 if operation in _TRANSACTIONS else 1)
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:

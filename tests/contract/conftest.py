@@ -56,7 +56,8 @@ def moto_client(aws_environment: None) -> Iterator[DynamoDBClient]:
     """
     client = boto3.client("dynamodb")
     refuse: Callable[..., Any] = refuse_statements
-    client.meta.events.register("before-call.dynamodb.BatchExecuteStatement", refuse)
+    for operation in ("BatchExecuteStatement", "ExecuteTransaction"):
+        client.meta.events.register(f"before-call.dynamodb.{operation}", refuse)
     yield client
     client.close()
 

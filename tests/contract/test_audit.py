@@ -12,7 +12,7 @@ from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.table import JOBS, Delete, Put, Update
 from leasehold.operate.purge import purge
@@ -248,7 +248,9 @@ class Tamperer:
         self.world.table.write(Delete(key=self.key_of(self.records[1]), conditions=()))
 
     def truncate(self) -> None:
-        self.world.table.write(Delete(key=self.key_of(self.records[-1]), conditions=()))
+        """The last record alone is no loss: the head has its entry too."""
+        for record in self.records[-2:]:
+            self.world.table.write(Delete(key=self.key_of(record), conditions=()))
 
     def reorder(self) -> None:
         """The second is written before the first, with a date to match."""
@@ -265,7 +267,7 @@ class Tamperer:
     [
         ("edit", "was edited"),
         ("remove", "a record is missing"),
-        ("truncate", "does not end where its head says"),
+        ("truncate", "a record is missing"),
         ("reorder", "was edited"),
     ],
 )
@@ -278,6 +280,40 @@ def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: st
 
     flaws = verify(tamperer.target, head, world.services)
     assert any(problem in flaw.problem for flaw in flaws), flaws
+
+
+def test_an_entry_whose_record_was_lost_in_a_crash_is_read_from_the_head_and_inserted_by_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+    target = f"job#{job_id}"
+    with monkeypatch.context() as crash:
+        crash.setattr(world.table, "insert_many", lambda _puts: [StoreUnavailableError("gone")])
+        world.queue.reschedule(job_id, run_in=HOUR, reason="first")
+
+    stored = world.table.query(JOBS, keys.audit_partition(target), limit=9).records
+    assert stored == []
+    assert [each.audit_entry.reason for each in trail_of(target, world.services)] == ["first"]
+    assert dict(verify_all(world.services)) == {target: []}
+
+    world.queue.cancel(job_id, reason="second")
+
+    stored = world.table.query(JOBS, keys.audit_partition(target), limit=9).records
+    assert [each["reason"] for each in stored] == ["first", "second"]
+    assert dict(verify_all(world.services)) == {target: []}
+
+
+def test_an_entry_that_cannot_be_put_on_record_does_not_give_way_to_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = world.queue.enqueue("report", run_in=HOUR).job_id
+    monkeypatch.setattr(world.table, "insert_many", lambda _puts: [StoreUnavailableError("gone")])
+    world.queue.reschedule(job_id, run_in=HOUR, reason="first")
+
+    with pytest.raises(StoreUnavailableError):
+        world.queue.cancel(job_id, reason="second")
+
+    assert [each.audit_entry.reason for each in trail_of(f"job#{job_id}", world.services)] == ["first"]
 
 
 class Shelf:
@@ -320,7 +356,7 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
             world.table.write(Delete(key=tamperer.key_of(record), conditions=()))
         world.table.write(Delete(key=partitions.audit_head(tamperer.target), conditions=()))
     else:
-        tamperer.truncate()
+        world.table.write(Delete(key=tamperer.key_of(tamperer.records[-1]), conditions=()))
         back = {"head": tamperer.records[-2]["head"]}
         world.table.write(Update(key=partitions.audit_head(tamperer.target), conditions=(), sets=back))
 

@@ -157,8 +157,9 @@ class Wire:
 
     def _conflict(self, operation: str, request: Any) -> AWSResponse:
         body = json.loads(request.body)
-        if operation == "TransactWriteItems":
-            reasons = [{"Code": "TransactionConflict"}, *({"Code": "None"} for _ in body["TransactItems"][1:])]
+        if operation in {"TransactWriteItems", "ExecuteTransaction"}:
+            changes = body.get("TransactItems") or body["TransactStatements"]
+            reasons = [{"Code": "TransactionConflict"}, *({"Code": "None"} for _ in changes[1:])]
             return _error(request, 400, "TransactionCanceledException", CancellationReasons=reasons)
         if operation == "BatchExecuteStatement":
             # The first statement meets a conflict, the others go through.

@@ -66,6 +66,8 @@ def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
                 yield _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key))
         case "BatchExecuteStatement":
             yield from (_statement(each) for each in params["Statements"])
+        case "ExecuteTransaction":
+            yield from (_statement(each) for each in params["TransactStatements"])
         case _:
             raise NotImplementedError(f"{operation}: say here which rights it needs")
 

@@ -41,8 +41,9 @@ def asked_of(operation: str, request: Mapping[str, Any], database: Database) -> 
             places = [_place(request, database)]
         case "TransactWriteItems":
             places = [_place(change, database) for each in request["TransactItems"] for change in each.values()]
-        case "BatchExecuteStatement":
-            writes = [Statement(each, database.tables.__getitem__).write() for each in request["Statements"]]
+        case "BatchExecuteStatement" | "ExecuteTransaction":
+            statements = request.get("Statements") or request["TransactStatements"]
+            writes = [Statement(each, database.tables.__getitem__).write() for each in statements]
             places = [(write.table.name, write.key) for write in writes]
         case _:
             places = []

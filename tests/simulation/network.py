@@ -121,8 +121,8 @@ class Network:
                 raise ConnectionClosedError(endpoint_url=_ADDRESS)
 
     def _conflict(self, operation: str, request: dict[str, Any]) -> None:
-        if operation == "TransactWriteItems":
-            others = len(request["TransactItems"]) - 1
+        if operation in {"TransactWriteItems", "ExecuteTransaction"}:
+            others = len(request.get("TransactItems") or request["TransactStatements"]) - 1
             reasons = [{"Code": "TransactionConflict"}, *({"Code": "None"} for _ in range(others))]
             raise Refusal("TransactionCanceledException", "injected", CancellationReasons=reasons)
         raise Refusal("TransactionConflictException", "injected")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _AT = 1.0
 _INSTANT = 0.000001
-_WRITES = frozenset({"UpdateItem", "TransactWriteItems"})
+_WRITES = frozenset({"UpdateItem", "TransactWriteItems", "ExecuteTransaction"})
 
 
 @dataclass(frozen=True, kw_only=True)

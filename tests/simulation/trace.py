@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def keys_of(operation: str, request: Mapping[str, Any]) -> list[dict[str, Any]]:
     match operation:
         case "TransactWriteItems":
             return [_key(change) for each in request["TransactItems"] for change in each.values()]
+        case "ExecuteTransaction":
+            return [_key_of_statement(each) for each in request["TransactStatements"]]
         case "BatchGetItem":
             return [key for each in request["RequestItems"].values() for key in each["Keys"]]
         case "GetItem" | "UpdateItem" | "DeleteItem" | "PutItem":
@@ -53,6 +56,13 @@ def described(operation: str, request: Mapping[str, Any]) -> str:
 def _key(change: Mapping[str, Any]) -> dict[str, Any]:
     key: dict[str, Any] = change.get("Key") or change.get("Item") or {}
     return key
+
+
+def _key_of_statement(statement: Mapping[str, Any]) -> dict[str, Any]:
+    """The key of an INSERT or an UPDATE of ours, where each name stands before its question mark."""
+    names = re.findall(r"""['"](\w+)['"](?:: |=)\?""", statement["Statement"])
+    named = zip(names, statement["Parameters"], strict=False)
+    return {name: value for name, value in named if name in {"PK", "SK", "id"}}
 
 
 def _short(key: Mapping[str, Any]) -> str:

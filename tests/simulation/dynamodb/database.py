@@ -81,7 +81,7 @@ class Database:
                 return reads.scan(self._table(request), request, self._bill(), self._lag(request))
             case "BatchGetItem":
                 return self._batch_get(request)
-            case "TransactWriteItems":
+            case "TransactWriteItems" | "ExecuteTransaction":
                 return self._transact(request)
             case "BatchExecuteStatement":
                 return self._statements(request)
@@ -139,8 +139,13 @@ class Database:
         return {**reads.batch_get(self.tables, request, bill, lags), **bill.listed(request)}
 
     def _transact(self, request: Request) -> Answer:
-        items, token = request.get("TransactItems"), request.get("ClientRequestToken")
-        prepared = transactions.prepare(items, self._table)
+        token = request.get("ClientRequestToken")
+        if "TransactStatements" in request:
+            items: Any = request["TransactStatements"]
+            prepared = transactions.prepare_statements(items, self._find)
+        else:
+            items = request.get("TransactItems")
+            prepared = transactions.prepare(items, self._table)
         bill = self._bill()
         if made := self._tokens.repeated(token, items):
             transactions.read_again(made, bill)

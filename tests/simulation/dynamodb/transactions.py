@@ -1,4 +1,4 @@
-"""TransactWriteItems: all or nothing, and a repeat with the same token changes nothing."""
+"""TransactWriteItems and ExecuteTransaction: all or nothing, and a repeat with the same token changes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tests.simulation.dynamodb import writes
 from tests.simulation.dynamodb.capacity import TABLE, read_units
 from tests.simulation.dynamodb.refusal import Refusal, invalid
+from tests.simulation.dynamodb.statements import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,6 +68,16 @@ def prepare(items: Any, find: Callable[[Any], Table]) -> list[Write]:
             raise invalid("TransactItems can only contain one of Check, Put, Update or Delete")
         ((kind, request),) = item.items()
         prepared.append(_KINDS[kind](find(request), request))
+    return _each_once(prepared)
+
+
+def prepare_statements(statements: Any, find: Callable[[str], Table]) -> list[Write]:
+    if not isinstance(statements, list) or not 0 < len(statements) <= _MOST_ITEMS:
+        raise invalid("Member must have length less than or equal to 100 and greater than or equal to 1")
+    return _each_once([Statement(each, find).write() for each in statements])
+
+
+def _each_once(prepared: list[Write]) -> list[Write]:
     if len({(write.table.name, write.key) for write in prepared}) != len(prepared):
         raise invalid("Transaction request cannot include multiple operations on one item")
     return prepared
@@ -88,7 +99,7 @@ def decide(prepared: list[Write], bill: Bill) -> list[Plan]:
             reasons.append({"Code": "None"})
         except Refusal as refusal:
             plans.append(None)
-            reasons.append({"Code": _CODES[refusal.code], "Message": refusal.message, **refusal.fields})
+            reasons.append(_reason(refusal))
     made = [plan for plan in plans if plan is not None]
     if len(made) < len(prepared):
         for write in prepared:
@@ -102,3 +113,9 @@ def decide(prepared: list[Write], bill: Bill) -> list[Plan]:
     for plan in made:
         bill.write(plan.table.name, plan.units, factor=2)
     return made
+
+
+def _reason(refusal: Refusal) -> Mapping[str, Any]:
+    if refusal.fields.get("is_duplicate"):
+        return {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
+    return {"Code": _CODES[refusal.code], "Message": refusal.message, **refusal.fields}

@@ -23,12 +23,13 @@ _INDEX_ENTRIES = 3
 # Enqueue 2, claim 3, start 1, complete 2, and 1 more with the ended index: see docs/cost.md.
 PLAIN_JOB = 9
 _PLAIN_CHANGES = 4
+_TRANSACTIONS = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 
 
 def check_cost(call: Call, changes: list[Change]) -> None:
     changed = {place_of(change): _kilobytes(change.old, change.new) + _INDEX_ENTRIES for change in changes}
     each = sum((call.asked | changed).values())
-    budget = each * (2 if call.operation == "TransactWriteItems" else 1)
+    budget = each * (2 if call.operation in _TRANSACTIONS else 1)
     told = f"{call.operation} of {len(call.asked)} items, {len(changes)} of them changed, took {call.units} units"
     hold(call.units <= budget, "write units within budget", told)
 
@@ -46,7 +47,7 @@ class Spending:
     def note(self, keys: list[Key | None], changes: list[Change], call: Call, writer: Invocation) -> None:
         sizes = [_kilobytes(change.old, change.new) for change in changes]
         # The cost of a batch can be shared out where all of it is alike.
-        is_alone = len(changes) == len(call.asked) and call.operation != "TransactWriteItems" and max(sizes) == 1
+        is_alone = len(changes) == len(call.asked) and call.operation not in _TRANSACTIONS and max(sizes) == 1
         # A batch starts the jobs of several claims: where one is late, what it pays more is not to be told apart.
         is_late = any(_is_late_start(change) for change in changes)
         for key, size in zip(keys, sizes, strict=True):

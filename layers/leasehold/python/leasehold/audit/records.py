@@ -1,7 +1,9 @@
-"""Audit records: who did what to what, chained per target, written in the same transaction as the audit entry.
+"""Audit records: who did what to what, chained per target.
 
-A record is put once and never changed. The head of each chain is an item of its own, in one partition for each kind of
-targets: it outlives its target, and whoever wants to know that no chain was cut reads these partitions.
+The head of each chain is an item of its own, in one partition for each kind of targets: it outlives its target, and
+whoever wants to know that no chain was cut reads these partitions. It holds the last entry, and moves in the same
+transaction as what the entry is about. Right behind it the entry is inserted as a record, by a statement that can
+replace none; if that is lost in a crash, who reads the trail finds it at the head, and the next entry inserts it first.
 """
 
 from __future__ import annotations
@@ -21,7 +23,16 @@ from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.lean import dataclass
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import fits
-from leasehold.kernel.table import ENDED_INDEX, JOBS, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.table import (
+    ENDED_INDEX,
+    JOBS,
+    ConditionFailed,
+    Equals,
+    Put,
+    TransactionCancelled,
+    Update,
+    request_token,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +48,8 @@ if TYPE_CHECKING:
 ALL = "audit"
 # What is recorded where nobody said why.
 NO_REASON = "no reason given"
+# What a head says of the last entry.
+_SAID = ("action", "by", "at", "reason", "details", "previous", "head")
 # As fine as a date is written.
 _ONE_STEP = timedelta(milliseconds=1)
 
@@ -70,19 +83,32 @@ class AuditRecord:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit entry's record and the move of its chain's head, to be made together with the action; and that head."""
+    """The move of a chain's head, to be made together with the action; the record that follows; and that head."""
 
     record: Put
-    move: Update
+    move: Put | Update
     head: str
 
     @property
     def changes(self) -> list[Change]:
-        return [self.record, self.move]
+        """Of a new target all is new: then the record is inserted together with the rest."""
+        return [self.record, self.move] if isinstance(self.move, Put) else [self.move]
 
-    def stands_in(self, cancelled: TransactionCancelled, position: int) -> bool:
-        """Whether a transaction was cancelled because an earlier try of it succeeded, and its response was lost."""
-        return cast("Record", cancelled.failed.get(position) or {}).get("head") == self.head
+    def stands_in(self, cancelled: TransactionCancelled, position: int, table: Table) -> bool:
+        """Whether a transaction was cancelled because an earlier try of it succeeded, and its response was lost.
+
+        position: that of the move.
+        """
+        if position not in cancelled.failed:
+            return False
+        current = cancelled.failed[position] or {}
+        # Whoever moved the head on has inserted our record before.
+        return current.get("head") == self.head or table.get(self.record.key) is not None
+
+    def keep(self, table: Table) -> None:
+        """Insert the record of an entry that stands. If that fails, it stays at the head of its chain."""
+        if isinstance(self.move, Update):
+            table.insert_many([self.record])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +139,7 @@ class Audits:
         """What to write with the audit entry. It holds only as long as nobody else does something to the target.
 
         is_first: the audit entry makes its target, so that nothing was done to it yet.
+        The entry at the head is on record before it gives way to this one.
         Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
         dates grow along a chain.
         """
@@ -120,21 +147,34 @@ class Audits:
         found = None if is_first else self._table.get(key)
         previous = cast("str", found["head"]) if found else ""
         if found is not None:
+            self._insert(last_entry_of(found))
             audit_entry = replace(audit_entry, at=max(audit_entry.at, from_text(cast("str", found["at"])) + _ONE_STEP))
         record, head = audited(audit_entry, previous)
-        move = Update(
-            key=key,
-            conditions=(Equals("head", previous),) if previous else (key.is_absent,),
-            sets={"head": head, "at": to_text(audit_entry.at)},
-        )
+        said: Record = {**{name: record.record[name] for name in _SAID}, "entry_id": audit_entry.audit_entry_id}
+        unmoved = (Equals("head", previous),) if previous else (key.is_absent,)
+        move = Put(key=key, record=said) if is_first else Update(key=key, conditions=unmoved, sets=said)
         return Audit(record, move, head)
 
+    def last(self, target: str) -> AuditRecord | None:
+        """The last entry, also where its record is not inserted yet."""
+        record = self._table.get(keys.audit_head(target))
+        return last_entry_of(record) if record else None
+
+    def _insert(self, entry: AuditRecord) -> None:
+        record, _ = audited(entry.audit_entry, entry.previous)
+        (answer,) = self._table.insert_many([record])
+        if answer is not None and not isinstance(answer, ConditionFailed):
+            raise answer
+
     def commit(self, changes: Sequence[Change], audit: Audit, *, token: str) -> bool:
-        """Make changes together with their record; False if their target is not, or no longer, what was read."""
+        """Make changes together with their entry; False if their target is not, or no longer, what was read."""
+        together = [*changes, *audit.changes]
         try:
-            self._table.transact([*changes, *audit.changes], token=token)
+            self._table.transact(together, token=token)
         except TransactionCancelled as cancelled:
-            return audit.stands_in(cancelled, len(changes))
+            if not audit.stands_in(cancelled, len(together) - 1, self._table):
+                return False
+        audit.keep(self._table)
         return True
 
     def trail(self, target: str, *, limit: int, after: Record | None = None, newest_first: bool = False) -> AuditPage:
@@ -207,6 +247,13 @@ def audit_record_of(record: Record) -> AuditRecord:
         audit_entry_id=audit_entry_id,
     )
     return AuditRecord(audit_entry, cast("str", record["previous"]), cast("str", record["head"]))
+
+
+def last_entry_of(head: Record) -> AuditRecord:
+    """The entry that a head holds."""
+    target, at = cast("str", head["SK"]), cast("str", head["at"])
+    place = keys.audit(target, at, cast("str", head["entry_id"])).attributes
+    return audit_record_of({**head, **place})
 
 
 def head_of_record(record: Record) -> Head:

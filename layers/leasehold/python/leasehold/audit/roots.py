@@ -168,7 +168,11 @@ def trail_of(target: str, services: Services) -> list[AuditRecord]:
         records += page.records
         cursor = page.cursor
         if cursor is None:
-            return records
+            break
+    # The last one may not be inserted yet: then it stands at the head.
+    last = services.store.audits.last(target)
+    is_missing = last is not None and all(each.head != last.head for each in records)
+    return [*records, last] if last is not None and is_missing else records
 
 
 def _problems(records: Sequence[AuditRecord], head: str) -> Iterator[str]:

@@ -29,6 +29,7 @@ from leasehold.kernel.telemetry import Event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.audit.records import Audit
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
@@ -68,19 +69,22 @@ def create(request: GroupRequest, services: Services, *, reason: str | None = No
         plan = planned(request, new_group(request, group_id, services), services)
         now = services.clock.now()
         group = plan.group.due_at(now + ABANDON_AFTER, now, make_stamp(services.random_source))
-        also = [] if reason is None else _record(group, reason, services)
+        audit = None if reason is None else _record(group, reason, services)
+        also = [] if audit is None else audit.changes
         if services.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", services), also=also):
+            if audit is not None:
+                audit.keep(services.store.table)
             return GroupCreated(group=_open(_fill(group, plan.members, services), services), created=True)
         # Somebody was quicker: look at what they made.
     raise _contended(group_id)
 
 
-def _record(group: Group, reason: str, services: Services) -> list[Change]:
+def _record(group: Group, reason: str, services: Services) -> Audit:
     actor = services.identity.actor()
     reason = check_audit_entry("group", actor, reason, services)
     details: Record = {"mode": str(group.mode), "total": group.total}
     audit_entry = audit_entry_of(f"group#{group.group_id}", "create", details, services, by=actor, reason=reason)
-    return services.store.audits.audit(audit_entry).changes
+    return services.store.audits.audit(audit_entry)
 
 
 def _again(found: Group, request: GroupRequest, services: Services) -> Group:

@@ -198,17 +198,18 @@ def _write_deduplicated(
 ) -> Enqueued:
     layout = lay_out(job, services)
     for _ in range(_TRIES):
-        also = _audit(audit_entry, job, services).changes if audit_entry else []
+        audit = _audit(audit_entry, job, services) if audit_entry else None
+        also = audit.changes if audit else []
         try:
             holder = _holder_before_bytes(layout, record, services)
             if holder is None:
                 holder = services.store.dedups.insert(_with_payload(layout, services), record, also)
             if holder is None or holder.job_id == job.job_id:
-                return Enqueued(job_id=job.job_id, created=True)
+                return _made(job, audit, services)
             existing = job_of_holder(holder, services)
             if is_free(holder, existing, services) or holder.job_id == successor_of:
                 services.store.dedups.take_over(_with_payload(layout, services), record, holder, also)
-                return Enqueued(job_id=job.job_id, created=True)
+                return _made(job, audit, services)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
                     return Enqueued(job_id=holder.job_id, created=False)
@@ -223,7 +224,7 @@ def _write_deduplicated(
                     services.store.dedups.replace(ending.changes, new, record, holder, also)
                     log_cancelled(existing, reason, services)
                     ending.after(keeps_key=True)
-                    return Enqueued(job_id=job.job_id, created=True, replaced=holder.job_id)
+                    return _made(job, audit, services, replaced=holder.job_id)
                 case _:
                     assert_never(on_duplicate)
         except PointerMoved:
@@ -231,6 +232,12 @@ def _write_deduplicated(
     raise StoreUnavailableError(
         f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
     )
+
+
+def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId | None = None) -> Enqueued:
+    if audit is not None:
+        audit.keep(services.store.table)
+    return Enqueued(job_id=job.job_id, created=True, replaced=replaced)
 
 
 def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services) -> DedupRecord | None:

@@ -64,6 +64,10 @@ class Put:
     conditions: tuple[Condition, ...] | None = None
 
     @property
+    def is_insertion(self) -> bool:
+        return self.conditions is None
+
+    @property
     def guards(self) -> tuple[Condition, ...]:
         return (self.key.is_absent,) if self.conditions is None else self.conditions
 
@@ -182,7 +186,10 @@ class Table(Protocol):
         """
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
-        """Make all changes or none. The same token with the same changes within ten minutes makes them once."""
+        """Make all changes or none. The same token with the same changes within ten minutes makes them once.
+
+        What `only_inserts` its new records needs no right that could replace one.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +264,7 @@ def plain(update: Update) -> Update:
     Whom it lets in, the update itself would have let in, to the same effect. Whom it refuses, the update may still
     let in: the conditions of the update stay the one place that says what is right.
     """
-    if not update.adds and not any(isinstance(each, AnyOf) for each in update.conditions):
+    if _is_plain(update):
         return update
     sets: dict[str, Attribute] = {**update.sets, **update.adds}
     uncounted = (Missing(name) for name in update.adds)
@@ -269,8 +276,25 @@ def plain(update: Update) -> Update:
     )
 
 
+def only_inserts(changes: Sequence[Change]) -> bool:
+    """Whether these are insertions of new records, alone or with updates that could be statements of a batch."""
+    return any(isinstance(each, Put) for each in changes) and all(
+        each.is_insertion if isinstance(each, Put) else isinstance(each, Update) and _is_statement(each)
+        for each in changes
+    )
+
+
+def _is_statement(update: Update) -> bool:
+    """A statement updates what is there, and creates nothing."""
+    return _is_plain(update) and not all(holds(each, {}) for each in update.conditions)
+
+
+def _is_plain(update: Update) -> bool:
+    return not update.adds and not any(isinstance(each, AnyOf) for each in update.conditions)
+
+
 def check_plain(update: Update) -> None:
-    if update.adds or any(isinstance(each, AnyOf) for each in update.conditions):
+    if not _is_plain(update):
         raise TypeError(f"a batch takes no counts and no choices; make this update plain first: {update!r}")
 
 

@@ -160,12 +160,12 @@ class DeadLetters:
         try:
             self._table.transact(changes, token=request_token(audit.head))
         except TransactionCancelled as cancelled:
-            if audit.stands_in(cancelled, changes.index(audit.record)):
-                return
-            if 0 not in cancelled.failed:
-                raise
-            current = cancelled.failed[0]
-            raise AlreadyResolved(dead_letter_of(current) if current else None) from None
+            if not audit.stands_in(cancelled, changes.index(audit.move), self._table):
+                if 0 not in cancelled.failed:
+                    raise
+                current = cancelled.failed[0]
+                raise AlreadyResolved(dead_letter_of(current) if current else None) from None
+        audit.keep(self._table)
 
     def _dead_letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
         """The dead letters of an index page, in its order; one that is gone is left out."""

@@ -249,6 +249,10 @@ def from_item(item: Mapping[str, AttributeValue]) -> Record:
     return {name: value["S"] if "S" in value else from_value(value) for name, value in item.items()}
 
 
+# DynamoDB's names for "the key exists" and "the condition failed"; some engines name the exceptions instead.
+REFUSED = frozenset(
+    {"ConditionalCheckFailed", "ConditionalCheckFailedException", "DuplicateItem", "DuplicateItemException"}
+)
 # botocore retries throttling and network trouble by itself, but neither conflicts nor what a single statement met.
 CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"})
 THROTTLES = frozenset(
@@ -272,7 +276,7 @@ def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | N
     if not error:
         return None
     code, message = error["Code"], error.get("Message", "no message")
-    if code in {"DuplicateItem", "ConditionalCheckFailed"}:
+    if code in REFUSED:
         # Some engines tell what is stored; AWS does not, so nobody may know it from here.
         return ConditionFailed(None, was_repeated=was_repeated)
     if code in CONFLICTS | THROTTLES:

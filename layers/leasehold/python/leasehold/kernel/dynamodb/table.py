@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from leasehold.kernel.dynamodb.expressions import (
     CONFLICTS,
+    REFUSED,
     THROTTLES,
     UNTAKEN,
     from_item,
@@ -33,6 +34,8 @@ from leasehold.kernel.table import (
     Update,
     check_plain,
     content_token,
+    holds,
+    only_inserts,
 )
 
 if TYPE_CHECKING:
@@ -178,6 +181,8 @@ class DynamoTable:
             from leasehold.kernel.dynamodb.expressions import check_foreign
 
             check_foreign(self._client, foreign)
+        elif only_inserts(changes) and self._execute_transaction(changes, token):
+            return
         items = [*self.transact_items(changes), *foreign]
         request = {"TransactItems": items, "ClientRequestToken": content_token(token, items)}
         self._call("transact_write_items", request, own=len(changes))
@@ -189,6 +194,47 @@ class DynamoTable:
             {kinds[type(change)]: {"TableName": self._names.of(change.key.table), **write_request(change)}}
             for change in changes
         ]
+
+    def _execute_transaction(self, changes: Sequence[Change], token: str) -> bool:
+        """The transaction as statements, whose INSERT can replace nothing; False where these are not taken."""
+        statements = [
+            insert_statement(self._names.of(each.key.table), each.item)
+            if isinstance(each, Put)
+            else update_statement(self._names.of(each.key.table), cast("Update", each))
+            for each in changes
+        ]
+        request = {"TransactStatements": statements, "ClientRequestToken": content_token(token, statements)}
+        for attempt in range(_CONFLICT_TRIES):
+            try:
+                self._call("execute_transaction", request, own=len(changes))
+            except StatementRefused:
+                return False
+            except TransactionCancelled as cancelled:
+                failed = self._stored_instead(changes, cancelled)
+                if failed:
+                    raise TransactionCancelled(failed) from None
+                self._pause(attempt)  # what stood in the way is gone again
+            else:
+                return True
+        raise StoreUnavailableError(f"table {self.name!r} is contended; try again")
+
+    def _stored_instead(self, changes: Sequence[Change], cancelled: TransactionCancelled) -> dict[int, Record | None]:
+        """Which conditions do not hold, and the record there: of statements DynamoDB need not say either of all."""
+        failed: dict[int, Record | None] = {}
+        for position, change in enumerate(changes):
+            try:
+                current = self.get(change.key)
+            except StoreUnavailableError:
+                raise
+            except StoreError:
+                # Who may only insert cannot look.
+                if position in cancelled.failed:
+                    failed[position] = None
+                continue
+            guards = change.guards if isinstance(change, Put) else change.conditions
+            if not all(holds(each, current or {}) for each in guards):
+                failed[position] = current
+        return failed
 
     def _range(
         self,
@@ -274,7 +320,7 @@ class DynamoTable:
                     raise ConditionFailed(current, was_repeated=was_repeated) from None
                 if code == "TransactionCanceledException":
                     _raise_if_refused(error, own)
-                elif operation == "batch_execute_statement" and code in UNTAKEN:
+                elif operation in {"batch_execute_statement", "execute_transaction"} and code in UNTAKEN:
                     raise StatementRefused(f"{code}: {error.response['Error'].get('Message', '')}") from error
                 elif code not in CONFLICTS:
                     raise _translated(error, code, self.name) from error
@@ -296,7 +342,7 @@ def _was_repeated(response: Any) -> bool:
 def _raise_if_refused(error: ClientError, own: int) -> None:
     """Raise if a condition failed; return if the transaction only met another one and may be tried again."""
     reasons: list[Any] = error.response.get("CancellationReasons", [])
-    failed = {at: reason for at, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"}
+    failed = {at: reason for at, reason in enumerate(reasons) if reason.get("Code") in REFUSED}
     ours = {at: from_item(reason["Item"]) if reason.get("Item") else None for at, reason in failed.items() if at < own}
     if ours:
         raise TransactionCancelled(ours) from None
