@@ -1,6 +1,6 @@
 """What the HTTP API, the direct runner, and programs that read or operate may do, by partition, and no scan.
 
-Audit records are put and read, never changed or deleted: no statement here says otherwise.
+Audit records are inserted and read, never changed or deleted: no statement here says otherwise.
 """
 
 from __future__ import annotations
@@ -68,25 +68,40 @@ def operate_statements(
     """What a program needs to act as an operator does: each action is one transaction with its audit record."""
     reads = ["GetItem", "BatchGetItem", "Query"]
     return [
-        on_keys("ActOnJobs", jobs, [*reads, "PutItem", "UpdateItem"], ALL_JOB_PARTITIONS),
+        # What inserts a job or moves a dead letter is a transaction of statements; the rest are single calls.
+        on_keys(
+            "ActOnJobs", jobs, [*reads, "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"], ALL_JOB_PARTITIONS
+        ),
         on_keys(
             "WorkOnPayloads",
             jobs,
             ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"],
             ALL_PAYLOAD_PARTITIONS,
         ),
-        on_keys("Deduplicate", jobs, [*reads, "PutItem", "UpdateItem"], DEDUP_PARTITIONS),
         on_keys(
-            "ActOnGroups", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS
+            "Deduplicate", jobs, [*reads, "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"], DEDUP_PARTITIONS
         ),
-        on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
-        on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
-        on_keys("Switch", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
+        on_keys(
+            "ActOnGroups",
+            jobs,
+            ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem", "DeleteItem"],
+            GROUP_PARTITIONS,
+        ),
+        on_keys(
+            "ManageSchedules",
+            jobs,
+            ["GetItem", "Query", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"],
+            SCHEDULE_PARTITIONS,
+        ),
+        on_keys(
+            "ManageTemplates", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS
+        ),
+        on_keys("Switch", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         on_keys("CloseCircuits", jobs, ["GetItem", "DeleteItem"], CIRCUIT_PARTITIONS),
         on_keys("WorkOnScopes", jobs, ["GetItem", "Query", "UpdateItem"], SCOPE_PARTITIONS),
-        on_keys("RecordDeeds", jobs, ["BatchGetItem", "Query", "PutItem"], AUDIT_PARTITIONS),
+        on_keys("RecordEntries", jobs, [*reads, "PartiQLInsert"], AUDIT_PARTITIONS),
         move_heads(jobs),
-        on_table("ResolveLetters", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
+        on_table("ResolveDeadLetters", dead_letters, ["GetItem", "BatchGetItem", "PartiQLUpdate", "UpdateItem"]),
         *_listing(jobs, dead_letters, ended_index=ended_index),
     ]
 

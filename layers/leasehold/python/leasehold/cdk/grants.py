@@ -66,12 +66,15 @@ class JobQueueBase(Construct):
     def grant_enqueue(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
         """Let a program of yours enqueue jobs of these types, and nothing else: it inserts, and can overwrite nothing.
 
-        Dedup keys, groups, templates and creations in people's names need more: each has a grant of its own.
+        A dedup key that is new is inserted, too. Taking one over or replacing its job, groups, templates and creations
+        in people's names need more: each has a grant of its own.
         """
-        return self._grant(grantee, enqueue_statements(self._codes("grant_enqueue", job_types), self.jobs_table))
+        codes = self._codes("grant_enqueue", job_types)
+        types = [self._types[each] for each in job_types]
+        return self._grant(grantee, enqueue_statements(types, codes, self.jobs_table))
 
     def grant_deduplicate(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
-        """Let a program that may enqueue use dedup keys, also to take over and replace, and `transact_items`.
+        """Let a program that may enqueue reuse dedup keys: take them over, replace, debounce; and `transact_items`.
 
         These are transactions of puts and updates: whether they overwrite a job of these types is up to the program.
         """
@@ -91,7 +94,7 @@ class JobQueueBase(Construct):
     def grant_record_creation(self, grantee: iam.IGrantable, *job_types: str) -> iam.Grant:
         """Let a program that may enqueue do it in people's names (`created_by`), which leaves an audit record.
 
-        Job and record are put in one transaction: whether that overwrites a job of these types is up to the program.
+        Job and record are inserted in one transaction: it can overwrite neither jobs nor records.
         """
         codes = self._codes("grant_record_creation", job_types)
         return self._grant(grantee, record_creation_statements(codes, self.jobs_table))

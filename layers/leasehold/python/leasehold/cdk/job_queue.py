@@ -370,7 +370,9 @@ class JobQueue(JobQueueBase):
         where = f"{folder.path}/job.toml"
         found = []
         if folder.enqueues:
-            found += enqueue_statements(self._codes(f"{where}: enqueues", folder.enqueues), self.jobs_table)
+            codes = self._codes(f"{where}: enqueues", folder.enqueues)
+            types = [self._types[each] for each in folder.enqueues]
+            found += enqueue_statements(types, codes, self.jobs_table)
         if folder.deduplicates:
             codes = self._codes(f"{where}: deduplicates", folder.deduplicates)
             types = [self._types[each] for each in folder.deduplicates]

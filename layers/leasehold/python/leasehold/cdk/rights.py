@@ -17,7 +17,7 @@ from leasehold.kernel.type_options import DELIVERY
 from leasehold.limits.model import EVERYTHING, OWN_SCOPE, group_scope, key_scope, resource_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
     from aws_cdk import aws_kms as kms
@@ -42,11 +42,8 @@ CIRCUIT_PARTITIONS = ("circuit#*",)
 CONTROL_PARTITIONS = ("control",)
 WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
-JOB_AUDIT_PARTITIONS = ("audit#job#*",)
-SCHEDULE_AUDIT_PARTITIONS = ("audit#schedule#*",)
 TEMPLATE_PARTITIONS = ("template",)
 GROUP_PARTITIONS = ("group#*",)
-TEMPLATE_AUDIT_PARTITIONS = ("audit#template#*",)
 
 
 def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -56,11 +53,10 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             jobs,
             # A page of claims is one batch of PartiQL updates. It goes through old jobs once a week, for the sake of
             # their payloads.
-            ["GetItem", "BatchGetItem", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
+            ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
             ALL_JOB_PARTITIONS,
         ),
-        _on_keys("MakeDeliveries", jobs, ["PartiQLInsert"], SYSTEM_JOB_PARTITIONS),
-        _on_keys("KeepPayloads", jobs, ["GetItem", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
+        _on_keys("KeepPayloads", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
         _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -68,7 +64,7 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
         _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
         _on_keys("TendGroups", jobs, ["GetItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS),
         _on_index("FindDue", jobs, DUE_INDEX.name),
-        _on_table("RecordDeadLetters", dead_letters, ["PutItem"]),
+        _on_table("RecordDeadLetters", dead_letters, ["PartiQLInsert"]),
         _on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
     ]
 
@@ -79,14 +75,15 @@ def handler_statements(
     """Jobs, payloads, dedup records and dead letters of its own type, and seats of its own limits."""
     code = code_of_type(job_type, queue)
     return [
-        _on_keys("EndJobs", jobs, ["GetItem", "UpdateItem"], partitions_of(code)),
+        # An end with its dead letter is a transaction of statements.
+        _on_keys("EndJobs", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem"], partitions_of(code)),
         *([_work_in_batches(code, jobs)] if job_type.batch is not None else []),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
-        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(code)]),
+        _on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(code)]),
     ]
 
 
@@ -98,11 +95,11 @@ def sender_statements(
     if queue.webhook_concurrency_per_host:
         scopes.append(scope_partition(key_scope(DELIVERY, "*")))
     return [
-        _on_keys("EndDeliveries", jobs, ["GetItem", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
+        _on_keys("EndDeliveries", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
         *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
-        _on_keys("RecordDeadLetters", dead_letters, ["PutItem"], [id_pattern(SYSTEM_CODE)]),
+        _on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(SYSTEM_CODE)]),
     ]
 
 
@@ -115,17 +112,19 @@ def reporter_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) ->
 
 
 def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
-    """What triggering a schedule needs besides the right to put jobs."""
+    """What triggering a schedule needs besides the right to insert jobs: a slot's jobs go with the schedule's move."""
     return [
-        _on_keys("WorkOnSchedules", jobs, ["GetItem", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        _on_keys(
+            "WorkOnSchedules", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS
+        ),
         _read_templates(jobs),
     ]
 
 
 def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys("MakeJobs", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
-        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
+        _on_keys("MakeJobs", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *schedule_statements(jobs),
     ]
@@ -134,11 +133,16 @@ def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.schedules`: EventBridge is told by the poller, not by it."""
     return [
-        _on_keys("ManageSchedules", jobs, ["GetItem", "Query", "PutItem", "UpdateItem"], SCHEDULE_PARTITIONS),
-        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _on_keys(
+            "ManageSchedules",
+            jobs,
+            ["GetItem", "Query", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"],
+            SCHEDULE_PARTITIONS,
+        ),
+        _insert_records(jobs, "schedule"),
         _move_heads(jobs, "schedule"),
-        _on_keys("RunByHand", jobs, ["GetItem", "PutItem"], JOB_PARTITIONS),
-        _on_keys("PutPayloads", jobs, ["PutItem"], PAYLOAD_PARTITIONS),
+        _on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert", "PutItem"], JOB_PARTITIONS),
+        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
     ]
@@ -147,8 +151,10 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
 def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.templates`; it looks whether a schedule needs one that is to go."""
     return [
-        _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
-        _on_keys("RecordDeeds", jobs, ["PutItem"], TEMPLATE_AUDIT_PARTITIONS),
+        _on_keys(
+            "ManageTemplates", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS
+        ),
+        _insert_records(jobs, "template"),
         _move_heads(jobs, "template"),
         _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
@@ -158,8 +164,10 @@ def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
 def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a deployment needs to write its schedules, with their audit records."""
     return [
-        _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
-        _on_keys("RecordDeeds", jobs, ["PutItem"], SCHEDULE_AUDIT_PARTITIONS),
+        _on_keys(
+            "WriteSchedules", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS
+        ),
+        _insert_records(jobs, "schedule"),
         _move_heads(jobs, "schedule"),
     ]
 
@@ -172,14 +180,18 @@ def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     ]
 
 
-def enqueue_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
+def enqueue_statements(
+    types: Sequence[JobType], codes: Sequence[int], jobs: dynamodb.ITable
+) -> list[iam.PolicyStatement]:
     """What a program needs to enqueue, one by one and in bulk: to insert jobs of these types, and nothing else.
 
-    An insert fails where there is an item, whatever the program says; so it can neither read nor change a job.
+    An insert fails where there is an item, whatever the program says; so it can neither read nor change a job. A dedup
+    key that nobody has is taken by an insert, too; who has it is read from its record.
     """
     return [
         _on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
+        *_on_dedups("TakeKeys", jobs, ["GetItem", "PartiQLInsert"], types),
         _read_control(jobs),
     ]
 
@@ -187,30 +199,28 @@ def enqueue_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.
 def deduplicate_statements(
     types: Sequence[JobType], codes: Sequence[int], jobs: dynamodb.ITable
 ) -> list[iam.PolicyStatement]:
-    """What dedup keys and `transact_items` need besides, since they are transactions of puts and updates.
+    """What taking over, replacing, debouncing and `transact_items` need besides: puts and updates.
 
     It can overwrite jobs and dedup records of these types: whether it does is a matter of its own conditions.
     """
-    records = [f"scheduled-job#{each.name}#*" for each in types]
-    # In several statements: one with the names of a hundred types fits into no policy.
-    parts = [records[start : start + _NAMES_OF_A_STATEMENT] for start in range(0, len(records), _NAMES_OF_A_STATEMENT)]
+    actions = ["GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
     return [
-        _on_keys("ReplaceJobs", jobs, ["GetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
-        _on_keys("PutPayloads", jobs, ["PutItem"], _payloads_of(codes)),
-        *(
-            _on_keys(f"Deduplicate{number or ''}", jobs, ["GetItem", "PutItem", "UpdateItem"], part)
-            for number, part in enumerate(parts)
-        ),
+        _on_keys("ReplaceJobs", jobs, actions, _jobs_of(codes)),
+        _on_keys("PutPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
+        *_on_dedups("Deduplicate", jobs, actions, types),
         _read_control(jobs),
     ]
 
 
 def create_group_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs to make groups of jobs of these types. It can overwrite such jobs, and any group."""
+    made = ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
     return [
-        _on_keys("MakeMembers", jobs, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"], _jobs_of(codes)),
+        _on_keys("MakeMembers", jobs, made, _jobs_of(codes)),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
-        _on_keys("MakeGroups", jobs, ["GetItem", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
+        _on_keys(
+            "MakeGroups", jobs, ["GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"], GROUP_PARTITIONS
+        ),
         _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
         _read_control(jobs),
     ]
@@ -224,13 +234,12 @@ def read_template_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]
 def record_creation_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs besides to enqueue in people's names: the record of who created a job goes with it.
 
-    The heads of all trails are one partition: who may begin a trail could also spoil one, which `audit verify` shows.
+    All of it is inserted, the head of the new job's trail as well: it can spoil nobody else's trail.
     """
+    trails = ["audit#job#*", audit_heads("job")]
     return [
-        # Together in a transaction, which knows puts and no inserts.
-        _on_keys("CreateJobs", jobs, ["PutItem"], _jobs_of(codes)),
-        _on_keys("RecordCreation", jobs, ["PutItem"], JOB_AUDIT_PARTITIONS),
-        _on_keys("BeginTrails", jobs, ["UpdateItem"], [audit_heads("job")]),
+        _on_keys("CreateJobs", jobs, ["PartiQLInsert"], _jobs_of(codes)),
+        _on_keys("BeginTrails", jobs, ["PartiQLInsert"], trails),
     ]
 
 
@@ -257,7 +266,7 @@ def run_now_statements(
 
 def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Reads every trail and writes to none."""
-    return [_on_keys("ReadTrails", jobs, ["Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
+    return [_on_keys("ReadTrails", jobs, ["GetItem", "Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
 
 
 def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -299,6 +308,16 @@ def _payloads_of(codes: Sequence[int]) -> list[str]:
     return [f"{PAYLOAD}#{id_pattern(code)}" for code in codes]
 
 
+def _on_dedups(
+    sid: str, jobs: dynamodb.ITable, actions: Sequence[str], types: Sequence[JobType]
+) -> Iterator[iam.PolicyStatement]:
+    """The dedup records of these types, in several statements: one with a hundred names fits into no policy."""
+    records = [f"scheduled-job#{each.name}#*" for each in types]
+    for start in range(0, len(records), _NAMES_OF_A_STATEMENT):
+        number = start // _NAMES_OF_A_STATEMENT
+        yield _on_keys(f"{sid}{number or ''}", jobs, actions, records[start : start + _NAMES_OF_A_STATEMENT])
+
+
 def _read_control(jobs: dynamodb.ITable) -> iam.PolicyStatement:
     return _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS)
 
@@ -332,10 +351,15 @@ def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
     return [scope_partition(scope) for scope in scopes]
 
 
+def _insert_records(jobs: dynamodb.ITable, kind: str) -> iam.PolicyStatement:
+    """Audit records are inserted; one that was lost on the way is looked for."""
+    return _on_keys("RecordEntries", jobs, ["GetItem", "PartiQLInsert"], [f"audit#{kind}#*"])
+
+
 def _move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
     """The head of a chain moves with every entry: those of these kinds of targets, without one those of all."""
     partitions = [audit_heads(kind) for kind in kinds] or [f"{AUDIT_HEADS}#*"]
-    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem"], partitions)
+    return _on_keys("MoveHeads", jobs, ["GetItem", "PartiQLInsert", "PartiQLUpdate", "UpdateItem"], partitions)
 
 
 def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:

@@ -247,7 +247,7 @@ def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services
 
 def _with_payload(layout: Layout, services: Services) -> Job:
     if layout.item is not None:
-        services.store.payloads.put(layout.item)
+        services.store.payloads.insert(layout.item)
     return layout.job
 
 

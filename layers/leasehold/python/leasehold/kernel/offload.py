@@ -39,7 +39,7 @@ def laid_out(job: Job, services: Services) -> Job:
     """The job as it is to be stored; its payload is apart by then, if that is where it belongs."""
     layout = lay_out(job, services)
     if layout.item is not None:
-        services.store.payloads.put(layout.item)
+        services.store.payloads.insert(layout.item)
     return layout.job
 
 

@@ -286,7 +286,7 @@ def only_inserts(changes: Sequence[Change]) -> bool:
 
 def _is_statement(update: Update) -> bool:
     """A statement updates what is there, and creates nothing."""
-    return _is_plain(update) and not all(holds(each, {}) for each in update.conditions)
+    return _is_plain(update) and not all(isinstance(each, Missing) for each in update.conditions)
 
 
 def _is_plain(update: Update) -> bool:

@@ -34,7 +34,6 @@ from leasehold.kernel.table import (
     Update,
     check_plain,
     content_token,
-    holds,
     only_inserts,
 )
 
@@ -220,6 +219,8 @@ class DynamoTable:
 
     def _stored_instead(self, changes: Sequence[Change], cancelled: TransactionCancelled) -> dict[int, Record | None]:
         """Which conditions do not hold, and the record there: of statements DynamoDB need not say either of all."""
+        from leasehold.kernel.memory import holds
+
         failed: dict[int, Record | None] = {}
         for position, change in enumerate(changes):
             try:
