@@ -291,14 +291,14 @@ def test_an_entry_whose_record_was_lost_in_a_crash_is_read_from_the_head_and_ins
         crash.setattr(world.table, "insert_many", lambda _puts: [StoreUnavailableError("gone")])
         world.queue.reschedule(job_id, run_in=HOUR, reason="first")
 
-    stored = world.table.query(JOBS, keys.audit_partition(target), limit=9).records
+    stored = world.table.query(JOBS, partitions.audit_partition(target), limit=9).records
     assert stored == []
     assert [each.audit_entry.reason for each in trail_of(target, world.services)] == ["first"]
     assert dict(verify_all(world.services)) == {target: []}
 
     world.queue.cancel(job_id, reason="second")
 
-    stored = world.table.query(JOBS, keys.audit_partition(target), limit=9).records
+    stored = world.table.query(JOBS, partitions.audit_partition(target), limit=9).records
     assert [each["reason"] for each in stored] == ["first", "second"]
     assert dict(verify_all(world.services)) == {target: []}
 

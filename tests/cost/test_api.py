@@ -52,7 +52,7 @@ def test_a_key_costs_two_write_units_and_its_repeat_none(deployed: RealQueue) ->
     assert (plain, keyed - plain, again) == (10, 2, 0)
 
 
-def test_a_direct_run_that_is_asked_for_costs_ten_write_units_more_than_one_that_is_waited_for(
+def test_a_direct_run_that_is_asked_for_costs_eight_write_units_more_than_one_that_is_waited_for(
     deployed: RealQueue,
 ) -> None:
     """Accepted with its record in a transaction, taken, and ended; the run itself costs 4 with one seat."""
@@ -64,4 +64,4 @@ def test_a_direct_run_that_is_asked_for_costs_ten_write_units_more_than_one_that
     accepted = units(deployed, lambda: api.send("POST /api/direct-runs", RUN))
     done = units(deployed, lambda: perform(api.starter.run_ids[0], services, worker_id="runner"))
 
-    assert (accepted, done - 4) == (8, 2)
+    assert (accepted, done - 4) == (6, 2)

@@ -73,6 +73,7 @@ def enqueue(deployed: DeployedFunctions) -> None:
         deployed.queue.enqueue(PLAIN, {"do": "complete"})
         deployed.queue.enqueue(PLAIN, {"do": "complete", "pad": [f"{n:x}" for n in range(500)]})
         deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 2)
+        deployed.queue.enqueue(PLAIN, {"do": "complete"}, dedup_key="fresh")
     with deployed.calls.acting_as(ENQUEUER):
         deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"})] * 3)
         own = deployed.queue.transact_items(PLAIN, {"do": "complete"}, dedup_key="own transaction")
@@ -90,6 +91,13 @@ def enqueue_with_keys(deployed: DeployedFunctions) -> None:
     assert deployed.enqueue(PLAIN, dedup_key="k") not in {first, second}
     with deployed.calls.acting_as(ENQUEUER):
         deployed.queue.enqueue_many([NewJob(job=PLAIN, payload={"do": "complete"}, dedup_key="bulk")])
+        for _ in range(2):
+            deployed.queue.enqueue(PLAIN, {"do": "complete"}, dedup_key="burst", debounce=timedelta(seconds=1))
+        deployed.queue.enqueue(PLAIN, {"do": "complete"}, dedup_key="again")
+    deployed.later(seconds=2).tick().deliver()
+    with deployed.calls.acting_as(ENQUEUER):
+        own = deployed.queue.transact_items(PLAIN, {"do": "complete"}, dedup_key="again")
+        deployed.client.transact_write_items(TransactItems=own.items)  # type: ignore[arg-type]
     deployed.tick().deliver()
 
 

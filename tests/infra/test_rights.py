@@ -187,8 +187,11 @@ def test_who_may_enqueue_inserts_jobs_of_its_types_and_can_do_nothing_else() -> 
     for action in (*writes, "GetItem", "BatchGetItem", "Query", "Scan", "PartiQLSelect"):
         for place in (own, other, "job", "system#0", "group#x", "scheduled-job#backup#x", "audit-head", "schedule"):
             assert role.allowing(Call(f"dynamodb:{action}", TABLE, (place,))) == []
-    for place in (other, "job", "system#0", "control", "group#x", "scheduled-job#backup#x", "seat#all"):
+    others = "scheduled-job#referral_timeout#x"
+    for place in (other, "job", "system#0", "control", "group#x", others, "seat#all", "audit#job#x"):
         assert role.allowing(Call("dynamodb:PartiQLInsert", TABLE, (place,))) == []
+    # A dedup key that nobody has had is taken by an insert, too.
+    assert role.allowing(Call("dynamodb:PartiQLInsert", TABLE, ("scheduled-job#backup#x",)))
     # A call that names no key at all is like every pattern, but for the second condition.
     assert role.allowing(Call("dynamodb:PartiQLInsert", TABLE)) == []
 
@@ -210,7 +213,7 @@ def test_a_handler_reaches_its_own_type_only() -> None:
     for action, table, places in (
         ("GetItem", TABLE, (partition("{}"), "payload#{}")),
         ("UpdateItem", TABLE, (partition("{}"),)),
-        ("PutItem", dead_letters, ("{}",)),
+        ("PartiQLInsert", dead_letters, ("{}",)),
     ):
         for place in places:
             mine = partition("backup") if place.startswith("job#") else place.format(own)

@@ -30,7 +30,9 @@ def test_no_cell_says_more_than_it_should() -> None:
             assert decided[who, column] == [], (who, column)
         assert decided[who, "control, registry"] == ["read"]
     assert decided[handler, "own type's jobs"] == ["read", "update"]
-    assert decided[handler, "own dead letters"] == ["put"]
+    assert decided[handler, "own dead letters"] == ["insert"]
+    assert decided["poller", "own dead letters"] == decided["poller", "others' dead letters"] == ["insert"]
+    assert decided["`grant_operate(...)`, HTTP API", "audit records"] == ["read", "insert"]
     assert decided[enqueuer, "own type's jobs"] == ["insert"]
     assert decided["webhook sender", "deliveries"] == ["read", "update"]
     assert decided["webhook sender", "own type's jobs"] == []

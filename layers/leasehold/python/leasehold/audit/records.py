@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
+from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import TransitionRefused, Write, transition
 from leasehold.kernel.keys import from_text, to_text
@@ -102,8 +102,15 @@ class Audit:
         if position not in cancelled.failed:
             return False
         current = cancelled.failed[position] or {}
-        # Whoever moved the head on has inserted our record before.
-        return current.get("head") == self.head or table.get(self.record.key) is not None
+        if current.get("head") == self.head:
+            return True
+        try:
+            # Whoever moved the head on has inserted our record before.
+            return table.get(self.record.key) is not None
+        except StoreUnavailableError:
+            raise
+        except StoreError:
+            return False  # who may not read records
 
     def keep(self, table: Table) -> None:
         """Insert the record of an entry that stands. If that fails, it stays at the head of its chain."""
@@ -157,7 +164,7 @@ class Audits:
 
     def last(self, target: str) -> AuditRecord | None:
         """The last entry, also where its record is not inserted yet."""
-        record = self._table.get(keys.audit_head(target))
+        record = self._table.get(partitions.audit_head(target))
         return last_entry_of(record) if record else None
 
     def _insert(self, entry: AuditRecord) -> None:
@@ -252,7 +259,7 @@ def audit_record_of(record: Record) -> AuditRecord:
 def last_entry_of(head: Record) -> AuditRecord:
     """The entry that a head holds."""
     target, at = cast("str", head["SK"]), cast("str", head["at"])
-    place = keys.audit(target, at, cast("str", head["entry_id"])).attributes
+    place = partitions.audit(target, at, cast("str", head["entry_id"])).attributes
     return audit_record_of({**head, **place})
 
 

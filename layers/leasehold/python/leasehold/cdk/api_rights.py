@@ -65,17 +65,25 @@ def read_statements(
 def operate_statements(
     jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool
 ) -> list[iam.PolicyStatement]:
-    """What a program needs to act as an operator does: each action is one transaction with its audit record."""
+    """What a program needs to act as an operator does: each action is one transaction with its audit entry."""
+    return [
+        *_acting(jobs, dead_letters, ended_index=ended_index),
+        # To edit a job; the API has no such route.
+        on_keys("EditPayloads", jobs, ["PutItem"], ALL_PAYLOAD_PARTITIONS),
+    ]
+
+
+def _acting(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable, *, ended_index: bool) -> list[iam.PolicyStatement]:
     reads = ["GetItem", "BatchGetItem", "Query"]
     return [
-        # What inserts a job or moves a dead letter is a transaction of statements; the rest are single calls.
+        # What only inserts and updates is a transaction of statements; what deletes or replaces, one of puts.
         on_keys(
             "ActOnJobs", jobs, [*reads, "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"], ALL_JOB_PARTITIONS
         ),
         on_keys(
             "WorkOnPayloads",
             jobs,
-            ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"],
+            ["GetItem", "Query", "PartiQLInsert", "DeleteItem"],
             ALL_PAYLOAD_PARTITIONS,
         ),
         on_keys(
@@ -84,24 +92,22 @@ def operate_statements(
         on_keys(
             "ActOnGroups",
             jobs,
-            ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem", "DeleteItem"],
+            ["GetItem", "BatchGetItem", "PartiQLUpdate", "PutItem", "UpdateItem", "DeleteItem"],
             GROUP_PARTITIONS,
         ),
         on_keys(
             "ManageSchedules",
             jobs,
-            ["GetItem", "Query", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"],
+            ["GetItem", "Query", "PartiQLUpdate", "PutItem"],
             SCHEDULE_PARTITIONS,
         ),
-        on_keys(
-            "ManageTemplates", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS
-        ),
+        on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         on_keys("Switch", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
         on_keys("CloseCircuits", jobs, ["GetItem", "DeleteItem"], CIRCUIT_PARTITIONS),
         on_keys("WorkOnScopes", jobs, ["GetItem", "Query", "UpdateItem"], SCOPE_PARTITIONS),
         on_keys("RecordEntries", jobs, [*reads, "PartiQLInsert"], AUDIT_PARTITIONS),
         move_heads(jobs),
-        on_table("ResolveDeadLetters", dead_letters, ["GetItem", "BatchGetItem", "PartiQLUpdate", "UpdateItem"]),
+        on_table("ResolveDeadLetters", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
         *_listing(jobs, dead_letters, ended_index=ended_index),
     ]
 
@@ -111,7 +117,7 @@ def api_statements(
 ) -> list[iam.PolicyStatement]:
     """An operator's, and what the API keeps for itself: its callers have the roles that it gives them."""
     return [
-        *operate_statements(jobs, dead_letters, ended_index=ended_index),
+        *_acting(jobs, dead_letters, ended_index=ended_index),
         on_keys("KeepKeys", jobs, ["GetItem", "PutItem", "UpdateItem"], REQUEST_PARTITIONS),
         on_keys("AcceptDirectRuns", jobs, ["GetItem", "PutItem"], DIRECT_RUN_PARTITIONS),
     ]

@@ -136,12 +136,12 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
         _on_keys(
             "ManageSchedules",
             jobs,
-            ["GetItem", "Query", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"],
+            ["GetItem", "Query", "PartiQLUpdate", "PutItem"],
             SCHEDULE_PARTITIONS,
         ),
         _insert_records(jobs, "schedule"),
         _move_heads(jobs, "schedule"),
-        _on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert", "PutItem"], JOB_PARTITIONS),
+        _on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
@@ -151,9 +151,7 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
 def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.templates`; it looks whether a schedule needs one that is to go."""
     return [
-        _on_keys(
-            "ManageTemplates", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS
-        ),
+        _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         _insert_records(jobs, "template"),
         _move_heads(jobs, "template"),
         _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
@@ -164,9 +162,7 @@ def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
 def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a deployment needs to write its schedules, with their audit records."""
     return [
-        _on_keys(
-            "WriteSchedules", jobs, ["GetItem", "Query", "PartiQLInsert", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS
-        ),
+        _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
         _insert_records(jobs, "schedule"),
         _move_heads(jobs, "schedule"),
     ]
@@ -186,12 +182,12 @@ def enqueue_statements(
     """What a program needs to enqueue, one by one and in bulk: to insert jobs of these types, and nothing else.
 
     An insert fails where there is an item, whatever the program says; so it can neither read nor change a job. A dedup
-    key that nobody has is taken by an insert, too; who has it is read from its record.
+    key that nobody has had is taken by an insert, too.
     """
     return [
         _on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
-        *_on_dedups("TakeKeys", jobs, ["GetItem", "PartiQLInsert"], types),
+        *_on_dedups("TakeKeys", jobs, ["PartiQLInsert"], types),
         _read_control(jobs),
     ]
 
@@ -218,9 +214,7 @@ def create_group_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list
     return [
         _on_keys("MakeMembers", jobs, made, _jobs_of(codes)),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
-        _on_keys(
-            "MakeGroups", jobs, ["GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"], GROUP_PARTITIONS
-        ),
+        _on_keys("MakeGroups", jobs, ["GetItem", "PartiQLUpdate", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
         _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
         _read_control(jobs),
     ]
@@ -352,14 +346,15 @@ def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
 
 
 def _insert_records(jobs: dynamodb.ITable, kind: str) -> iam.PolicyStatement:
-    """Audit records are inserted; one that was lost on the way is looked for."""
-    return _on_keys("RecordEntries", jobs, ["GetItem", "PartiQLInsert"], [f"audit#{kind}#*"])
+    """Audit records are inserted, and never put."""
+    return _on_keys("RecordEntries", jobs, ["PartiQLInsert"], [f"audit#{kind}#*"])
 
 
 def _move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
     """The head of a chain moves with every entry: those of these kinds of targets, without one those of all."""
     partitions = [audit_heads(kind) for kind in kinds] or [f"{AUDIT_HEADS}#*"]
-    return _on_keys("MoveHeads", jobs, ["GetItem", "PartiQLInsert", "PartiQLUpdate", "UpdateItem"], partitions)
+    statements = [] if kinds else ["PartiQLInsert", "PartiQLUpdate"]
+    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem", *statements], partitions)
 
 
 def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:

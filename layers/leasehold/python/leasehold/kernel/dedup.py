@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
+from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, StoreError, TimeOutOfRangeError
 from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
@@ -154,6 +154,11 @@ class Dedups:
             self._table.transact([*insertions(job, record), *also], token=token)
         except TransactionCancelled as cancelled:
             holder = cancelled.failed.get(0)
+            if holder is None and 0 in cancelled.failed:
+                raise StoreError(
+                    f"dedup key {record.ref.key!r} of {job.job_type} was used before, and this program may not look at "
+                    "what holds it. Give it `grant_deduplicate` besides `grant_enqueue`."
+                ) from None
             if holder is None:
                 raise PointerMoved from None
             pointed = dedup_record_of(record.ref, holder)
