@@ -104,7 +104,7 @@ def test_the_sample_compresses_no_better_than_json_does() -> None:
         ("enqueue poll start fail poll start complete", 15),
         ("enqueue poll start snooze poll start complete", 15),
         ("enqueue poll start extend complete", 11),
-        ("enqueue cancel", 12),
+        ("enqueue cancel", 10),
     ],
 )
 def test_a_longer_life_pays_for_the_payload_once_too(steps: str, units: int, live: Callable[..., Life]) -> None:

@@ -110,7 +110,7 @@ SCENARIOS = (
         name="enqueue with a new dedup key",
         act=_deduplicated,
         again=_deduplicated,
-        calls=("TransactWriteItems",),
+        calls=("ExecuteTransaction",),
         check=_at_most(1),
     ),
     Scenario(
@@ -118,7 +118,7 @@ SCENARIOS = (
         prepare=_ended_with_window_over,
         act=_deduplicated,
         again=_deduplicated,
-        calls=("TransactWriteItems", "TransactWriteItems"),
+        calls=("ExecuteTransaction", "ExecuteTransaction"),
         check=_at_most(2),
     ),
     Scenario(
@@ -126,7 +126,7 @@ SCENARIOS = (
         prepare=lambda world: world.enqueue(dedup_key="k", run_in=_WINDOW),
         act=_replacing,
         again=_replacing,
-        calls=("TransactWriteItems", "TransactWriteItems"),
+        calls=("ExecuteTransaction", "ExecuteTransaction"),
         check=_old_one_cancelled_for_the_new,
     ),
     Scenario(
@@ -134,14 +134,14 @@ SCENARIOS = (
         prepare=lambda world: world.enqueue(dedup_key="k", run_in=_WINDOW),
         act=_deduplicated,
         again=_deduplicated,
-        calls=("TransactWriteItems",),
+        calls=("ExecuteTransaction",),
         check=_at_most(1),
     ),
     Scenario(
         name="the first call of a burst",
         act=_debounced,
         again=_debounced,
-        calls=("TransactWriteItems",),
+        calls=("ExecuteTransaction",),
         check=_at_most(1),
     ),
     Scenario(
@@ -155,14 +155,14 @@ SCENARIOS = (
     Scenario(
         name="enqueue many",
         act=_many,
-        calls=("BatchExecuteStatement", *["TransactWriteItems"] * _DEDUPLICATED, "BatchExecuteStatement"),
+        calls=("BatchExecuteStatement", *["ExecuteTransaction"] * _DEDUPLICATED, "BatchExecuteStatement"),
         check=_one_per_key,
     ),
     Scenario(
         name="enqueue a few in bulk",
         act=_few,
         again=_few,
-        calls=("BatchExecuteStatement", *["TransactWriteItems"] * _DEDUPLICATED),
+        calls=("BatchExecuteStatement", *["ExecuteTransaction"] * _DEDUPLICATED),
         check=_one_per_key,
     ),
     Scenario(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _CALLBACK = NewJob(job="work", payload={"mode": "result"})
 _TRANSACTION = "TransactWriteItems"
+_INSERTS = "ExecuteTransaction"
 
 
 def _id(world: World) -> str:
@@ -163,7 +164,7 @@ SCENARIOS = (
             name=f"create a {mode} group",
             act=_create(mode),
             again=_create_again(mode),
-            calls=(_TRANSACTION,) * 5,
+            calls=(_TRANSACTION, *(_INSERTS,) * 3, _TRANSACTION),
             check=_whole_or_given_up,
         )
         for mode in ("sequential", "parallel")
@@ -173,7 +174,7 @@ SCENARIOS = (
         prepare=_half_made,
         act=_create("sequential"),
         again=_create_again("sequential"),
-        calls=(_TRANSACTION,) * 3,
+        calls=(*(_INSERTS,) * 2, _TRANSACTION),
         check=_whole_or_given_up,
     ),
     Scenario(

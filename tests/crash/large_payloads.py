@@ -144,21 +144,21 @@ SCENARIOS = (
         name="enqueue a large payload with a dedup key",
         act=_deduplicated,
         again=_deduplicated,
-        calls=("PutItem", "TransactWriteItems"),
+        calls=("BatchExecuteStatement", "ExecuteTransaction"),
     ),
     Scenario(
         name="enqueue a large payload in place of a waiting job",
         prepare=lambda world: _put(world, dedup_key="k", run_in=_HOUR),
         act=_replacing,
         again=_replacing,
-        calls=("PutItem", "TransactWriteItems"),
+        calls=("BatchExecuteStatement", "ExecuteTransaction"),
     ),
     Scenario(name="enqueue many, some with large payloads", act=_many, calls=("BatchExecuteStatement",) * 2),
     Scenario(
         name="make a group of large payloads",
         act=_group,
         again=insistently(_group),
-        calls=("TransactWriteItems", "BatchExecuteStatement", "TransactWriteItems", "TransactWriteItems"),
+        calls=("TransactWriteItems", "BatchExecuteStatement", "ExecuteTransaction", "TransactWriteItems"),
     ),
     Scenario(
         name="edit a large payload",
@@ -178,7 +178,7 @@ SCENARIOS = (
         name="bury a job with a large payload",
         prepare=_claimed("fail", max_attempts=1),
         act=_run,
-        calls=("UpdateItem", "TransactWriteItems"),
+        calls=("UpdateItem", "ExecuteTransaction"),
         check=_buried,
     ),
     Scenario(

@@ -183,7 +183,7 @@ SCENARIOS = (
         name="reap a lost worker's last attempt",
         prepare=_lost_in_the_handler("die_once", max_attempts=1, dedup_key="k"),
         act=poll,
-        calls=("TransactWriteItems",),
+        calls=("ExecuteTransaction",),
         check=_ended_as(JobStatus.DEAD_LETTER),
     ),
     Scenario(

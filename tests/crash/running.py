@@ -95,7 +95,7 @@ SCENARIOS = (
         name="fail for the last time",
         prepare=claimed("fail", max_attempts=1, dedup_key="k"),
         act=_run,
-        calls=("UpdateItem", "TransactWriteItems"),
+        calls=("UpdateItem", "ExecuteTransaction"),
         check=_ends_as(JobStatus.DEAD_LETTER),
     ),
     Scenario(

@@ -95,12 +95,13 @@ def _scenario(name: str, prepare: Any, *, act: Any = _run, calls: tuple[str, ...
 _OWING = ("UpdateItem", "UpdateItem")
 # A dead letter, and what the handler writes itself, commit with the end.
 _WITH_MORE = ("UpdateItem", "TransactWriteItems")
+_WITH_DEAD_LETTER = ("UpdateItem", "ExecuteTransaction")
 # What a poll does about it right away: the delivery, and the job that has owed it.
 _TOLD = ("BatchExecuteStatement", "UpdateItem")
 SCENARIOS = (
     _scenario("complete and owe a webhook", _claimed("result"), calls=_OWING),
     _scenario("fail, to be tried again, and owe a webhook", _claimed("fail_once"), calls=_OWING),
-    _scenario("fail for the last time and owe a webhook", _claimed("fail", max_attempts=1), calls=_WITH_MORE),
+    _scenario("fail for the last time and owe a webhook", _claimed("fail", max_attempts=1), calls=_WITH_DEAD_LETTER),
     _scenario("complete with the handler's own writes and owe a webhook", _claimed("transact"), calls=_WITH_MORE),
     _scenario("skip and owe a webhook", _claimed("skip"), calls=_OWING),
     _scenario("cancel from inside and owe a webhook", _claimed("cancel"), calls=_OWING),
@@ -119,7 +120,7 @@ SCENARIOS = (
         "reap a lost worker's last attempt and owe a webhook",
         _lost_in_the_handler("die_once", max_attempts=1),
         act=poll,
-        calls=("TransactWriteItems", *_TOLD),
+        calls=("ExecuteTransaction", *_TOLD),
     ),
     _scenario(
         "reap a cancelled job and owe a webhook",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.audit.roots import trail_of
 from leasehold.kernel import partitions
 from leasehold.kernel.draft import NewJob
 from leasehold.kernel.enqueue import Enqueued
-from leasehold.kernel.table import JOBS
 from leasehold.schedules.trigger import trigger
 from tests.crash.scenario import Scenario, insistently
 
 if TYPE_CHECKING:
+    from leasehold.audit.records import AuditRecord
     from leasehold.kernel.table import Record
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
@@ -64,9 +65,9 @@ def _trigger(process: Process, schedule: str) -> object:
     return len(trigger(schedule, process.services))
 
 
-def _look(world: World) -> tuple[Record | None, list[Record]]:
-    table = world.elsewhere.services.store.table
-    return table.get(partitions.template("nightly")), table.query(JOBS, "audit#template#nightly", limit=100).records
+def _look(world: World) -> tuple[Record | None, list[AuditRecord]]:
+    services = world.elsewhere.services
+    return services.store.table.get(partitions.template("nightly")), trail_of("template#nightly", services)
 
 
 def _changes_and_records_agree(actions: list[str]) -> Any:
@@ -74,14 +75,14 @@ def _changes_and_records_agree(actions: list[str]) -> Any:
 
     def check(world: World, _end: Snapshot, _prepared: object) -> None:
         template, records = _look(world)
-        by_previous = {record["previous"]: record for record in records}
+        by_previous = {record.previous: record for record in records}
         assert len(by_previous) == len(records), "the chain forks"
         chain, head = [], ""
         while head in by_previous:
             chain.append(by_previous[head])
-            head = str(chain[-1]["head"])
-        assert [record["action"] for record in chain] == actions[: len(records)]
-        is_there = bool(chain) and chain[-1]["action"] != "delete"
+            head = chain[-1].head
+        assert [record.audit_entry.action for record in chain] == actions[: len(records)]
+        is_there = bool(chain) and chain[-1].audit_entry.action != "delete"
         assert (template is not None) == is_there
         assert template is None or (template["audit_head"], template["version"]) == (head, len(chain))
 
@@ -148,7 +149,7 @@ SCENARIOS = (
         act=_trigger,
         again=_trigger,
         lift=lambda world: world.elsewhere.poller().poll(),
-        calls=("TransactWriteItems",),
+        calls=("ExecuteTransaction",),
         check=_one_job_for_the_slot,
     ),
 )

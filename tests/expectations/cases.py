@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.expressions import (
+    REFUSED,
     from_item,
     insert_statement,
     key_condition,
@@ -105,6 +106,17 @@ class Site:
             lambda: self.client.transact_write_items(TransactItems=items, ClientRequestToken=self.token(token))
         )
 
+    def transact_statements(self, *statements: dict[str, Any], token: str = "token") -> object:
+        """ "made", or the code of the refusal, with "refused" where an item or a condition stood in the way."""
+        request = {"TransactStatements": list(statements), "ClientRequestToken": self.token(token)}
+        try:
+            self.client.execute_transaction(**request)
+        except ClientError as error:
+            reasons: Any = error.response.get("CancellationReasons") or []
+            code, is_refused = error.response["Error"]["Code"], any(each.get("Code") in REFUSED for each in reasons)
+            return (code, "refused") if is_refused else code
+        return "made"
+
     def read_batch(self, *names: str) -> Any:
         keys = [to_item(_key(name).attributes) for name in names]
         return self.client.batch_get_item(RequestItems={self.table: {"Keys": keys}})
@@ -153,6 +165,7 @@ def _shown(record: Any) -> dict[str, Any]:
 _STORED = {"n": 1, "status": "waiting"}
 _BATCH, _STATEMENT = "tier2/partiql/batchExecuteStatement", "tier2/partiql/executeStatement"
 _TRANSACTION = "tier2/transactions/transactWrite"
+_TRANSACTED = "tier2/partiql/executeTransaction"
 
 CASES = (
     Case(
@@ -351,6 +364,56 @@ CASES = (
         "nubo-db tier3/limits/transactionLimits: TransactWriteItems with 101 actions fails with ValidationException",
         lambda site: tuple(
             site.transact(*(Put(key=_key(f"{count}-{n}"), record={}) for n in range(count)), token=f"{count}")
+            for count in (100, 101)
+        ),
+    ),
+    Case(
+        "a transaction of statements inserts and updates",
+        ("made", {"n": 7}, {"n": 2, "status": "waiting"}),
+        f"nubo-db {_TRANSACTED}: transactional INSERT and UPDATE both succeed atomically",
+        lambda site: (
+            site.transact_statements(site.insert("two", n=7), site.update("one", Equals("n", 1))),
+            site.read("two"),
+            site.read("one"),
+        ),
+    ),
+    Case(
+        "an insert where there is an item cancels its transaction of statements",
+        (("TransactionCanceledException", "refused"), None, _STORED),
+        f"nubo-db {_TRANSACTED}: transaction rolls back on duplicate key INSERT",
+        lambda site: (
+            site.transact_statements(site.insert("two"), site.insert("one", n=9)),
+            site.read("two"),
+            site.read("one"),
+        ),
+    ),
+    Case(
+        "an update whose condition fails, or whose item is not there, cancels its transaction of statements",
+        (*[("TransactionCanceledException", "refused")] * 2, None, _STORED),
+        f"{_API}API_ExecuteTransaction.html, and {_GUIDE}ql-reference.update.html",
+        lambda site: (
+            site.transact_statements(site.insert("two"), site.update("one", Equals("n", 9)), token="other"),
+            site.transact_statements(site.insert("two"), site.update("three", Exists("PK")), token="absent"),
+            site.read("two"),
+            site.read("one"),
+        ),
+    ),
+    Case(
+        "a transaction of statements with the token of one that was made is made once",
+        ("made", "made", "IdempotentParameterMismatchException"),
+        f"{_API}API_ExecuteTransaction.html",
+        lambda site: (
+            site.transact_statements(site.insert("two")),
+            site.transact_statements(site.insert("two")),
+            site.transact_statements(site.insert("three")),
+        ),
+    ),
+    Case(
+        "a transaction has at most 100 statements",
+        ("made", "ValidationException"),
+        f"{_API}API_ExecuteTransaction.html",
+        lambda site: tuple(
+            site.transact_statements(*(site.insert(f"{count}-{n}") for n in range(count)), token=f"{count}")
             for count in (100, 101)
         ),
     ),
