@@ -141,6 +141,8 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
         ),
         _insert_records(jobs, "schedule"),
         _move_heads(jobs, "schedule"),
+        # A run by hand inserts its jobs and moves the head in one transaction of statements.
+        _on_keys("MoveHeadsWithRuns", jobs, ["PartiQLUpdate"], [audit_heads("schedule")]),
         _on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
