@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
+from leasehold.audit.roots import trail_of
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.execute import Handover
 
 HOUR = timedelta(hours=1)
-_CALLS = ("get", "query", "write", "transact")
+_CALLS = ("get", "query", "write", "transact", "insert_many")
 
 
 class Killed(BaseException):
@@ -121,9 +122,9 @@ def test_a_change_that_dies_at_any_call_is_there_with_its_record_or_not_at_all(c
             assert dying.calls < at
             return
         name = "new" if change == "create" else "hourly"
-        records = table.query(JOBS, f"audit#schedule#{name}", limit=99).records
+        records = trail_of(f"schedule#{name}", healthy)
         item = table.get(_key(name))
-        heads = {record["head"] for record in records}
+        heads = {record.head for record in records}
         is_changed = item != (None if change == "create" else before)
         assert len(records) == is_changed + (change != "create")
         assert item is None or item["audit_head"] in heads
