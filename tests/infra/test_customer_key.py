@@ -6,11 +6,16 @@ import json
 
 import pytest
 from aws_cdk import App, Stack
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Match, Template
 
+from app import ROOT
 from infra.environments import Environment
 from infra.stacks import DataStack, QueueStack
+from leasehold.cdk import JobQueue, JobQueueStore
+from leasehold.job_folders.folder import load_job_folder
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, stacks_of
 
 type Made = tuple[Template, Template, Template]
@@ -78,3 +83,32 @@ def test_without_a_customer_key_nobody_needs_one() -> None:
 
     data.resource_count_is("AWS::KMS::Key", 0)
     assert '"UseKey"' not in json.dumps(queue.to_json())
+
+
+def test_the_key_of_tables_that_were_there_already_covers_the_rest_and_is_open_to_who_needs_it() -> None:
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "restored")
+    key = kms.Key(stack, "Key")
+    arn = "arn:aws:dynamodb:eu-central-1:111122223333:table/restored"
+    jobs, dead_letters = (
+        dynamodb.Table.from_table_attributes(stack, name, table_arn=f"{arn}-{name}", table_stream_arn=f"{arn}/stream/1")
+        for name in ("jobs", "letters")
+    )
+    store = JobQueueStore.from_tables(stack, "Store", jobs=jobs, dead_letters=dead_letters, encryption_key=key)
+    queue = JobQueue(stack, "Jobs", store=store, job_types=[load_job_folder(ROOT, "daily_summary")])
+    queue.grant_enqueue(
+        iam.Role(stack, "R", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), "daily_summary"
+    )
+
+    template = Template.from_stack(stack)
+    (policy,) = (each["Properties"]["KeyPolicy"] for each in template.find_resources("AWS::KMS::Key").values())
+    assert {"LetAlarmsPublish", "LetLogsEncrypt"} <= {each.get("Sid") for each in policy["Statement"]}
+    template.all_resources_properties("AWS::Logs::LogGroup", {"KmsKeyId": Match.any_value()})
+    working = [each for each in template.find_resources("AWS::IAM::Policy").values() if "dynamodb:" in json.dumps(each)]
+    assert [each for each in working if '"kms:GenerateDataKey"' not in json.dumps(each)] == []
+
+
+def test_a_second_key_beside_that_of_the_store_is_refused() -> None:
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "twice")
+
+    with pytest.raises(ValueError, match=r"encryption_key and store: the store has the key\. Set it there"):
+        JobQueue(stack, "Jobs", store=JobQueueStore(stack, "Store"), encryption_key=kms.Key(stack, "Key"))

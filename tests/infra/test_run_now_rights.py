@@ -17,10 +17,12 @@ from app import ROOT
 from infra.environments import environment_named
 from infra.stacks import DataStack, QueueStack
 from leasehold import Queue
+from leasehold.cdk import JobQueue
 from leasehold.direct_runs.model import DirectAnswer
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.poll import Poller
+from tests.infra import simulator
 from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.iam import Call, Role, roles_of
 from tests.infra.recorded_calls import RecordedCalls
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from leasehold.cdk import JobQueueBase
     from leasehold.direct_runs.model import DirectRun
     from leasehold.kernel.job_type import JobType
 
@@ -46,19 +49,30 @@ FOLDERS = [load_job_folder(ROOT, name) for name in (LIMITED, UNLIMITED)]
 
 
 @cache
-def granted(job_type: str) -> Role:
+def granted(job_type: str, *, imported: bool = False) -> Role:
     app = App(context={**CONTEXT, **WITHOUT_BUNDLING})
     stage = environment_named("dev")
     data = DataStack(app, "data", environment=stage)
     queue = QueueStack(app, "queue", environment=stage, data=data, folders=FOLDERS)
     theirs = Stack(app, "theirs")
-    queue.queue.grant_run_now(
-        iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), job_type
-    )
+    whose = queue_of_another_stack(theirs, queue.queue) if imported else queue.queue
+    whose.grant_run_now(iam.Role(theirs, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")), job_type)
     templates = (dict(Template.from_stack(each).to_json()) for each in (data, queue, theirs))
     ours, handlers, given = (with_names(each, "dev") for each in templates)
     both = {part: {**ours.get(part, {}), **handlers.get(part, {})} for part in ("Resources", "Outputs")}
     return roles_of(Synthesised(data=both, queue=given, report={}))[next(iter(given["Resources"]))]
+
+
+def queue_of_another_stack(stack: Stack, queue: JobQueue) -> JobQueueBase:
+    return JobQueue.from_job_queue_attributes(
+        stack,
+        "Queue",
+        queue_name=queue.queue_name,
+        jobs_table=queue.jobs_table,
+        dead_letters_table=queue.dead_letters_table,
+        job_types=queue.job_types,
+        functions={name: handler.function for name, handler in queue.handlers.items()},
+    )
 
 
 class Answering:
@@ -108,6 +122,19 @@ def test_what_a_direct_run_calls_is_allowed_and_what_is_allowed_is_called(
 
     assert [call for call in calls if not role.allowing(call)] == []
     assert unused(role, calls) == set()
+
+
+@pytest.mark.parametrize("job_type", [LIMITED, UNLIMITED])
+def test_an_imported_queue_grants_enough_although_it_does_not_know_the_types_limits(
+    job_type: str, dynoxide_endpoint: str, make_client: Callable[[str], DynamoDBClient]
+) -> None:
+    role = granted(job_type, imported=True)
+
+    calls = calls_of_all_paths(job_type, make_client(dynoxide_endpoint))
+
+    assert [call for call in calls if not role.allowing(call)] == []
+    assert all(simulator.allowed([(role, call) for call in calls]))
+    assert role.allowing(Call("lambda:InvokeFunction", f"{FUNCTIONS}poller")) == []
 
 
 def test_only_the_handler_of_that_type_may_be_called_and_only_its_seats_be_taken() -> None:

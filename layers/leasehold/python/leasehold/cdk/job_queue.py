@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ from leasehold.job_folders.folder import load_job_folders, registry_of, schedule
 from leasehold.kernel.job_type import JobType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from aws_cdk import aws_dynamodb as dynamodb
@@ -173,6 +174,8 @@ class JobQueue(JobQueueBase):
         lifecycle_events: notify an EventBridge bus, `JobQueue.event_bus`, of what happens to jobs. Default: off.
         """
         super().__init__(scope, construct_id)
+        if store is not None and encryption_key is not None:
+            raise ValueError("JobQueue: encryption_key and store: the store has the key. Set it there.")
         is_local = bool(self.node.try_get_context(LOCAL))
         self.store = store or JobQueueStore(
             self,
@@ -185,7 +188,7 @@ class JobQueue(JobQueueBase):
         )
         self.queue_name = queue_name or name_from_path(self.node.path)
         self.jobs_table, self.dead_letters_table = self.store.jobs, self.store.dead_letters
-        self.encryption_key = encryption_key or self.store.encryption_key
+        self.encryption_key = self.store.encryption_key
         environment_name = environment_name or environment_name_of(self)
         handlers = handlers or {}
         probes = load_job_folders(LIBRARY / "verify", PurePosixPath("jobs")) if probe else ()
@@ -272,11 +275,12 @@ class JobQueue(JobQueueBase):
         functions: of the job types that `grant_run_now` is called for. Default: none.
         """
         imported = JobQueueBase(scope, construct_id)
-        codes = job_types if isinstance(job_types, dict) else dict.fromkeys(job_types, 0)
+        codes = job_types if isinstance(job_types, Mapping) else dict.fromkeys(job_types, 0)
         imported.queue_name = queue_name
         imported.jobs_table, imported.dead_letters_table = jobs_table, dead_letters_table
         imported.encryption_key = encryption_key
-        imported._types = {name: JobType(name=name, code=code) for name, code in codes.items()}
+        # Whether one is limited is not known here: its direct runs may need the rights of one that is.
+        imported._types = {name: JobType(name=name, code=code, concurrency=1) for name, code in codes.items()}
         imported._functions = functions or {}
         imported._isolates_types, imported._has_ended_index = isolate_types, ended_index
         imported.metrics_per_type = metrics_per_type

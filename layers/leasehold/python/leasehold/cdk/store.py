@@ -93,7 +93,9 @@ class JobQueueStore(Construct):
     ) -> JobQueueStore:
         """Tables that are there already, e.g. those of a restore: `Table.from_table_attributes` with its stream's ARN.
 
-        encryption_key: that the tables are under. Default: none of this account.
+        encryption_key: that the tables are under, and all else of the queue then. One of another stack (`from_key_arn`)
+            cannot be changed here: its own policy must let cloudwatch.amazonaws.com and CloudWatch Logs use it, as
+            `let_services_use` does. Default: none of this account.
         ended_index: whether the table of jobs has the index `ended`. Default: it has.
         """
         for name, table in (("jobs", jobs), ("dead_letters", dead_letters)):
@@ -106,6 +108,8 @@ class JobQueueStore(Construct):
         Construct.__init__(store, scope, construct_id)
         store.jobs, store.dead_letters = jobs, dead_letters
         store.encryption_key, store.ended_index = encryption_key, ended_index
+        if encryption_key is not None:
+            let_services_use(encryption_key, store)
         return store
 
     def export_streams(self) -> None:
