@@ -65,7 +65,9 @@ def deployed(where: str) -> LeaseholdTest:
 
 def listed(test: LeaseholdTest, asked: dict[str, Any]) -> Listed:
     """To its end, each page as a fresh process reads it."""
-    jobs, counts, cursor = [], [], None
+    jobs: list[Job] = []
+    counts: list[int] = []
+    cursor: str | None = None
     while cursor is not None or not counts:
         table = CountedTable(test.services.store.table)
         services = Services(store=Store(table), clock=test.clock)
