@@ -70,6 +70,7 @@ class Queue:
         dead_letters_table: str | None = None,
         *,
         client: DynamoDBClient | None = None,
+        open_client: Callable[..., Any] | None = None,
         endpoint_url: str | None = None,
         region_name: str | None = None,
         telemetry: Telemetry | None = None,
@@ -80,6 +81,7 @@ class Queue:
         queue: its name, which needs the right to read one parameter (`JobQueue.grant_discover`). Without one, the
             queue that this function was granted something of, or handles jobs of.
         dead_letters_table: with it, `queue` is the name of the table of jobs: tables that you know are opened as is.
+        open_client: how clients of AWS are opened, e.g. `boto3.Session(profile_name="ops").client`.
         caller: how `run_now` reaches handlers; by default through Lambda, at the same endpoint and in the same region.
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
@@ -91,17 +93,15 @@ class Queue:
         if queue is not None and dead_letters_table is not None:
             names = TableNames(jobs=queue, dead_letters=dead_letters_table)
         else:
-            names = _tables_of(queue, endpoint_url=endpoint_url, region_name=region_name)
-        opened = client or connect(endpoint_url=endpoint_url, region_name=region_name)
-        region = region_name or opened.meta.region_name
-        services = Services(
-            store=Store(DynamoTable(opened, names)),
-            identity=CallerIdentity(endpoint_url=endpoint_url, region_name=region),
-            pool=Threads(),
-        )
-        services.caller = caller or LambdaCaller(
-            partial(connect_patiently, endpoint_url=endpoint_url, region_name=region)
-        )
+            names = _tables_of(queue, open_client=open_client, endpoint_url=endpoint_url, region_name=region_name)
+        opened = client or connect(open_client=open_client, endpoint_url=endpoint_url, region_name=region_name)
+        where: dict[str, Any] = {
+            "open_client": open_client,
+            "endpoint_url": endpoint_url,
+            "region_name": region_name or opened.meta.region_name,
+        }
+        services = Services(store=Store(DynamoTable(opened, names)), identity=CallerIdentity(**where), pool=Threads())
+        services.caller = caller or LambdaCaller(partial(connect_patiently, **where))
         if telemetry is not None:
             services.telemetry = telemetry
         return cls(services)
@@ -385,13 +385,9 @@ def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
         raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
 
 
-def _tables_of(name: str | None, *, endpoint_url: str | None, region_name: str | None) -> TableNames:
+def _tables_of(name: str | None, **where: Any) -> TableNames:
     from leasehold.aws import discovery
     from leasehold.kernel.dynamodb.table import TableNames
 
-    found = (
-        discovery.from_environment()
-        if name is None
-        else discovery.named(name, endpoint_url=endpoint_url, region_name=region_name)
-    )
+    found = discovery.from_environment() if name is None else discovery.named(name, **where)
     return TableNames(jobs=found.jobs_table, dead_letters=found.dead_letters_table)

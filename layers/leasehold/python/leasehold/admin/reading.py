@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.admin.acting import Actions
 from leasehold.admin.documents import Control, JobView, QueueView, RunView, ScheduleView
 from leasehold.admin.figures import count_jobs, last_hour
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
 from leasehold.aws.job_logs import insights_address
-from leasehold.groups.stop import find_group
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from leasehold.admin.acting import Actions
     from leasehold.admin.figures import Counts, LastHour
     from leasehold.admin.pages import Page
     from leasehold.groups.model import Group
@@ -139,6 +139,8 @@ class Reader:
         return list_groups(self._services, limit=limit, cursor=cursor)
 
     def group(self, group_id: str) -> Group:
+        from leasehold.groups.stop import find_group
+
         return find_group(group_id, self._services)
 
     def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
@@ -210,9 +212,15 @@ class Admin:
 
     def __init__(self, services: Services) -> None:
         self.read = Reader(services)
-        self.act = Actions(services)
         self.audit = Auditor(services)
         self._services = services
+
+    @cached_property
+    def act(self) -> Actions:
+        """Imported with the first action: who only looks need not wait for it."""
+        from leasehold.admin.acting import Actions
+
+        return Actions(self._services)
 
     @property
     def services(self) -> Services:

@@ -12,7 +12,6 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.groups.stop import find_group
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import JobId, from_text, job_id_at, service_lanes
 from leasehold.kernel.lean import dataclass
@@ -242,6 +241,8 @@ class QueryContext:
 
     def group(self, group_id: str) -> Group:
         self._budget.spend()
+        from leasehold.groups.stop import find_group
+
         return find_group(group_id, self._services)
 
     def waiting_lanes(self, job_type: str | None) -> WaitingLanes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
+from leasehold.aws.clients import boto3_client
 from leasehold.direct_runs.model import COLD_START, DirectAnswer
 from leasehold.kernel.errors import DirectRunLostError, DispatchError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
@@ -58,9 +59,10 @@ class LambdaCaller:
         return self._clients[patience]
 
 
-def connect_patiently(patience: timedelta, **options: Any) -> LambdaClient:
+def connect_patiently(
+    patience: timedelta, *, open_client: Callable[..., Any] | None = None, **options: Any
+) -> LambdaClient:
     """A client that waits longer for an answer than the function can take, and asks once."""
-    import boto3
     from botocore.config import Config
 
     config = Config(
@@ -70,7 +72,8 @@ def connect_patiently(patience: timedelta, **options: Any) -> LambdaClient:
         # A connection on which nothing is said for minutes is forgotten by what lies between.
         tcp_keepalive=True,
     )
-    return boto3.client("lambda", config=config, **options)
+    client: LambdaClient = (open_client or boto3_client())("lambda", config=config, **options)
+    return client
 
 
 def _crashed(document: object) -> DirectAnswer:

@@ -40,27 +40,40 @@ def connect() -> DynamoDBClient:
 
 
 def open_client(service: str, config: Config) -> Any:
-    """What `boto3.client` would return. A function needs neither boto3's resources nor a list of all services."""
-    from botocore.loaders import Loader
-    from botocore.session import get_session
+    """What `boto3.client` would return."""
+    return lean_session().create_client(service, config=config)
 
-    class KnownService(Loader):
+
+def lean_session(profile: str | None = None) -> Any:
+    """botocore's own: a function or a command needs neither boto3's resources nor a list of all services."""
+    from botocore.loaders import Loader
+    from botocore.session import Session
+
+    class KnownServices(Loader):
         """botocore looks through the folders of all its services to see whether it knows the one that is wanted."""
 
         def list_available_services(self, type_name: str) -> list[str]:
-            return [service]
+            return ["dynamodb", "lambda", "ssm", "sts"]
 
-    session = get_session()
+    session = Session(profile=profile)
     if not session.get_config_variable("data_path"):
-        session.register_component("data_loader", KnownService())
-    return session.create_client(service, config=config)
+        session.register_component("data_loader", KnownServices())
+    return session
+
+
+def boto3_client() -> Callable[..., Any]:
+    """boto3 as its user set it up; who has another way to open clients need not wait for its import."""
+    import boto3
+
+    return boto3.client
 
 
 class CallerIdentity:
     """The ARN behind the credentials of this process. AWS lets everybody ask for their own."""
 
-    def __init__(self, **connection: Any) -> None:
-        """`connection` is what boto3.client takes besides the name of the service."""
+    def __init__(self, open_client: Callable[..., Any] | None = None, **connection: Any) -> None:
+        """`connection` is what `open_client`, which is by default boto3's, takes besides the name of the service."""
+        self._open_client = open_client
         self._connection = connection
         self._actor: str | None = None
 
@@ -70,10 +83,10 @@ class CallerIdentity:
         return self._actor
 
     def _ask(self) -> str:
-        import boto3
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            return str(boto3.client("sts", **self._connection).get_caller_identity()["Arn"])
+            client = (self._open_client or boto3_client())("sts", **self._connection)
+            return str(client.get_caller_identity()["Arn"])
         except (BotoCoreError, ClientError) as error:
             raise IdentityUnknownError(str(error)) from error

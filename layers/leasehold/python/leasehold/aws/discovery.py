@@ -7,11 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
+from leasehold.aws.clients import boto3_client
 from leasehold.kernel.errors import InvalidOptionError, QueueNotFoundError, StoreError
 from leasehold.kernel.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def named(
     queue_name: str,
     environment: Mapping[str, str] | None = None,
     *,
-    client: Any = None,
+    open_client: Callable[..., Any] | None = None,
     endpoint_url: str | None = None,
     region_name: str | None = None,
 ) -> QueueAddress:
@@ -57,7 +58,8 @@ def named(
     granted = _granted(given)
     if queue_name in granted:
         return granted[queue_name]
-    return _published(queue_name, client or _ssm(endpoint_url, region_name))
+    client = (open_client or boto3_client())("ssm", endpoint_url=endpoint_url, region_name=region_name)
+    return _published(queue_name, client)
 
 
 def all_published(client: Any) -> list[QueueAddress]:
@@ -104,9 +106,3 @@ def _address(queue_name: str, value: str) -> QueueAddress | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _ssm(endpoint_url: str | None, region_name: str | None) -> Any:
-    import boto3
-
-    return boto3.client("ssm", endpoint_url=endpoint_url, region_name=region_name)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.admin.reading import Admin
     from leasehold.audit.roots import Archive
     from leasehold.local.aws.instance import Running
@@ -30,7 +32,7 @@ class Connection:
     is_local: bool = False
     root: Path = Path()
 
-    def tables(self) -> tuple[str, str]:
+    def tables(self, open_client: Callable[..., Any] | None = None) -> tuple[str, str]:
         """The names of both tables; InvalidOptionError where they are not known."""
         from leasehold.aws.discovery import named
         from leasehold.kernel.errors import InvalidOptionError
@@ -43,21 +45,25 @@ class Connection:
                 "it is not said which queue this is about",
                 "Pass --queue dev (or set LEASEHOLD_QUEUE), --local, or --jobs-table and --dead-letters-table.",
             )
-        found = named(self.queue_name, {}, endpoint_url=self.endpoint_url, region_name=self.region)
+        where: dict[str, Any] = {"endpoint_url": self.endpoint_url, "region_name": self.region}
+        found = named(self.queue_name, {}, open_client=open_client, **where)
         return self.jobs_table or found.jobs_table, self.dead_letters_table or found.dead_letters_table
 
 
 def open_admin(connection: Connection) -> Admin:
     """The admin service of that queue, in the name of whoever AWS says we are."""
     from leasehold.admin.reading import Admin
+    from leasehold.aws.clients import lean_session
     from leasehold.queue import Queue
 
     if connection.is_local:
         return Admin(_local_queue(connection).services)
-    _set_session(connection)
-    tables = connection.tables()
-    # boto3 finds AWS_ENDPOINT_URL and its like by itself.
-    queue = Queue.connect(*tables, endpoint_url=connection.endpoint_url, region_name=connection.region)
+    open_client = lean_session(connection.profile).create_client
+    tables = connection.tables(open_client)
+    # botocore finds AWS_ENDPOINT_URL and its like by itself.
+    queue = Queue.connect(
+        *tables, open_client=open_client, endpoint_url=connection.endpoint_url, region_name=connection.region
+    )
     return Admin(queue.services)
 
 

@@ -6,10 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.status import Status
 
 if TYPE_CHECKING:
     from typing import Self, TextIO
+
+    from rich.status import Status
 
 # Wide enough for the demo's last table when nobody knows how wide the output is.
 _PLAIN_WIDTH = 150

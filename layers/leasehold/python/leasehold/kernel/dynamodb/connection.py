@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from botocore.config import Config
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -18,13 +20,25 @@ if TYPE_CHECKING:
 USER_AGENT = "leasehold"
 
 
-def connect(*, endpoint_url: str | None = None, region_name: str | None = None, **overrides: Any) -> DynamoDBClient:
+def connect(
+    *,
+    endpoint_url: str | None = None,
+    region_name: str | None = None,
+    open_client: Callable[..., Any] | None = None,
+    **overrides: Any,
+) -> DynamoDBClient:
     """A low-level client. boto3 is imported here, so that importing Leasehold does not pay for it."""
-    import boto3
     from botocore.config import Config
 
+    if open_client is None:
+        import boto3
+
+        open_client = boto3.client
     config = table_config().merge(overrides.pop("config", Config()))
-    return boto3.client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides)
+    client: DynamoDBClient = open_client(
+        "dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides
+    )
+    return client
 
 
 def table_config() -> Config:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.caller import LambdaCaller, connect_patiently
-from leasehold.aws.clients import CallerIdentity
+from leasehold.aws.clients import lean_session
 from leasehold.aws.discovery import all_published, named
-from leasehold.kernel.dynamodb.connection import table_config
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.queue import Queue
 
@@ -19,23 +17,15 @@ if TYPE_CHECKING:
 
 def open_queue(running: Running, queue_name: str | None = None) -> Queue:
     """The queue of that name; without a name, the only one that is deployed there."""
-    options: dict[str, Any] = running.client_options
-    caller = LambdaCaller(partial(connect_patiently, **options))
     address = queue_address(running, queue_name)
-    tables = (address.jobs_table, address.dead_letters_table)
-    queue = Queue.connect(
-        *tables, client=_session().create_client("dynamodb", config=table_config(), **options), caller=caller
-    )
-    queue.services.identity = CallerIdentity(**options)
-    return queue
+    return Queue.connect(address.jobs_table, address.dead_letters_table, **_connection(running))
 
 
 def queue_address(running: Running, queue_name: str | None = None) -> QueueAddress:
-    options: dict[str, Any] = running.client_options
-    client = _session().create_client("ssm", **options)
+    where = _connection(running)
     if queue_name is not None:
-        return named(queue_name, {}, client=client)
-    found = all_published(client)
+        return named(queue_name, {}, **where)
+    found = all_published(where.pop("open_client")("ssm", **where))
     if len(found) == 1:
         return found[0]
     names = ", ".join(each.queue_name for each in found)
@@ -44,18 +34,13 @@ def queue_address(running: Running, queue_name: str | None = None) -> QueueAddre
     raise InvalidOptionError(names, "there are several queues on the local AWS", "Name one of them with --queue.")
 
 
+def _connection(running: Running) -> dict[str, Any]:
+    options = running.client_options
+    where = {name: options.pop(name) for name in ("endpoint_url", "region_name")}
+    return {**where, "open_client": partial(_session().create_client, **options)}
+
+
 @cache
 def _session() -> Any:
-    """One for all clients, and botocore's own: what boto3 adds to it is imported for nothing here."""
-    from botocore.loaders import Loader
-    from botocore.session import get_session
-
-    class KnownServices(Loader):
-        """botocore looks through the folders of all its services to see whether it knows the one that is wanted."""
-
-        def list_available_services(self, type_name: str) -> list[str]:
-            return ["dynamodb", "ssm"]
-
-    session = get_session()
-    session.register_component("data_loader", KnownServices())
-    return session
+    """One for all clients."""
+    return lean_session()
