@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, Stack, Tags
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -183,6 +184,24 @@ def test_what_an_app_grants_to_handlers_is_granted_also_where_they_run_each_othe
 
 def test_a_handler_that_is_granted_nothing_has_no_policy_but_ours() -> None:
     assert [name for name in foreign().of_type("AWS::IAM::Policy") if "Granted" in name] == []
+
+
+def test_tags_and_a_boundary_of_the_app_reach_what_is_in_nested_stacks_too() -> None:
+    stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "Shop")
+    queue = JobQueue(stack, "Jobs", job_types=[load_job_folder(ROOT, "backup")], nested_stacks=True)
+    boundary = iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "most")
+    Tags.of(queue).add("team", "billing")
+    iam.PermissionsBoundary.of(queue).apply(boundary)
+
+    nested = Stack.of(queue.handlers["backup"].function)
+    assert nested is not stack
+    made = [Template.from_stack(each).to_json()["Resources"] for each in (stack, nested)]
+    for resource_type in ("AWS::Lambda::Function", "AWS::IAM::Role"):
+        found = [each["Properties"] for one in made for each in one.values() if each["Type"] == resource_type]
+        assert all({"Key": "team", "Value": "billing"} in each["Tags"] for each in found)
+        assert len(found) > 4
+    roles = [each["Properties"] for one in made for each in one.values() if each["Type"] == "AWS::IAM::Role"]
+    assert all("most" in json.dumps(each["PermissionsBoundary"]) for each in roles)
 
 
 def test_a_producer_in_another_stack_has_the_same_rights_by_attributes_as_by_the_queue_itself() -> None:
