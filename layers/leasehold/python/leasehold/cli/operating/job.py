@@ -9,11 +9,19 @@ import typer
 from leasehold.cli.command import OPERATE, command
 from leasehold.cli.front import ShowsByDefault
 from leasehold.cli.operating.options import (
+    ConcurrencyKeyOption,
+    CreatedSince,
+    CreatedUntil,
     DryRun,
+    GroupOption,
     JobIdArgument,
     JobTypeOption,
     PriorityOption,
     Reason,
+    ScheduleOption,
+    Since,
+    TemplateOption,
+    Until,
     Yes,
     complete_priority,
 )
@@ -125,14 +133,14 @@ def cancel(
         list[str] | None,
         typer.Option(help="pending and failed, unless it is said; in_progress asks those that run to stop."),
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or 2h.")] = None,
-    until: Annotated[str | None, typer.Option(help="Scheduled before then.")] = None,
-    created_since: Annotated[str | None, typer.Option(help="Created from then on.")] = None,
-    created_until: Annotated[str | None, typer.Option(help="Created before then.")] = None,
-    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None,
-    group: Annotated[str | None, typer.Option(help="Members of this group.")] = None,
-    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None,
-    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None,
+    since: Since = None,
+    until: Until = None,
+    created_since: CreatedSince = None,
+    created_until: CreatedUntil = None,
+    concurrency_key: ConcurrencyKeyOption = None,
+    group: GroupOption = None,
+    schedule: ScheduleOption = None,
+    template: TemplateOption = None,
     limit: Annotated[int, typer.Option(help="At most so many, the newest first; up to 1,000.")] = 100,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -143,17 +151,17 @@ def cancel(
     """
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating import bulk
-    from leasehold.cli.times import past_moment
+    from leasehold.cli.operating.values import jobs_wanted
     from leasehold.kernel.errors import InvalidOptionError
 
-    now = session.now()
-    wanted = JobFilter(
+    wanted = jobs_wanted(
+        session.now(),
         job_type=job_type,
-        statuses=frozenset(status or ()),  # type: ignore[arg-type]
-        scheduled_from=past_moment(since, now, what="--since"),
-        scheduled_to=past_moment(until, now, what="--until"),
-        created_from=past_moment(created_since, now, what="--created-since"),
-        created_to=past_moment(created_until, now, what="--created-until"),
+        status=status,
+        since=since,
+        until=until,
+        created_since=created_since,
+        created_until=created_until,
         concurrency_key=concurrency_key,
         group_id=group,
         schedule=schedule,

@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from leasehold.cli.command import LOOK, command
-from leasehold.cli.operating.options import Cursor, Everything, JobTypeOption, Limit, complete_status
+from leasehold.cli.operating.options import (
+    ConcurrencyKeyOption,
+    CreatedSince,
+    CreatedUntil,
+    Cursor,
+    Everything,
+    GroupOption,
+    JobTypeOption,
+    Limit,
+    ScheduleOption,
+    Since,
+    TemplateOption,
+    Until,
+    complete_status,
+)
 from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
 from leasehold.cli.session import Session
 
@@ -16,8 +30,6 @@ if TYPE_CHECKING:
     from leasehold.admin.job_documents import Document
 
 app = typer.Typer()
-
-_SINCE = "e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
 
 
 @command(
@@ -37,38 +49,37 @@ def jobs(
             autocompletion=complete_status,
         ),
     ] = None,
-    since: Annotated[str | None, typer.Option(help=f"Scheduled from then on, {_SINCE}")] = None,
-    until: Annotated[str | None, typer.Option(help="Scheduled before then.")] = None,
-    created_since: Annotated[str | None, typer.Option(help="Created from then on.")] = None,
-    created_until: Annotated[str | None, typer.Option(help="Created before then.")] = None,
+    since: Since = None,
+    until: Until = None,
+    created_since: CreatedSince = None,
+    created_until: CreatedUntil = None,
     ended_since: Annotated[str | None, typer.Option(help="Ended from then on.")] = None,
     ended_until: Annotated[str | None, typer.Option(help="Ended before then.")] = None,
     key: Annotated[str | None, typer.Option(help="With this dedup key.")] = None,
-    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None,
-    group: Annotated[str | None, typer.Option(help="Members of this group.")] = None,
-    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None,
-    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None,
+    concurrency_key: ConcurrencyKeyOption = None,
+    group: GroupOption = None,
+    schedule: ScheduleOption = None,
+    template: TemplateOption = None,
     limit: Limit = DEFAULT_LIMIT,
     everything: Everything = False,
     cursor: Cursor = None,
 ) -> None:
     """List jobs, the newest first. All filters that are given must hold."""
     from leasehold.admin.job_documents import job_summary
-    from leasehold.admin.pages import JobFilter
     from leasehold.cli.operating.columns import job_columns
-    from leasehold.cli.operating.values import check_type
-    from leasehold.cli.times import past_moment
+    from leasehold.cli.operating.values import check_type, jobs_wanted
 
     now = session.now()
-    wanted = JobFilter(
+    wanted = jobs_wanted(
+        now,
         job_type=job_type,
-        statuses=frozenset(status or ()),  # type: ignore[arg-type]
-        scheduled_from=past_moment(since, now, what="--since"),
-        scheduled_to=past_moment(until, now, what="--until"),
-        created_from=past_moment(created_since, now, what="--created-since"),
-        created_to=past_moment(created_until, now, what="--created-until"),
-        ended_from=past_moment(ended_since, now, what="--ended-since"),
-        ended_to=past_moment(ended_until, now, what="--ended-until"),
+        status=status,
+        since=since,
+        until=until,
+        created_since=created_since,
+        created_until=created_until,
+        ended_since=ended_since,
+        ended_until=ended_until,
         dedup_key=key,
         concurrency_key=concurrency_key,
         group_id=group,

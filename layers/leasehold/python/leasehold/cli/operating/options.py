@@ -56,3 +56,14 @@ Everything = Annotated[bool, typer.Option("--all", help="Show all, however many;
 Cursor = Annotated[str | None, typer.Option(help="Go on where the last page of the same listing ended.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+
+# Which jobs: `jobs` lists them, `cancel` cancels them.
+_SINCE = "e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
+Since = Annotated[str | None, typer.Option(help=f"Scheduled from then on, {_SINCE}")]
+Until = Annotated[str | None, typer.Option(help="Scheduled before then.")]
+CreatedSince = Annotated[str | None, typer.Option(help="Created from then on.")]
+CreatedUntil = Annotated[str | None, typer.Option(help="Created before then.")]
+ConcurrencyKeyOption = Annotated[str | None, typer.Option(help="With this concurrency key.")]
+GroupOption = Annotated[str | None, typer.Option(help="Members of this group.")]
+ScheduleOption = Annotated[str | None, typer.Option(help="Made by this schedule.")]
+TemplateOption = Annotated[str | None, typer.Option(help="Made from this template.")]

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.cli.times import length_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.admin.pages import JobFilter
     from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
+
+_TIMES = {"since", "until", "created_since", "created_until", "ended_since", "ended_until"}
 
 
 def read_payload(text: str | None, file: str | None) -> Json:
@@ -51,6 +56,22 @@ def check_type(services: Services, job_type: str | None) -> None:
     registry = services.deployment.registry()
     if job_type is not None and job_type != DELIVERY and job_type not in registry.retired:
         registry.job_type(job_type)
+
+
+def jobs_wanted(now: datetime, *, status: list[str] | None, **given: str | None) -> JobFilter:
+    """The filter that options say: `created_since` and its like are times, others stand as they are."""
+    from leasehold.admin.pages import JobFilter
+    from leasehold.cli.times import past_moment
+
+    wanted: dict[str, Any] = {}
+    for name, value in given.items():
+        about, _, side = name.rpartition("_")
+        if name in _TIMES:
+            field = f"{about or 'scheduled'}_{'from' if side == 'since' else 'to'}"
+            wanted[field] = past_moment(value, now, what=f"--{name.replace('_', '-')}")
+        else:
+            wanted[name] = value
+    return JobFilter(statuses=frozenset(status or ()), **wanted)  # type: ignore[arg-type]
 
 
 def parse_priority(text: str | None) -> Priority | None:
