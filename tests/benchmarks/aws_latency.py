@@ -38,7 +38,13 @@ def measure(sizes: Sizes) -> dict[str, Any]:
         began = time.monotonic()
         figures[name] = part()
         print(f"      {name}: {time.monotonic() - began:.0f} s", flush=True)
-    return figures
+    polls = figures.pop("poll_one_job")
+    for figure in ("seconds", "calls"):
+        figures[f"poll_one_job_{figure}"] = {shards: each[figure] for shards, each in polls.items()}
+    return {
+        **figures,
+        **{name: figures["real"].pop(name) for name in ("bulk_enqueue_seconds", "batch_requests_per_job")},
+    }
 
 
 def headline(figures: dict[str, Any]) -> str:
