@@ -93,11 +93,12 @@ model: $(PYTHON_READY) spin  ## Search all that three workers and two jobs can d
 properties: $(PYTHON_READY) $(NODE_READY)  ## State machines against every table: 2,000 examples of 100 steps each
 	@LEASEHOLD_PROPERTIES=full $(PYTEST) -n 2 tests/properties $(ARGS)
 
-# SEED replays one seed and prints its whole trace.
+# SEED replays one seed and prints its whole trace; TWICE compares two runs of each of its seeds, byte for byte.
 SEEDS ?= 20000
 SEED ?=
-simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n), or one of them again (SEED=n)
-	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+TWICE ?=
+simulate: $(PYTHON_READY)  ## Run 20,000 seeds of the fault simulation (SEEDS=n), some of them twice (TWICE=n), or one again (SEED=n)
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),$(if $(TWICE),--twice $(TWICE),--seeds $(SEEDS)))
 
 simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in turn: the simulation must notice
 	@$(BIN)/python -m tests.simulation.teeth

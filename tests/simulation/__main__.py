@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from tests.simulation.many import replay, simulate_many, told
+from tests.simulation.many import replay, simulate_many, told, unlike
 from tests.simulation.report import missed_cells, table, write_json
 from tests.simulation.simulation import simulate
 
@@ -19,10 +19,13 @@ def main() -> int:
     parser.add_argument("--seeds", type=_positive, default=_ENOUGH, help="how many seeds (default 20000)")
     parser.add_argument("--start", type=_whole, default=0, help="the first of them")
     parser.add_argument("--seed", type=_whole, help="replay this one and print its whole trace")
+    parser.add_argument("--twice", type=_positive, help="run so many seeds twice, and compare their traces")
     parser.add_argument("--jobs", type=_positive, default=min(2, os.cpu_count() or 1), help="processes")
     options = parser.parse_args()
     if options.seed is not None:
         return _replay(options.seed)
+    if options.twice is not None:
+        return _twice(options.start, options.twice, options.jobs)
     return _many(options.start, options.seeds, options.jobs)
 
 
@@ -46,6 +49,15 @@ def _replay(seed: int) -> int:
         return 0
     print("\n" + told(outcome))
     return 1
+
+
+def _twice(start: int, count: int, jobs: int) -> int:
+    differing = unlike(start, count, jobs)
+    if differing:
+        print(f"seeds whose second trace differs: {', '.join(map(str, differing))}")
+        return 1
+    print(f"{count} seeds gave the same trace twice, byte for byte")
+    return 0
 
 
 def _many(start: int, count: int, jobs: int) -> int:

@@ -50,6 +50,21 @@ def simulate_many(start: int, count: int, jobs: int) -> tuple[Coverage, list[int
     return coverage, sorted(failed), longest
 
 
+def traces(start: int, count: int) -> list[str]:
+    """A digest of every line of each seed's trace."""
+    return [simulate(seed).digest for seed in range(start, start + count)]
+
+
+def unlike(start: int, count: int, jobs: int) -> list[int]:
+    """The seeds whose trace is another one when they are run again, beside others and by whichever process is free."""
+    with pool(jobs) as workers:
+        starts = range(start, start + count, _CHUNK)
+        sizes = [min(_CHUNK, start + count - first) for first in starts]
+        first, again = ([workers.submit(traces, *each) for each in zip(starts, sizes, strict=True)] for _ in range(2))
+        one, other = ([digest for chunk in chunks for digest in chunk.result()] for chunks in (first, again))
+    return [seed for seed, (a, b) in enumerate(zip(one, other, strict=True), start) if a != b]
+
+
 def told(outcome: Outcome) -> str:
     """A seed that broke something: the end of its trace, where the whole is, and how to see it again."""
     path = RESULTS / f"seed-{outcome.seed}.trace"
