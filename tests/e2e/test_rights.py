@@ -143,6 +143,13 @@ def test_a_handler_reads_and_changes_jobs_of_its_own_type_and_of_no_other(local_
     assert handler.tries(*tried) == [REFUSED] * 4
 
 
+def test_a_handler_does_not_change_what_its_own_job_is(local_stack: LocalStack, handler: Intruder):
+    own = later(local_stack, "user_sync", **USER)
+
+    rewritten = [update(own, **{name: "mine"}) for name in ("job_type", "created_by", "payload", "webhook")]
+    assert handler.tries(*rewritten, update(own, note="mine")) == [REFUSED] * 4 + [DONE]
+
+
 def test_a_handler_makes_no_job_and_no_delivery(local_stack: LocalStack, handler: Intruder):
     own, other = later(local_stack, "user_sync", **USER), later(local_stack, "backup")
     delivery = Key(own.table, ("system#0", own.values[1]))

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
     from tests.infra.synthesised import Synthesised
 
-LEADING_KEYS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys"}, "Null": {"dynamodb:LeadingKeys"}}
+CONDITIONS = {
+    "ForAllValues:StringLike": {"dynamodb:LeadingKeys"},
+    "Null": {"dynamodb:LeadingKeys"},
+    "ForAllValues:StringNotEquals": {"dynamodb:Attributes"},
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Call:
     action: str
     resource: str
     leading_keys: tuple[str, ...] = ()
+    # Those that an update names, as far as a test says so.
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,10 +123,14 @@ def _role_names(stage: Synthesised, resolver: Resolver) -> Iterator[tuple[str, s
 
 def _conditions_hold(statement: Statement, call: Call) -> bool:
     for operator, compared in statement.conditions.items():
-        if set(compared) != LEADING_KEYS.get(operator):
+        if set(compared) != CONDITIONS.get(operator):
             raise NotImplementedError(f"{statement.sid}: this evaluator does not know {operator} of {sorted(compared)}")
         if operator == "Null":
             if bool(call.leading_keys) != (compared["dynamodb:LeadingKeys"] == "false"):
+                return False
+            continue
+        if operator == "ForAllValues:StringNotEquals":
+            if set(call.attributes) & set(_listed(compared["dynamodb:Attributes"])):
                 return False
             continue
         patterns = _listed(compared["dynamodb:LeadingKeys"])

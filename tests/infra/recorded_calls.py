@@ -12,7 +12,7 @@ from tests.infra.cloudformation import ACCOUNT, REGION
 from tests.infra.iam import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -49,7 +49,9 @@ class RecordedCalls:
 def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
     """What IAM decides about when this operation is called: a batch or a transaction is several decisions."""
     match operation:
-        case "GetItem" | "UpdateItem" | "DeleteItem":
+        case "UpdateItem":
+            yield _call(operation, params["TableName"], _partition(params["Key"]), attributes=_named(params))
+        case "GetItem" | "DeleteItem":
             yield _call(operation, params["TableName"], _partition(params["Key"]))
         case "PutItem":
             yield _call(operation, params["TableName"], _partition(params["Item"]))
@@ -63,7 +65,8 @@ def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
             for item in params["TransactItems"]:
                 ((kind, change),) = item.items()
                 key = change["Item"] if kind == "Put" else change["Key"]
-                yield _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key))
+                named = _named(change) if kind == "Update" else ()
+                yield _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key), attributes=named)
         case "BatchExecuteStatement":
             yield from (_statement(each) for each in params["Statements"])
         case "ExecuteTransaction":
@@ -72,9 +75,14 @@ def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
             raise NotImplementedError(f"{operation}: say here which rights it needs")
 
 
-def _call(action: str, place: str, *partitions: str) -> Call:
+def _call(action: str, place: str, *partitions: str, attributes: Iterable[str] = ()) -> Call:
     arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{place}"
-    return Call(f"dynamodb:{action}", arn, tuple(dict.fromkeys(partitions)))
+    return Call(f"dynamodb:{action}", arn, tuple(dict.fromkeys(partitions)), tuple(sorted(set(attributes))))
+
+
+def _named(update: Mapping[str, Any]) -> list[str]:
+    """What an update sets, removes and asks for, and its key."""
+    return [*update["Key"], *update.get("ExpressionAttributeNames", {}).values()]
 
 
 def _partition(key: Mapping[str, Any]) -> str:
@@ -98,7 +106,7 @@ def _update(statement: Mapping[str, Any]) -> Call:
     # Values come in the order of their question marks, the partition right after what is set.
     names = re.findall(r'"([^"]+)"=\?', found[2])
     values = dict(zip(names, statement["Parameters"], strict=False))
-    return _call("PartiQLUpdate", found[1], _partition(values))
+    return _call("PartiQLUpdate", found[1], _partition(values), attributes=re.findall(r'"([^"]+)"', found[2]))
 
 
 def _insert(statement: Mapping[str, Any]) -> Call:

@@ -3,13 +3,16 @@ import { runSimulation } from "@cloud-copilot/iam-simulate";
 
 const { account, statements, calls } = JSON.parse(await new Response(process.stdin).text());
 const answers = [];
-for (const { role, action, resource, leading_keys } of calls) {
+for (const { role, action, resource, leading_keys, attributes } of calls) {
   const simulation = {
     request: {
       principal: `arn:aws:iam::${account}:role/simulated`,
       action,
       resource: { resource, accountId: account },
-      contextVariables: leading_keys.length ? { "dynamodb:LeadingKeys": leading_keys } : {},
+      contextVariables: {
+        ...(leading_keys.length ? { "dynamodb:LeadingKeys": leading_keys } : {}),
+        ...(attributes.length ? { "dynamodb:Attributes": attributes } : {}),
+      },
     },
     identityPolicies: [{ name: role, policy: { Version: "2012-10-17", Statement: statements[role] } }],
     serviceControlPolicies: [],

@@ -34,6 +34,7 @@ def allowed(asked: Sequence[tuple[Role, Call]]) -> list[bool]:
                 "action": call.action,
                 "resource": call.resource,
                 "leading_keys": call.leading_keys,
+                "attributes": call.attributes,
             }
             for role, call in asked
         ],

@@ -27,6 +27,7 @@ from tests.infra.deployed_functions import (
     invoke_of,
 )
 from tests.infra.iam import Call, Role, Statement, allows, roles_of
+from tests.infra.simulator import allowed
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, Synthesised, synthesised
 
 if TYPE_CHECKING:
@@ -222,6 +223,18 @@ def test_a_handler_reaches_its_own_type_only() -> None:
             assert role.allowing(Call(f"dynamodb:{action}", table, (theirs,))) == []
             # Nor both together, as a batch would ask for them.
             assert role.allowing(Call(f"dynamodb:{action}", table, (mine, theirs))) == []
+
+
+@pytest.mark.parametrize("action", ["UpdateItem", "PartiQLUpdate"])
+@pytest.mark.parametrize(("actor", "place"), [(f"{HANDLERS}backup", partition("backup")), (SENDER, "system#0")])
+@pytest.mark.parametrize("name", ["job_type", "created_by", "payload", "webhook", "group_id"])
+def test_who_runs_a_job_changes_how_it_gets_on_and_not_what_it_is(
+    actor: str, place: str, action: str, name: str
+) -> None:
+    asked = [Call(f"dynamodb:{action}", TABLE, (place,), ("PK", "SK", "status", each)) for each in ("result", name)]
+
+    assert [bool(role_of(actor).allowing(each)) for each in asked] == [True, False]
+    assert allowed([(role_of(actor), each) for each in asked]) == [True, False]
 
 
 def test_all_grants_fit_onto_one_role_and_none_is_given_without_its_types() -> None:

@@ -44,6 +44,24 @@ WATCH_PARTITIONS = ("watch",)
 SCHEDULE_PARTITIONS = ("schedule",)
 TEMPLATE_PARTITIONS = ("template",)
 GROUP_PARTITIONS = ("group#*",)
+# What a job is, as against how it gets on: who makes it says so, and who runs it may change none of it.
+_MADE_WITH = (
+    "job_type",
+    "payload",
+    "created_at",
+    "created_by",
+    "scheduled_for",
+    "priority",
+    "max_attempts",
+    "retry",
+    "retry_of",
+    "schedule",
+    "group_id",
+    "member",
+    "dedup_key",
+    "concurrency_key",
+    "webhook",
+)
 
 
 def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
@@ -75,9 +93,14 @@ def handler_statements(
     """Jobs, payloads, dedup records and dead letters of its own type, and seats of its own limits."""
     code = code_of_type(job_type, queue)
     return [
-        # An end with its dead letter is a transaction of statements.
-        _on_keys("EndJobs", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem"], partitions_of(code)),
-        *([_work_in_batches(code, jobs)] if job_type.batch is not None else []),
+        # Those of a batch are read by one request.
+        _on_keys(
+            "ReadJobs",
+            jobs,
+            ["GetItem", *(["BatchGetItem"] if job_type.batch is not None else [])],
+            partitions_of(code),
+        ),
+        _end_jobs("EndJobs", jobs, partitions_of(code)),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
@@ -95,7 +118,8 @@ def sender_statements(
     if queue.webhook_concurrency_per_host:
         scopes.append(scope_partition(key_scope(DELIVERY, "*")))
     return [
-        _on_keys("EndDeliveries", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem"], SYSTEM_JOB_PARTITIONS),
+        _on_keys("ReadDeliveries", jobs, ["GetItem"], SYSTEM_JOB_PARTITIONS),
+        _end_jobs("EndDeliveries", jobs, SYSTEM_JOB_PARTITIONS),
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
         *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -323,9 +347,14 @@ def partitions_of(code: int) -> list[str]:
     return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
 
 
-def _work_in_batches(code: int, jobs: dynamodb.ITable) -> iam.PolicyStatement:
-    """One request reads the jobs of a batch, one starts and one ends them."""
-    return _on_keys("WorkInBatches", jobs, ["BatchGetItem", "PartiQLUpdate"], partitions_of(code))
+def _end_jobs(sid: str, jobs: dynamodb.ITable, partitions: Sequence[str]) -> iam.PolicyStatement:
+    """To move jobs on, and not to make others of them; an end with its dead letter is a transaction of statements.
+
+    So an update that creates an item makes none that is read as a job.
+    """
+    statement = _on_keys(sid, jobs, ["PartiQLUpdate", "UpdateItem"], partitions)
+    statement.add_condition("ForAllValues:StringNotEquals", {"dynamodb:Attributes": list(_MADE_WITH)})
+    return statement
 
 
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
