@@ -15,6 +15,7 @@ from app import job_folders
 from infra.environments import environment_named
 from infra.stacks import DataStack, QueueStack
 from leasehold.kernel.keys import JobPartition, make_job_id, type_code
+from leasehold.kernel.transitions import TRANSITIONS, Transition, Writer
 from tests.infra.cloudformation import ACCOUNT, REGION, with_names
 from tests.infra.deployed_functions import (
     ENQUEUER,
@@ -235,6 +236,17 @@ def test_who_runs_a_job_changes_how_it_gets_on_and_not_what_it_is(
 
     assert [bool(role_of(actor).allowing(each)) for each in asked] == [True, False]
     assert allowed([(role_of(actor), each) for each in asked]) == [True, False]
+
+
+@pytest.mark.parametrize(
+    "step", [each for each in TRANSITIONS if Writer.HANDLER in each.by], ids=lambda each: each.name
+)
+def test_every_transition_of_a_handler_is_one_that_it_may_make(step: Transition) -> None:
+    named = {"PK", "SK", "status", *step.sets, *step.may_set, *step.removes, *(name for name, _ in step.adds)}
+
+    for action in ("UpdateItem", "PartiQLUpdate"):
+        call = Call(f"dynamodb:{action}", TABLE, (partition("backup"),), tuple(sorted(named)))
+        assert role_of(f"{HANDLERS}backup").allowing(call)
 
 
 def test_all_grants_fit_onto_one_role_and_none_is_given_without_its_types() -> None:
