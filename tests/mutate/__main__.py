@@ -21,6 +21,7 @@ import tempfile
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -39,6 +40,7 @@ MARKS = "not deep and not dynoxide and not ministack and not browser and not slo
 # Of the tests that run a changed line, so many seconds' worth are tried, the quickest first.
 SECONDS_A_MUTANT = 30.0
 _HANGS_AFTER = 300.0
+_CONTROLS = 10
 
 
 class Covering(TypedDict):
@@ -82,6 +84,11 @@ def main() -> None:
             process.join()
         return process.exitcode == 0
 
+    # Who notices the library as it is would notice any mutant.
+    for mutant in sample[:_CONTROLS]:
+        tests = tests_for(mutant, covering)
+        if tests and not holds(passes, unchanged(mutant), tests):
+            sys.exit(f"the tests fail without a mutant, too: those that run {mutant.path}:{mutant.lines.start}")
     outcomes = []
     with ThreadPoolExecutor(options.at_once) as pool:
         for mutant, outcome in zip(sample, pool.map(tried, sample), strict=True):
@@ -99,6 +106,10 @@ def sample_of(rooms: Iterable[Path], count: int, seed: int) -> list[Mutant]:
         for mutant in mutants_of(ROOT, path)
     ]
     return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def unchanged(mutant: Mutant) -> Mutant:
+    return replace(mutant, text=(ROOT / mutant.path).read_text("utf-8"))
 
 
 def covering_of(rooms: Sequence[Path], tests: Sequence[str], kept: Path | None, *, at_once: int) -> list[Covering]:

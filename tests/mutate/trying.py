@@ -51,6 +51,8 @@ def passes(mutant: Mutant, tests: Sequence[str]) -> None:
     """Run these tests until one fails."""
     _begin(mutant)
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
+    # What is imported before is none of the tests'; see IMPORTED.
+    quiet += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     _end(int(pytest.main([*quiet, *tests])))
 
 
