@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -37,10 +38,10 @@ class _Finder:
         self._text = mutant.text
         self._file = ROOT / mutant.path
         parts = Path(mutant.path).with_suffix("").parts
-        self._name = ".".join(parts[parts.index("leasehold", 2) :]).removesuffix(".__init__")
+        self.name = ".".join(parts[parts.index("leasehold", 2) :]).removesuffix(".__init__")
 
     def find_spec(self, fullname: str, _path: Any = None, _target: Any = None) -> Any:
-        if fullname != self._name:
+        if fullname != self.name:
             return None
         loader = _MutatedLoader(fullname, str(self._file))
         loader.text = self._text
@@ -69,7 +70,10 @@ def _begin(mutant: Mutant) -> None:
     os.dup2(nowhere, 2)
     os.chdir(ROOT)
     assert not any(name.startswith("leasehold.") for name in sys.modules), "the library was imported before its mutant"
-    sys.meta_path.insert(0, _Finder(mutant))
+    finder = _Finder(mutant)
+    sys.meta_path.insert(0, finder)
+    # Before pytest, which puts a finder of its own before ours: it rewrites what belongs to a plug-in, as the library does.
+    import_module(finder.name)
 
 
 def _end(code: int) -> None:
