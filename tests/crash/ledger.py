@@ -26,7 +26,7 @@ class Ledger:
             case b"BatchExecuteStatement":
                 answers = json.loads(response.content)["Responses"]
                 for statement, answer in zip(body["Statements"], answers, strict=True):
-                    if "Error" not in answer:
+                    if not answer.get("Error"):
                         self._note_statement(statement)
             case _ if body.get("ClientRequestToken") not in self._tokens:
                 if "ClientRequestToken" in body:
@@ -44,6 +44,6 @@ class Ledger:
 
     def _note_statement(self, statement: dict[str, Any]) -> None:
         """Its parameters are the values that it sets, in order, then the key; see `update_statement`."""
-        sets = re.findall(r'SET "(\w+)"=\?', statement["Statement"])
+        sets = re.findall(r'"(\w+)"=\?', statement["Statement"].partition(" WHERE ")[0])
         if "status" in sets and statement["Parameters"][sets.index("status")] == {"S": "completed"}:
             self.completions[statement["Parameters"][len(sets) + 1]["S"]] += 1
