@@ -72,7 +72,7 @@ def _begin(mutant: Mutant) -> None:
     assert not any(name.startswith("leasehold.") for name in sys.modules), "the library was imported before its mutant"
     finder = _Finder(mutant)
     sys.meta_path.insert(0, finder)
-    # Before pytest, which puts a finder of its own before ours: it rewrites what belongs to a plug-in, as the library does.
+    # Before pytest, which puts its own finder before ours and rewrites what belongs to a plug-in, as the library does.
     import_module(finder.name)
 
 
