@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Record
 
 _FIRST, _LEAST, _MOST = 16, 4, 1024
-# A cold start takes one or two seconds; what takes longer waits for a place.
-_IN_TIME = timedelta(seconds=3)
+# What takes longer waits for a place, or is a cold start: neither calls for more at once.
+_IN_TIME = timedelta(seconds=1)
 _LOOK_EVERY = timedelta(milliseconds=200)
 # While hand-overs start one after the other it pays to wait for the next, and to look more often.
 _MOVING_FOR, _LOOK_SOON = timedelta(milliseconds=250), timedelta(milliseconds=40)
