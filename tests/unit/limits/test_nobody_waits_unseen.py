@@ -14,6 +14,7 @@ from leasehold.kernel.keys import service_lanes
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import HOLD
 from leasehold.limits.admission import Admission
+from leasehold.limits.lines import Moment
 from tests.contract.world import World
 from tests.unit.worlds import SpyTable
 
@@ -68,6 +69,27 @@ def test_a_process_that_stood_still_before_it_held_a_job_and_then_died_leaves_it
         world.clock.advance(timedelta(minutes=1))
         started += [handover.job_id for handover in world.claim()]
     assert started == [second]
+
+
+def test_a_lane_that_was_called_empty_by_mistake_is_thought_of_when_the_next_seat_is_freed(world: World) -> None:
+    """An index that lagged showed none of its jobs; the next look finds them, and fills the only seat again."""
+    world.queue.enqueue("single")
+    running = world.claim_one()
+    for _ in range(3):
+        world.queue.enqueue("single")
+    world.poll()
+    lines, moment = world.store.lines, Moment.of(world.services)
+    (entry,) = lines.entries(SCOPE, limit=10)
+    assert lines.note_empty(entry, moment)
+    assert lines.look_at(lines.scope(SCOPE), moment.now + A_SECOND, moment, is_empty=True)
+    world.worker.run(running)
+
+    world.clock.advance(2 * A_SECOND)
+    started = 0
+    while handovers := world.claim():
+        started += len(handovers)
+        world.worker.run(handovers[0])
+    assert started == 3
 
 
 def test_a_poll_of_an_hour_joins_the_line_again_that_others_have_forgotten(world: World) -> None:

@@ -189,6 +189,14 @@ class Visits:
             return self._move(entry, type_scope(name), stop.until)
         if not limits:
             return self._serve_unlimited(visit, entry, count, switches)
+        if entry.empty_since is not None:
+            # Before anything else ends this turn: while it counts as empty, nobody who frees a seat thinks of it.
+            job = visit.next_job(entry.lane)
+            if job is None:
+                self._looks.note_empty(entry)
+                return _Left.EMPTY
+            visit.put_back(job, entry.lane)
+            self._keep_in_line(entry)
         for _ in range(count):
             full = self._admission.narrowest_full(limits, since=visit.began_at)
             if full is not None:
@@ -207,7 +215,6 @@ class Visits:
                 visit.put_back(job, entry.lane)  # its seats are others' by now: look for others, in its turn
             else:
                 self._shared.note_gone(job)
-        self._keep_in_line(entry)
         return _Left.MORE
 
     def _serve_unlimited(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left:
