@@ -15,11 +15,12 @@ _STATES = {
     "GetItem": ("-", *_ANY),
     "Query": ("-",),
     "BatchGetItem": ("pending", "in_progress", "completed"),
-    "PutItem": ("-", "absent"),
+    "PutItem": ("-",),
     "DeleteItem": ("-",),
     "UpdateItem": ("-", "pending", "in_progress", "failed", "dead_letter"),
     "TransactWriteItems": ("-", "absent", "pending", "in_progress", "failed", "completed", "dead_letter"),
     "BatchExecuteStatement": ("-",),
+    "ExecuteTransaction": ("-",),
 }
 
 
