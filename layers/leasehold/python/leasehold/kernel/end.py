@@ -233,8 +233,8 @@ def _settled(job: Job, joinings: Sequence[Joining], services: Services) -> Mappi
         try:
             services.store.jobs.apply(write)
         except TransitionRefused as refused:
-            # What is not owed any more was done by this write, whose response was lost, or by another poller's.
-            if refused.current is None or refused.current.owed:
+            # What is not owed any more was done by this write: its response was lost.
+            if not refused.was_repeated or refused.current is None or refused.current.owed:
                 raise
     return values
 

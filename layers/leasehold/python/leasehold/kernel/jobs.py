@@ -59,12 +59,16 @@ _AS_MADE = (*_ORIGIN, "created_at")
 
 
 class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
-    """The job is not what the writer saw; `current` is what it is. Nothing was written."""
+    """The job is not what the writer saw; `current` is what it is. Nothing was written.
 
-    def __init__(self, write: Write, current: Job | None) -> None:
+    was_repeated: the client had sent it before, and may not have heard that it was made.
+    """
+
+    def __init__(self, write: Write, current: Job | None, *, was_repeated: bool = False) -> None:
         super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
         self.write = write
         self.current = current
+        self.was_repeated = was_repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +244,8 @@ class Jobs:
         except ConditionFailed as failed:
             if failed.current and is_own_write(write, failed.current):
                 return failed.current
-            raise TransitionRefused(write, job_of(failed.current) if failed.current else None) from None
+            current = job_of(failed.current) if failed.current else None
+            raise TransitionRefused(write, current, was_repeated=failed.was_repeated) from None
 
     def apply_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
         """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
