@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import pytest
 
@@ -282,13 +282,18 @@ def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: st
     assert any(problem in flaw.problem for flaw in flaws), flaws
 
 
+def gone(_puts: object) -> NoReturn:
+    """As a table that is away answers: nothing comes of the whole call."""
+    raise StoreUnavailableError("gone")
+
+
 def test_an_entry_whose_record_was_lost_in_a_crash_is_read_from_the_head_and_inserted_by_the_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = world.queue.enqueue("report", run_in=HOUR).job_id
     target = f"job#{job_id}"
     with monkeypatch.context() as crash:
-        crash.setattr(world.table, "insert_many", lambda _puts: [StoreUnavailableError("gone")])
+        crash.setattr(world.table, "insert_many", gone)
         world.queue.reschedule(job_id, run_in=HOUR, reason="first")
 
     stored = world.table.query(JOBS, partitions.audit_partition(target), limit=9).records
@@ -307,7 +312,7 @@ def test_an_entry_that_cannot_be_put_on_record_does_not_give_way_to_the_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = world.queue.enqueue("report", run_in=HOUR).job_id
-    monkeypatch.setattr(world.table, "insert_many", lambda _puts: [StoreUnavailableError("gone")])
+    monkeypatch.setattr(world.table, "insert_many", gone)
     world.queue.reschedule(job_id, run_in=HOUR, reason="first")
 
     with pytest.raises(StoreUnavailableError):

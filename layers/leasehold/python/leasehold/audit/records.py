@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
@@ -113,9 +114,12 @@ class Audit:
             return False  # who may not read records
 
     def keep(self, table: Table) -> None:
-        """Insert the record of an entry that stands. If that fails, it stays at the head of its chain."""
+        """Insert the record of an entry that stands. If that fails, it stays at the head of its chain: what it is about
+        was done, and must not be reported as failed.
+        """
         if isinstance(self.move, Update):
-            table.insert_many([self.record])
+            with suppress(StoreError):
+                table.insert_many([self.record])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
