@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.kernel.keys import to_text
 from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.runtime.direct import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
@@ -68,7 +67,7 @@ def _behave(payload: Work, context: JobContext, process: Process) -> Json:  # no
         case "busy":
             kernel.sleep(4.0)
         case "extend":
-            extend(context, process)
+            extend(context._attempt, process)  # the simulation stands where the runtime does
             kernel.sleep(payload.seconds)
         case "look":
             for _ in range(3):
@@ -102,11 +101,11 @@ def _behave(payload: Work, context: JobContext, process: Process) -> Json:  # no
     return {"done": payload.mode}
 
 
-def extend(lease: JobContext | Attempt, process: Process) -> None:
-    """Prolong a lease, and let it be known since when: afterwards nobody could tell whether it was live then."""
+def extend(attempt: Attempt, process: Process) -> None:
+    """Prolong a lease, and let its length be known: so what is written says when that was decided."""
     assert process.invocation is not None
-    process.invocation.extending_since = to_text(process.now())
-    lease.extend()
+    process.invocation.lease_length = attempt.job_type.lease_length
+    attempt.extend()
 
 
 @contextmanager

@@ -26,7 +26,7 @@ class Invocation:
     tokens: tuple[str, ...] = ()
     makes: int = 0
     made: int = 0
-    extending_since: str | None = None
+    lease_length: timedelta = timedelta()
     # Each job as it read it last.
     seen: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     # Jobs as the refusals of its own writes showed them.

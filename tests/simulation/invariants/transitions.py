@@ -158,8 +158,9 @@ def _check_kept(old: Record, new: Record, writer: Invocation, *, is_mine: bool) 
         return
     if "lock_expires_at" in changed:
         hold(is_mine, "no write from a lost lease", f"{name} was extended by {writer}")
-        was_live = old["lock_expires_at"] > (writer.extending_since or "")
-        hold(was_live, "an expired lease is not extended", f"{name} by {writer}")
+        # Decided when? A heartbeat and its handler may both be under way, and a late one lands after its successor.
+        decided_at = from_text(new["lock_expires_at"]) - writer.lease_length
+        hold(from_text(old["lock_expires_at"]) > decided_at, "an expired lease is not extended", f"{name} by {writer}")
         has_grown = new["lock_expires_at"] > old["lock_expires_at"]
         hold(has_grown, "a lease is never shortened", f"{name} to {new['lock_expires_at']} by {writer}")
     if "cancel_requested" in changed:
