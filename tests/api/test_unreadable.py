@@ -11,7 +11,7 @@ from leasehold import NewJob
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import RecordUnreadableError
 from leasehold.kernel.table import Update
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.api.world import Api, Things, furnished, in_memory
 
 if TYPE_CHECKING:

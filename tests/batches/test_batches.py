@@ -13,10 +13,10 @@ from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
 from leasehold.kernel.signals import Cancel, Skip, Snooze
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
+from leasehold.telemetry import Event
 from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:

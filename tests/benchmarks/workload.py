@@ -27,8 +27,8 @@ from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.execute import Execution, Handover
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import Silence
 from leasehold.operate.operator import Operator
+from leasehold.telemetry import Silence
 from leasehold.testing import FakeClock
 from tests.real_queue import Inbox
 

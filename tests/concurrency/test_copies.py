@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobStatus, JobType, NewJob, Worker
 from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
 

@@ -14,7 +14,7 @@ from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
 

@@ -14,7 +14,7 @@ from leasehold.kernel import keys
 from leasehold.kernel.job import job_record
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import Put
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from tests.cost import crowd
 from tests.real_queue import Inbox

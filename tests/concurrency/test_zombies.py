@@ -15,7 +15,7 @@ from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Execution, Executor
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import LEASES_LOST, Event
+from leasehold.telemetry import LEASES_LOST, Event
 from tests.real_queue import Inbox, RealQueue
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from leasehold import JobStatus, JobType
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.type_options import Circuit, CircuitBreaker
+from leasehold.telemetry import Event
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobStatus, NewJob
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import Job

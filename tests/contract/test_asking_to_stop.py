@@ -11,7 +11,7 @@ from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Snooze
 from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.world import RETRY_DELAY, TYPES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from leasehold import Enqueued, JobStatus, NewJob, Rejected
 from leasehold.kernel.errors import InvalidPayloadError, UnknownJobTypeError
 from leasehold.kernel.refusals import DuplicateJobError
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import OnDuplicate

@@ -14,9 +14,9 @@ from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
 from leasehold.kernel.type_options import CircuitBreaker, Tally
 from leasehold.operate.measure import measure
+from leasehold.telemetry import CIRCUIT_OPEN, Event
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run
 
 if TYPE_CHECKING:

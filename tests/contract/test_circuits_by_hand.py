@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
 from leasehold.kernel import partitions
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.circuits import MINUTE, enqueue, open_circuit, run, wait_for_probe
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from leasehold.features import Store
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import ConditionFailed, StatementRefused
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.engines import without_moto
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import JobId, JobPartition, make_job_id
-from leasehold.kernel.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
 from leasehold.operate.reports import SWEEP_BACK, SWEEP_MARGIN, report_dead_letters, sweep_unreported
+from leasehold.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -12,7 +12,7 @@ from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.stored_jobs import stored_jobs
 

@@ -11,8 +11,8 @@ import pytest
 from leasehold import JobStatus, JobType
 from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.errors import DirectRunLostError, DirectRunTimeoutError
-from leasehold.kernel.telemetry import Event
 from leasehold.limits.seating import SeatHooks
+from leasehold.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
 from tests.contract.world import TYPES
 

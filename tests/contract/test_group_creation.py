@@ -13,7 +13,7 @@ from leasehold.groups.model import KEPT_FOR, GroupState
 from leasehold.groups.records import Groups
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError, SystemHaltedError
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, jobs, make, members, run_out, states
 
 if TYPE_CHECKING:

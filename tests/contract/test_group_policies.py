@@ -11,7 +11,7 @@ from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
 from leasehold.groups.model import GroupState
 from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
 from leasehold.kernel.refusals import GroupEndedError
-from leasehold.kernel.telemetry import COMPLETED, Event
+from leasehold.telemetry import COMPLETED, Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from leasehold import JobStatus, NewJob, NonRetryableError, Priority, Registry, 
 from leasehold.groups.model import KEPT_FOR, GroupState
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
 from leasehold.kernel.refusals import GroupNotFoundError, WrongStateError
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 from tests.contract.world import RETRY_DELAY
 

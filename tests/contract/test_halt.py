@@ -12,7 +12,7 @@ from leasehold.kernel import partitions
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.refusals import SystemHaltedError
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import HEARTBEAT, Event
+from leasehold.telemetry import HEARTBEAT, Event
 from leasehold.testing import SeededRandomSource
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import Job

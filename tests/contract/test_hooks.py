@@ -16,7 +16,7 @@ from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import derive_job_id
 from leasehold.kernel.table import Update
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:

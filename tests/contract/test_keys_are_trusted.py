@@ -19,7 +19,7 @@ from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
 from leasehold.kernel.refusals import DeadJobMissingError, JobNotFoundError
 from leasehold.kernel.table import JOBS, Key, Put, Update
-from leasehold.kernel.telemetry import DISAGREEMENTS, Event
+from leasehold.telemetry import DISAGREEMENTS, Event
 from tests.contract import grouping
 from tests.stored_jobs import stored_jobs
 

@@ -12,7 +12,7 @@ from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

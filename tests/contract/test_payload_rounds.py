@@ -10,7 +10,7 @@ from leasehold.housekeeping.payload_rounds import EVERY, Round, keep_payloads
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.table import Update
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.large import items_of, large, lose_payload
 from tests.contract.world import World
 

@@ -10,8 +10,8 @@ from leasehold.kernel import partitions
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.type_options import type_scope
+from leasehold.telemetry import Event
 from leasehold.testing import SeededRandomSource
 from tests.contract.circuits import (
     BREAKER,

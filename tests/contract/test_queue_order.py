@@ -11,7 +11,7 @@ from leasehold import Priority
 from leasehold.admin.reading import Reader
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.refusals import WrongStateError
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from tests.contract.line import Line
 
 if TYPE_CHECKING:

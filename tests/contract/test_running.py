@@ -10,7 +10,7 @@ import pytest
 from leasehold import Cancel, JobStatus, NonRetryableError, Outcome, Skip, Snooze
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobPayloadError
-from leasehold.kernel.telemetry import COMPLETED, LEASES_LOST, Event
+from leasehold.telemetry import COMPLETED, LEASES_LOST, Event
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

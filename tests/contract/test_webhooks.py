@@ -12,9 +12,9 @@ from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Out
 from leasehold.kernel.errors import InvalidJobTypeError, StoreError
 from leasehold.kernel.keys import SYSTEM_CODE
 from leasehold.kernel.refusals import WebhooksOffError, WrongStateError
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.type_options import DELIVERY, OnFull, RunEvent, Webhook
 from leasehold.operate.purge import purge
+from leasehold.telemetry import Event
 from leasehold.webhooks.deliveries import DeliveryState
 from leasehold.webhooks.model import delivery_type
 from tests.contract.world import TYPES

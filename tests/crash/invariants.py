@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.dead_letter import Resolution
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import key_of
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
+from leasehold.telemetry import Event
 from tests.crash.audit_invariants import assert_recorded
 from tests.crash.group_invariants import assert_counted
 from tests.crash.snapshot import Snapshot

@@ -32,7 +32,7 @@ from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.hooks import End, Feature, Hooks
 from leasehold.kernel.job_type import Batch
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import Metric, Unit
+from leasehold.telemetry import Metric, Unit
 from leasehold.testing import LeaseholdTest
 from tests.docs import test_guides
 from tests.docs.markdown import PAGES, ROOT, Block, blocks_of, code_blocks, text_of

@@ -15,7 +15,7 @@ from docs.costing.extras import extras
 from docs.costing.figures import ASSUMED, Assumptions, Measured
 from docs.costing.prices import Price
 from infra.environments import Environment
-from leasehold.kernel import telemetry
+from leasehold import telemetry
 from leasehold.operate.measure import measure
 from leasehold.testing.queue import LeaseholdTest
 from tests.infra.synthesised import stacks_of

@@ -11,7 +11,7 @@ import pytest
 from infra.environments import ENVIRONMENTS, environment_named
 from leasehold.cdk.dashboard import OUTCOMES
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX
-from leasehold.kernel.telemetry import METRICS
+from leasehold.telemetry import METRICS
 from tests.infra.cloudformation import Resolver
 from tests.infra.played import Series
 from tests.infra.synthesised import synthesised

@@ -10,9 +10,9 @@ from leasehold.kernel.dynamodb.table import DynamoTable
 from leasehold.kernel.keys import instant
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import Event
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
+from leasehold.telemetry import Event
 from tests.simulation.direct_calls import DirectCalls
 from tests.simulation.pool import VirtualPool
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.ports import ErrorReporter
-    from leasehold.kernel.telemetry import Metric
+    from leasehold.telemetry import Metric
     from tests.simulation.invocation import Invocation
     from tests.simulation.kernel import Kernel, Task
     from tests.simulation.world import World

@@ -12,8 +12,8 @@ from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import job_record
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.telemetry import STREAM
 from leasehold.kernel.waiting import WaitingSettings
+from leasehold.telemetry import STREAM
 from tests.contract.world import World
 
 if TYPE_CHECKING:

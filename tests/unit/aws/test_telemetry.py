@@ -13,7 +13,9 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import (
+from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.worker import Worker
+from leasehold.telemetry import (
     CLAIMED,
     COMPLETED,
     HEARTBEAT,
@@ -26,8 +28,6 @@ from leasehold.kernel.telemetry import (
     Event,
     Metric,
 )
-from leasehold.runtime.handler import BaseJobHandler
-from leasehold.runtime.worker import Worker
 from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:

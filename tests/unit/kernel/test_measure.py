@@ -14,9 +14,9 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import PollSettings
 from leasehold.kernel.services import Services
-from leasehold.kernel.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
 from leasehold.kernel.waiting import WaitingSettings
 from leasehold.operate import measure
+from leasehold.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
 from leasehold.testing import FakeClock, Recorder, SeededRandomSource
 
 if TYPE_CHECKING:

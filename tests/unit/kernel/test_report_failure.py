@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Snooze
 from leasehold.kernel.failure_report import Severity
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import Event
+from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from tests.real_queue import Inbox
 

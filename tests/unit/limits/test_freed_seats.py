@@ -13,9 +13,9 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import Due
 from leasehold.kernel.table import Update
-from leasehold.kernel.telemetry import STREAM
 from leasehold.kernel.waiting import WaitingSettings
 from leasehold.limits.lines import Lines, Moment
+from leasehold.telemetry import STREAM
 from tests.contract.handlers import scripted
 from tests.contract.world import World
 from tests.unit.worlds import SpyTable

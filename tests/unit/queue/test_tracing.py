@@ -9,9 +9,9 @@ import pytest
 
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.spans import current_trace, trace_context
-from leasehold.kernel.telemetry import Event
 from leasehold.runtime.worker import Worker
+from leasehold.telemetry import Event
+from leasehold.telemetry.spans import current_trace, trace_context
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -11,9 +11,9 @@ from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.errors import DirectRunError, InvalidInputError
 from leasehold.kernel.job import MAX_ARTIFACTS, MAX_ERROR_BYTES
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.spans import current_trace, trace_context
-from leasehold.kernel.telemetry import Event
 from leasehold.runtime.worker import Worker
+from leasehold.telemetry import Event
+from leasehold.telemetry.spans import current_trace, trace_context
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that, raising
 

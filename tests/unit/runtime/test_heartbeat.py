@@ -14,9 +14,9 @@ from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.telemetry import LEASES_LOST, Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime import worker
+from leasehold.telemetry import LEASES_LOST, Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

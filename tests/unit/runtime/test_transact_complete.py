@@ -6,8 +6,8 @@ import pytest
 
 from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
 from leasehold.kernel.signals import Cancel, Skip, Snooze
-from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import JobStatus
+from leasehold.telemetry import COMPLETED, Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -15,9 +15,9 @@ from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.ports import SystemClock
 from leasehold.kernel.table import Update
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.runtime.webhook_sender import Equipment, webhook_sender
+from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from leasehold.webhooks import new_key, verify
 from leasehold.webhooks.deliveries import DeliveryState

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
     from leasehold.kernel.signals import Cancel, Skip, Snooze
-    from leasehold.kernel.spans import current_trace, trace_context
     from leasehold.kernel.transitions import JobStatus
     from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from leasehold.scheduler import JobScheduler, JobSchedulerProtocol
     from leasehold.schedules.model import Missed, Overlap, Schedule
     from leasehold.schedules.recurrence import InTheGap, WhenRepeated
+    from leasehold.telemetry.spans import current_trace, trace_context
     from leasehold.templates.model import Template
 
 _HOMES = {
@@ -83,7 +83,7 @@ _HOMES = {
         "Exponential",
         "Fixed",
     ),
-    "leasehold.kernel.spans": (
+    "leasehold.telemetry.spans": (
         "current_trace",
         "trace_context",
     ),

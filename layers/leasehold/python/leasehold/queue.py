@@ -12,13 +12,13 @@ from leasehold.kernel.draft import JobOptions, JobRequest, NewJob, request_of
 from leasehold.kernel.enqueue import OnDuplicate, enqueue, enqueue_changes
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.kernel.services import Services
-from leasehold.kernel.spans import current_trace
+from leasehold.lean import dataclass
 from leasehold.operate import jobs as operate
 from leasehold.operate.order import move_in_queue, place_of
 from leasehold.operate.redrive import retry
+from leasehold.telemetry.spans import current_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.telemetry import Telemetry
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.operator import Operator
     from leasehold.schedules.sdk import Schedules
+    from leasehold.telemetry import Telemetry
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks
 

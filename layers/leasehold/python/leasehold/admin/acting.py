@@ -16,9 +16,9 @@ from leasehold.kernel.enqueue import OnDuplicate, write
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.transitions import ENDED, WAITING
+from leasehold.lean import dataclass
 from leasehold.operate import jobs as operate
 from leasehold.operate import purge, redrive
 from leasehold.operate.operator import Operator

@@ -16,8 +16,8 @@ from leasehold.admin.job_documents import (
 )
 from leasehold.direct_runs.model import DirectState
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,10 +12,10 @@ from leasehold.admin.scanning import Budget, QueryContext
 from leasehold.kernel.admission import is_trusted, trusted_jobs
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
 from leasehold.kernel.keys import Due, from_text, lanes_by_priority, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,9 +21,9 @@ from leasehold.kernel.admission import is_trusted, report
 from leasehold.kernel.errors import InvalidCursorError
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -35,9 +35,9 @@ from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import instant, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

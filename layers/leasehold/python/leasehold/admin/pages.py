@@ -18,10 +18,10 @@ from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.errors import InvalidCursorError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import instant, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import After, Equals, NotAfter, OneOf
 from leasehold.kernel.transitions import ENDED, JobStatus
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.lean import dataclass
 from leasehold.schedules.model import parse_schedule_name
 from leasehold.templates.model import parse_template_name
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from leasehold.api import errors as api
 from leasehold.kernel import errors, refusals
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

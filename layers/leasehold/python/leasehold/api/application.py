@@ -31,7 +31,7 @@ from leasehold.api.routes import (
     templates,
 )
 from leasehold.kernel.errors import LeaseholdError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer

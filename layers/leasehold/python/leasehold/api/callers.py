@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.api.errors import NotAuthenticatedError
 from leasehold.aws.api_access import Role
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import fits
 from leasehold.kernel.ports import KnownIdentity
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -10,9 +10,9 @@ from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId, from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import RequestKeyReusedError
 from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

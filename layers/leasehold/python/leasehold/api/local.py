@@ -18,7 +18,7 @@ from leasehold.api.callers import Caller
 from leasehold.api.requests import MAX_BODY_BYTES
 from leasehold.aws.api_access import Role
 from leasehold.direct_runs.run import perform
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

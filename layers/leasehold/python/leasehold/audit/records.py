@@ -21,7 +21,6 @@ from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavail
 from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import TransitionRefused, Write, transition
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import fits
 from leasehold.kernel.table import (
@@ -34,6 +33,7 @@ from leasehold.kernel.table import (
     Update,
     request_token,
 )
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

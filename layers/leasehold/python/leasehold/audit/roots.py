@@ -14,7 +14,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,10 +15,10 @@ from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.ports import NoWaker
 from leasehold.kernel.services import Services
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.errors import InvalidJobIdError
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws import names as variables
 from leasehold.aws.clients import boto3_client
 from leasehold.kernel.errors import InvalidOptionError, QueueNotFoundError, StoreError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

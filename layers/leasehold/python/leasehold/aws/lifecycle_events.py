@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

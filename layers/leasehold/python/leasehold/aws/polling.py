@@ -12,12 +12,12 @@ from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.keys import service_lanes
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.pool import Stopping
-from leasehold.kernel.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
+from leasehold.lean import dataclass
+from leasehold.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import NAMESPACE
+from leasehold.lean import dataclass
+from leasehold.telemetry import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
-from leasehold.kernel.telemetry import NAMESPACE, Event, Metric
+from leasehold.telemetry import NAMESPACE, Event, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,7 +15,7 @@ from constructs import Construct
 from leasehold.cdk.context import ALARM_KINDS
 from leasehold.cdk.metrics import MINUTE, own_metric, table_metric
 from leasehold.kernel.table import DUE_INDEX
-from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
+from leasehold.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, LEASES_LOST, OLDEST_DUE_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from leasehold import telemetry
 from leasehold.cdk.metrics import own_metric, table_metric
-from leasehold.kernel import telemetry
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:

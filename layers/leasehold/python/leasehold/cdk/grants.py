@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from leasehold import telemetry
 from leasehold.aws import names as variables
 from leasehold.cdk.api_rights import operate_statements, read_statements
 from leasehold.cdk.metrics import MINUTE, own_metric
@@ -26,7 +27,6 @@ from leasehold.cdk.rights import (
     record_creation_statements,
     run_now_statements,
 )
-from leasehold.kernel import telemetry
 from leasehold.kernel.keys import NOT_ISOLATED
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 if TYPE_CHECKING:
-    from leasehold.kernel.telemetry import Metric
+    from leasehold.telemetry import Metric
 
 
 class Namespaced(Protocol):

@@ -14,8 +14,8 @@ from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import request_token
-from leasehold.kernel.telemetry import CIRCUIT_OPEN, Event
 from leasehold.kernel.type_options import Circuit, CircuitBreaker
+from leasehold.telemetry import CIRCUIT_OPEN, Event
 
 if TYPE_CHECKING:
     from datetime import datetime

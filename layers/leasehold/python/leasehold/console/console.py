@@ -9,7 +9,7 @@ from leasehold.console.backend import VERIFY
 from leasehold.console.exchange import json_answer, problem
 from leasehold.console.security import READS, refusal_of_method
 from leasehold.kernel.errors import LeaseholdError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Answer, Backend, Request

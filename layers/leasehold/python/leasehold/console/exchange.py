@@ -6,7 +6,7 @@ import json
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

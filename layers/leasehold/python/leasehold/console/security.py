@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.console.exchange import Answer, problem
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.console.exchange import Request

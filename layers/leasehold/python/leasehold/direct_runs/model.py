@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.errors import InvalidInputError, shown
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,10 +18,10 @@ from leasehold.kernel.errors import DirectRunTimeoutError, StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.registry import Reservation
-from leasehold.kernel.telemetry import Event
 from leasehold.limits.model import Limit
 from leasehold.limits.scopes import Seat, Taking
 from leasehold.limits.seating import plan_seats
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable

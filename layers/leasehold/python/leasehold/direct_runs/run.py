@@ -14,10 +14,10 @@ from leasehold.kernel.errors import DirectRunError, DispatchError, InvalidOption
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_users_job_type
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.refusals import JobNotFoundError, JobTypePausedError, RequestKeyReusedError
 from leasehold.kernel.services import make_nonce
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

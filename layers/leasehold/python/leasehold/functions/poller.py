@@ -9,7 +9,7 @@ from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining, worker_id
 from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
 from leasehold.aws.polling import Polling, Wake
-from leasehold.kernel.spans import flush as flush_spans
+from leasehold.telemetry.spans import flush as flush_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

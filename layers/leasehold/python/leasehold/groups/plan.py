@@ -22,7 +22,7 @@ from leasehold.kernel.draft import JobRequest, draft, filled, parse_words
 from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.keys import hold_lane
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from leasehold.groups.stop import cancel_group, find_group
 from leasehold.kernel.draft import request_of
 from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import readable, report_unreadable
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import Due, position_at
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import TAKE_TURN
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import expiry_of
 from leasehold.kernel.partitions import payload_round
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Missing, NotAfter, OneOf, Update
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,8 +23,8 @@ from leasehold.kernel.job_type import (
     parse_users_job_type,
 )
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

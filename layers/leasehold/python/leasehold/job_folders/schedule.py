@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from leasehold.job_folders.toml import Unfit, choice, duration, flag, text
 from leasehold.kernel.errors import InvalidInputError
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_payload
+from leasehold.lean import dataclass
 from leasehold.schedules.model import Missed, Overlap, Schedule, default_overlap
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated, check_slots
 from leasehold.templates.model import parse_template_name

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.jobs import DueJob, DueUnreadable
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import DISAGREEMENTS, Event
+from leasehold.lean import dataclass
+from leasehold.telemetry import DISAGREEMENTS, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -25,8 +25,8 @@ from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.payload import APART, decode, shortened
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXPIRE, EXTEND, FAIL, RELEASE, SNOOZE, Transition
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

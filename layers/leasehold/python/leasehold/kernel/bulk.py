@@ -12,10 +12,10 @@ from leasehold.kernel.draft import Draft, JobRequest, draft
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, creation, inserted, log_enqueued, sent_by, write
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.keys import numbered
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out, put_items
-from leasehold.kernel.spans import current_trace, span
 from leasehold.kernel.table import ConditionFailed
+from leasehold.lean import dataclass
+from leasehold.telemetry.spans import current_trace, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -16,11 +16,11 @@ from leasehold.kernel.execute import Handover
 from leasehold.kernel.hand_over import Claimed
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import run_lane, shard_of
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.table import TransactionCancelled, request_token
-from leasehold.kernel.telemetry import CLAIMED, Event
 from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus
+from leasehold.lean import dataclass
+from leasehold.telemetry import CLAIMED, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

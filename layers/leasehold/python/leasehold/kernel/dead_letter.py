@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import encode_all, runs_in, typed
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import MISSING, compact, text_or
 from leasehold.kernel.table import check_format
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

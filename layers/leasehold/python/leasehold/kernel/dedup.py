@@ -11,8 +11,8 @@ from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, StoreEr
 from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,6 @@ from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import code_of, from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.kernel.registry import Switch, Switches, succeeding
@@ -31,6 +30,7 @@ from leasehold.kernel.table import (
     request_token,
 )
 from leasehold.kernel.type_options import DELIVERY, type_scope
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,12 +27,12 @@ from leasehold.kernel.keys import (
     shard_of,
     to_text,
 )
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import resolve
 from leasehold.kernel.retry import parse_retry
-from leasehold.kernel.spans import current_trace
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, parse_webhook
+from leasehold.lean import dataclass
+from leasehold.telemetry.spans import current_trace
 from leasehold.templates.model import job_type_from, merged
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
 from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
 from leasehold.kernel.keys import Due, position_at, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import hand_over_backoff, next_retry_at
 from leasehold.kernel.table import TransactionCancelled, request_token
-from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN, JobStatus
+from leasehold.lean import dataclass
+from leasehold.telemetry import COMPLETED, Event
+from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -16,14 +16,14 @@ from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavail
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.jobs import insertion, is_as_made, is_of_same_origin
 from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out, lay_out
 from leasehold.kernel.payload import is_laid_out
 from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
-from leasehold.kernel.spans import span
 from leasehold.kernel.table import ConditionFailed
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import CANCEL
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
+from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
     from leasehold.audit.records import Audit

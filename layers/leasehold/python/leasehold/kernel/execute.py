@@ -20,14 +20,14 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import Due, parse_job_id, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import encode_result
-from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.signals import Cancel, GiveUp, Skip, Snooze, failure_of
 from leasehold.kernel.table import check_format, format_mark
-from leasehold.kernel.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 from leasehold.kernel.transitions import START
+from leasehold.lean import dataclass
+from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
+from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

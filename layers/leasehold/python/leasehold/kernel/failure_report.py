@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import run_of
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.redaction import redacted
-from leasehold.kernel.telemetry import Event
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
+from leasehold.telemetry.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

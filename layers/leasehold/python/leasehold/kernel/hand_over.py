@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.ports import BatchDispatcher
-from leasehold.kernel.spans import current_trace, span
-from leasehold.kernel.telemetry import Event
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
+from leasehold.telemetry.spans import current_trace, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

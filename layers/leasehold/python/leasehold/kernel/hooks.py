@@ -20,7 +20,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -22,11 +22,11 @@ from leasehold.kernel.keys import (
     scheduled_for_of,
     shard_of,
 )
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority, type_code
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
 from leasehold.kernel.type_options import DELIVERY, OnFull, Rate, check_resource, check_seats, type_scope
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

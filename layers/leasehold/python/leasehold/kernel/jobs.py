@@ -17,7 +17,6 @@ from leasehold.kernel.keys import (
     job_id_at,
     to_text,
 )
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -40,6 +39,7 @@ from leasehold.kernel.table import (
     plain,
 )
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,10 +17,10 @@ from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailable
 from leasehold.kernel.hand_over import HandOvers
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.keys import Due, is_asked_for, shard_of
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.window import Room
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

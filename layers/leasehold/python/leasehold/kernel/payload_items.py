@@ -17,12 +17,12 @@ from leasehold.kernel.errors import (
     StoreError,
     UnknownFormatError,
 )
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import MISSING, text_in, text_or
 from leasehold.kernel.table import ConditionFailed, Delete, Exists, Put, Update
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

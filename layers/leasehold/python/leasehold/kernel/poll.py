@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import lanes_by_priority, service_lanes
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.page import Lane, Pages, PollReport
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.spans import span
-from leasehold.kernel.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.lean import dataclass
+from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
+from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -19,8 +19,8 @@ from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.services import make_stamp
-from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
+from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from leasehold.kernel.job import Job

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError, UnknownJobTypeError
 from leasehold.kernel.keys import MAX_SHARDS, NOT_ISOLATED, SYSTEM_CODE, JobPartition, code_of, type_code
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.type_options import DELIVERY, check_resource, check_seats
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

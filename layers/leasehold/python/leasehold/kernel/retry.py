@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 DEFAULT_MAX_ATTEMPTS = 5
 MAX_DELAY = timedelta(days=366)

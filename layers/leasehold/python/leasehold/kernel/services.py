@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.deployment import Deployment
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.pool import InTurn
 from leasehold.kernel.ports import (
     KnownIdentity,
@@ -20,8 +19,9 @@ from leasehold.kernel.ports import (
     SystemClock,
     SystemRandomSource,
 )
-from leasehold.kernel.telemetry import Silence
 from leasehold.kernel.window import Window
+from leasehold.lean import dataclass
+from leasehold.telemetry import Silence
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import Features
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
-    from leasehold.kernel.telemetry import Telemetry
+    from leasehold.telemetry import Telemetry
     from leasehold.templates.model import TemplateCache
 
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leasehold.kernel.errors import UnknownFormatError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import After, AnyOf, Condition, Equals, Exists, Missing, NotAfter, Seen
+from leasehold.lean import dataclass
 
 
 class JobStatus(StrEnum):

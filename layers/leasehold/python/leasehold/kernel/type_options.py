@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import Outcome
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

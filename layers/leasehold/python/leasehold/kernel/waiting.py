@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import lanes_by_priority, service_lanes
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.page import HALT
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.services import make_nonce
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

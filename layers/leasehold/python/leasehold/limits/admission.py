@@ -17,14 +17,14 @@ from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import EPOCH, Due, queue_of
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import COMPLETED, Event
 from leasehold.kernel.transitions import SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull, type_scope
+from leasehold.lean import dataclass
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import DeployedLimits
 from leasehold.limits.scopes import Lane, LineEntry, Turn
 from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
+from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Priority, from_text, hold_lane, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import Equals, Missing, Put
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.hooks import Hooks
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
+from leasehold.lean import dataclass
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import Places
 from leasehold.limits.scopes import Seat, Taking
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

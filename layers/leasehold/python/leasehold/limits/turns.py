@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import trusted_jobs
 from leasehold.kernel.keys import Priority
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 from leasehold.limits.model import weight_of
 from leasehold.limits.scopes import Lane, Turn, first_of
 

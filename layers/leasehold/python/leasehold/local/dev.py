@@ -16,7 +16,7 @@ from leasehold.aws.describing import asking
 from leasehold.aws.job_logs import is_lambdas_own, read_line
 from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 from leasehold.local.aws.connection import open_queue
 from leasehold.local.aws.inspection import client
 from leasehold.operate.control import publish

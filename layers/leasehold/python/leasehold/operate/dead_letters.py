@@ -9,7 +9,6 @@ from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
 from leasehold.kernel.job import encode
 from leasehold.kernel.keys import JobId, from_text, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (
@@ -24,6 +23,7 @@ from leasehold.kernel.table import (
     Update,
     request_token,
 )
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

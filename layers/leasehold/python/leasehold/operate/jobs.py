@@ -13,16 +13,16 @@ from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, WaitTimeoutError
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import Due, hold_lane, parse_job_id, position_at, queue_of_lane, run_lane, to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import shown
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import lanes_by_priority
-from leasehold.kernel.lean import dataclass
-from leasehold.kernel.telemetry import (
+from leasehold.lean import dataclass
+from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
+from leasehold.telemetry import (
     CIRCUIT_OPEN,
     DEAD_LETTER_DEPTH,
     DEAD_LETTER_OLDEST_AGE,
@@ -20,7 +21,6 @@ from leasehold.kernel.telemetry import (
     QUEUE_DEPTH,
     Event,
 )
-from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

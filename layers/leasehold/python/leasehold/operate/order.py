@@ -27,12 +27,12 @@ from leasehold.kernel.keys import (
     to_digits,
     to_text,
 )
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.lean import dataclass
 from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
 
 if TYPE_CHECKING:

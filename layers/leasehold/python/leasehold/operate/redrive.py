@@ -20,15 +20,15 @@ from leasehold.kernel.enqueue import Enqueued, OnDuplicate, is_free, job_of_hold
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload_items import report_unreadable, with_payload_of
 from leasehold.kernel.refusals import DeadJobMissingError, DuplicateJobError, JobNotFoundError, WrongStateError
 from leasehold.kernel.table import TransactionCancelled
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import RESOLVE, JobStatus
+from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy
 from leasehold.operate.jobs import find, look_at, refuse_edit_of_delivery, reschedule, successor
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

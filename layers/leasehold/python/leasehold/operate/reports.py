@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import is_trusted_dead_letter
 from leasehold.kernel.failure_report import FailureReport, Severity, allowed_fields
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload_items import report_unreadable
-from leasehold.kernel.redaction import redacted, without_payload
 from leasehold.kernel.refusals import NotDeployedError
-from leasehold.kernel.telemetry import Event
+from leasehold.lean import dataclass
 from leasehold.operate.measure import measure_dead_letters
+from leasehold.telemetry import Event
+from leasehold.telemetry.redaction import redacted, without_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

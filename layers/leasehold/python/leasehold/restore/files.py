@@ -17,9 +17,9 @@ from leasehold.kernel import partitions
 from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Put
+from leasehold.lean import dataclass
 from leasehold.operate.control import halted
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
+from leasehold.lean import dataclass
 from leasehold.operate.control import halt
 from leasehold.operate.jobs import cancel
 from leasehold.restore.files import records_of

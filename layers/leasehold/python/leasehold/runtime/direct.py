@@ -9,11 +9,11 @@ from leasehold.direct_runs.model import DirectAnswer
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
-from leasehold.kernel.redaction import redacted
 from leasehold.kernel.signals import Cancel, Skip, Snooze, failure_of
 from leasehold.kernel.table import request_token
-from leasehold.kernel.telemetry import Event
 from leasehold.runtime.handler import JobContext, JobLogger, check_artifact
+from leasehold.telemetry import Event
+from leasehold.telemetry.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,10 +18,10 @@ from leasehold.kernel.hooks import End, Features
 from leasehold.kernel.job import Job, Run
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.registry import Switches
-from leasehold.kernel.spans import flush as flush_spans
 from leasehold.kernel.table import OneOf, Page, Update
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.runtime.worker import RESERVE, Worker, run_within
+from leasehold.telemetry.spans import flush as flush_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -150,7 +150,7 @@ def _without_importing(error: BaseException) -> BaseException:
 def _container() -> Container:
     from leasehold.aws.container import open_container
 
-    # Every run makes these. They are compiled now (kernel/lean.py), while the function still has a whole core.
+    # Every run makes these. They are compiled now (lean.py), while the function still has a whole core.
     for made in (Handover, Page, Switches, Features, Write, OneOf, Update, Job, Run, End):
         _ = made.__init__
     return open_container("handler")

@@ -15,9 +15,9 @@ from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import START_AND_RESERVE
 from leasehold.kernel.payload import decode
 from leasehold.kernel.signals import Signal
-from leasehold.kernel.spans import span, trace_context
 from leasehold.runtime.direct import run_directly
 from leasehold.runtime.handler import JobContext, call, handler_of
+from leasehold.telemetry.spans import span, trace_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold.kernel.draft import parse_priority
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import EPOCH
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import parse_name
+from leasehold.lean import dataclass
 from leasehold.schedules.recurrence import (
     Cron,
     Every,

@@ -14,10 +14,10 @@ from leasehold.kernel.keys import Due, derive_job_id, to_text
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
-from leasehold.kernel.telemetry import Event
 from leasehold.schedules.model import Decision, Missed, Overlap, decide
 from leasehold.schedules.records import ScheduleChanged
 from leasehold.schedules.recurrence import slots_after
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidPayloadError, StoreError
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.payload import decode, shown_json
 from leasehold.kernel.table import Put
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.deployment import is_fresh
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.retry import parse_name
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

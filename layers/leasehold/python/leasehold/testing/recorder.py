@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leasehold.kernel.telemetry import Event, Metric
+    from leasehold.telemetry import Event, Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
-from leasehold.kernel.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, METRICS, OLDEST_DUE_AGE
+from leasehold.telemetry import CIRCUIT_OPEN, DEAD_LETTER_DEPTH, HEARTBEAT, METRICS, OLDEST_DUE_AGE
 from leasehold.verify.report import StandIn, Wrong
 
 if TYPE_CHECKING:

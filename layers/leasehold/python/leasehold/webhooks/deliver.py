@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.table import ConditionFailed
-from leasehold.kernel.telemetry import Event
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, RunEvent, events_of
+from leasehold.telemetry import Event
 from leasehold.webhooks.model import delivery
 
 if TYPE_CHECKING:

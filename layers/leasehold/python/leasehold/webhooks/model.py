@@ -24,10 +24,10 @@ from leasehold.kernel.keys import (
     to_text,
 )
 from leasehold.kernel.payload import encode_payload, shown_json
-from leasehold.kernel.redaction import without_payload
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, Address, RunEvent
+from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from datetime import datetime

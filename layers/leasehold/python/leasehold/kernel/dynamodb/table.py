@@ -22,7 +22,6 @@ from leasehold.kernel.dynamodb.expressions import (
     write_request,
 )
 from leasehold.kernel.errors import StoreError, StoreUnavailableError, TransactionRefusedError
-from leasehold.kernel.lean import dataclass
 from leasehold.kernel.table import (
     JOBS,
     ConditionFailed,
@@ -36,6 +35,7 @@ from leasehold.kernel.table import (
     content_token,
     only_inserts,
 )
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -29,7 +29,7 @@ _QUEUE = """
 import json, sys
 from leasehold import JobType, NewJob, Snooze, current_trace, trace_context
 from leasehold.kernel.job_type import Batch
-from leasehold.kernel.spans import flush
+from leasehold.telemetry.spans import flush
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that

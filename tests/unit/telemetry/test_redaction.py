@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from leasehold.kernel.failure_report import allowed_fields
-from leasehold.kernel.redaction import redacted
+from leasehold.telemetry.redaction import redacted
 
 if TYPE_CHECKING:
     from leasehold.kernel.payload import Json

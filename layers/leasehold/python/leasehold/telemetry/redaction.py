@@ -14,8 +14,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import LeaseholdError
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -64,7 +63,7 @@ def without_payload(text: str, job: Job | DeadLetter) -> str:
     """The text without the values of its payload; only what was raised, if the payload cannot be read here."""
     try:
         return redacted(text, job.payload)
-    except (LeaseholdError, ValueError):
+    except Exception:  # whatever kept its payload from being read
         raised = text.rstrip().rpartition("\n")[2].partition(":")[0]
         return f"{raised}: [not shown, since the payload was not read]"
 

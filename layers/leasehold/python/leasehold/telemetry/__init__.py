@@ -1,11 +1,14 @@
-"""Every log event and metric that Leasehold emits, by name. Dashboards and alarms read these and no others."""
+"""What is logged and measured: every log event and metric, by name. Dashboards and alarms read these and no others.
+
+Beside it, what is traced (`spans`), and what must not be shown (`redaction`).
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Protocol
 
-from leasehold.kernel.lean import dataclass
+from leasehold.lean import dataclass
 
 NAMESPACE = "Leasehold"
 

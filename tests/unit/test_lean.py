@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel import lean
+from leasehold import lean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
