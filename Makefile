@@ -105,7 +105,7 @@ simulate-teeth: $(PYTHON_READY)  ## Take away each guard of the state machine in
 
 # SEED names another sample. ROOMS are folders or files of the library.
 COUNT ?= 300
-ROOMS ?= kernel limits
+ROOMS ?= kernel limits pollers
 mutate: $(PYTHON_READY)  ## Change the meaning of the kernel and of limits in 300 random places (COUNT, SEED): is it noticed?
 	@$(BIN)/python -m tests.mutate --count $(COUNT) --seed $(or $(SEED),1) --rooms $(ROOMS)
 

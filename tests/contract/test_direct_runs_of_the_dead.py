@@ -151,7 +151,7 @@ def test_jobs_that_were_claimed_before_there_was_a_limit_are_waited_for(world: W
 def test_more_jobs_than_one_page_of_the_index_are_looked_through(
     world: World, direct: DirectRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leasehold.kernel.leases._PAGE", 2)
+    monkeypatch.setattr("leasehold.direct_runs.records._PAGE", 2)
     for _ in range(5):
         world.queue.enqueue("email", run_in=timedelta(seconds=30))
     job_id = world.queue.enqueue("report").job_id

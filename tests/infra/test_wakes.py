@@ -10,7 +10,7 @@ import pytest
 from infra.environments import ENVIRONMENTS
 from leasehold.aws.dead_letter_stream import is_sweep
 from leasehold.aws.polling import Wake
-from leasehold.kernel.waiting import WaitingSettings
+from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import TICK
 from tests.infra.cloudformation import Resolver
 from tests.infra.synthesised import synthesised

@@ -13,8 +13,8 @@ from leasehold.kernel.keys import instant
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services
-from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.operate.operator import Operator
+from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
 from tests.latency import ONE_CORE_MB, cpu_share

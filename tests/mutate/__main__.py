@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path("layers/leasehold/python/leasehold")
-ROOMS = ("kernel", "limits")
+ROOMS = ("kernel", "limits", "pollers")
 # What logic is tried with: no server, no deployed stack. Seeds of the simulation are asked about survivors only.
 TESTS = ("tests/unit", "tests/contract", "tests/concurrency", "tests/groups", "tests/schedules", "tests/cost")
 MARKS = "not deep and not dynoxide and not ministack and not browser and not slow"

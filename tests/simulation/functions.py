@@ -13,8 +13,8 @@ from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.errors import DispatchError, LeaseholdError
 from leasehold.kernel.execute import handovers_in
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.waiting import WaitingSettings
 from leasehold.operate.reports import report_dead_letters
+from leasehold.pollers.waiting import WaitingSettings
 from leasehold.runtime.worker import Worker
 from leasehold.schedules.trigger import trigger
 from tests.simulation.handlers import heartbeat

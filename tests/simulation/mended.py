@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.audit import records as audit
 from leasehold.aws import polling
-from leasehold.kernel import attempt, enqueue, memory, offload, waiting
+from leasehold.kernel import attempt, enqueue, memory, offload
 from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
+from leasehold.pollers import waiting
 from leasehold.runtime import worker
 from leasehold.schedules import by_hand, trigger
 from tests.simulation.guards import Guard, without
@@ -291,7 +292,7 @@ MENDINGS = [
     Mending(
         name="a poll in vain is followed by a gap",
         take_out=_as(waiting, "_LONGEST_GAP", timedelta(0)),
-        test="unit/kernel/test_waiting.py::test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop",
+        test="unit/pollers/test_waiting.py::test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop",
     ),
     Mending(
         name="the heartbeat's exit is short",

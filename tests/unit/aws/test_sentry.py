@@ -256,7 +256,7 @@ class TestNoSentry:
     def test_without_a_dsn_nothing_is_sent_or_imported(self) -> None:
         program = (
             "import sys\n"
-            "from leasehold.aws.reporting import reporter_of\n"
+            "from leasehold.aws.container import reporter_of\n"
             "from leasehold.aws.sentry import SentryReporter\n"
             "from leasehold.aws.settings import Settings\n"
             "import leasehold.kernel.execute, leasehold.kernel.reap, leasehold.operate.reports\n"

@@ -12,7 +12,7 @@ from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import job_record
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.waiting import WaitingSettings
+from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import STREAM
 from tests.contract.world import World
 

@@ -12,10 +12,9 @@ from leasehold.aws.polling import Polling, Wake
 from leasehold.features import Store
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.poll import PollSettings
 from leasehold.kernel.services import Services
-from leasehold.kernel.waiting import WaitingSettings
 from leasehold.operate import measure
+from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
 from leasehold.testing import FakeClock, Recorder, SeededRandomSource
 
@@ -102,7 +101,7 @@ def test_a_tick_with_more_due_than_it_has_time_for_still_keeps_payloads_and_then
         waiting=WaitingSettings(),
     )
 
-    tick._poller.settings = PollSettings()  # nobody starts these, and all of them are to be handed over
+    backlog.services.window = None  # nobody starts these, and all of them are to be handed over
 
     report = tick.answer(Wake.parse({"source": "leasehold.tick"}))
 

@@ -13,8 +13,8 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import Due
 from leasehold.kernel.table import Update
-from leasehold.kernel.waiting import WaitingSettings
 from leasehold.limits.lines import Lines, Moment
+from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import STREAM
 from tests.contract.handlers import scripted
 from tests.contract.world import World

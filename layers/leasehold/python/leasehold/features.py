@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry, Audits
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
-    from leasehold.direct_runs.records import DirectRequests, Reservations
+    from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.admission import Gate
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
-    from leasehold.kernel.leases import Leases
     from leasehold.kernel.page import PollReport
     from leasehold.kernel.payload_items import Payloads
+    from leasehold.kernel.poll import Part
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.services import Services
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
+    from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
     from leasehold.templates.model import TemplateCache
     from leasehold.templates.records import Templates
@@ -56,6 +57,11 @@ def due_kind(entry: DueSchedule | DueGroup) -> tuple[DueKind, str]:
     """Who tends an entry that is due and no job, and what a poll's report calls what comes of it."""
     module, counted = _DUE_KINDS[type(entry).__name__]
     return import_module(f"leasehold.{module}").tend, counted
+
+
+def open_sharing(services: Services, worker_id: str, part: Part, shards: int) -> Sharing:
+    """Which of several pollers works where, for one poll that has met a backlog; see pollers/sharing.py."""
+    return cast("Sharing", import_module("leasehold.pollers.sharing").Sharing(services, worker_id, part, shards))
 
 
 def open_gathering() -> Gathering:
@@ -120,7 +126,7 @@ _NOUNS = {
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
     "lines": ("limits.lines", "Lines"),
-    "leases": ("kernel.leases", "Leases"),
+    "leases": ("direct_runs.records", "Leases"),
     "dead_letters": ("operate.dead_letters", "DeadLetters"),
     "payload_rounds": ("housekeeping.payload_rounds", "PayloadRounds"),
     "payloads": ("kernel.payload_items", "Payloads"),

@@ -10,13 +10,12 @@ from aws_lambda_powertools import Logger
 
 from leasehold.aws.clients import connect
 from leasehold.aws.event_schedules import mirror_of
-from leasehold.aws.reporting import reporter_of
 from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.pool import threads_for
-from leasehold.kernel.ports import NoWaker
+from leasehold.kernel.ports import NoReporter, NoWaker
 from leasehold.kernel.services import Services
 from leasehold.lean import dataclass
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.ports import Waker
-    from leasehold.kernel.waiting import WaitingSettings
+    from leasehold.kernel.ports import ErrorReporter, Waker
+    from leasehold.pollers.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -51,7 +50,7 @@ class Container:
     @property
     def waiting(self) -> WaitingSettings:
         """How a poller waits; handlers do not."""
-        from leasehold.kernel.waiting import REREAD_BESIDE_WAKES, WaitingSettings
+        from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 
         return WaitingSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
@@ -73,6 +72,17 @@ def open_container(service: str) -> Container:
         pool=threads_for(settings.memory_mb),
     )
     return Container(services, telemetry, settings)
+
+
+def reporter_of(settings: Settings) -> ErrorReporter:
+    """A reporter to Sentry, or none where no place of a DSN is set. Nothing is read or imported for it yet."""
+    if not settings.sentry_dsn_secret and not settings.sentry_dsn_parameter:
+        return NoReporter()
+    from leasehold.aws.dsn import StoredDsn
+    from leasehold.aws.sentry import SentryReporter
+
+    dsn = StoredDsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
+    return SentryReporter(dsn, environment=settings.environment_name)
 
 
 def _waker_of(settings: Settings) -> Waker:

@@ -15,8 +15,9 @@ from leasehold.kernel.keys import service_lanes
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.pool import Stopping
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
 from leasehold.lean import dataclass
+from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
+from leasehold.pollers.window import Window
 from leasehold.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Polling:
         poll_limit: int | None = None,
         policy: ConcurrencyPolicy | None = None,
     ) -> None:
+        services.window = services.window or Window()
         self._services = services
         self._worker_id = worker_id
         self._start_another = start_another
@@ -89,7 +91,7 @@ class Polling:
             services,
             dispatcher,
             worker_id=worker_id,
-            settings=PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY, is_bounded=True),
+            settings=PollSettings(poll_limit=poll_limit or POLL_LIMIT, leaves_to_wakes=_ON_THE_WAY),
             policy=policy,
             pool=services.pool,
             call_helper=self._call_helper,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
-    from leasehold.kernel.window import Window
+    from leasehold.pollers.window import Window
 
 # What waited so long in the pool, where others hang, is put back once the poll has to end.
 _HANGS_AFTER = timedelta(seconds=2)

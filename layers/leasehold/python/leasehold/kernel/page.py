@@ -18,7 +18,6 @@ from leasehold.kernel.hand_over import HandOvers
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.keys import Due, is_asked_for, shard_of
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.window import Room
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.jobs import DueEntry, DuePage
     from leasehold.kernel.poll import Part, Poller
     from leasehold.kernel.registry import Registry, Switches
-    from leasehold.kernel.sharing import Sharing
     from leasehold.kernel.table import Record
+    from leasehold.pollers.sharing import Sharing
 
     type Hint = DueJob | DueScope | FreedScope
 
@@ -120,8 +119,8 @@ class Pages:
         self._settings = poller.settings
         self._should_stop = should_stop
         self._part = part
-        window = services.window if poller.settings.is_bounded else None
-        self._room = None if window is None else Room(services, report, self._may_go_on)
+        window = services.window
+        self._room = None if window is None else window.room(services, report, self._may_go_on)
         self._handovers = HandOvers(
             services, poller.dispatcher, poller.pool, report, window=window, should_stop=should_stop
         )
@@ -249,9 +248,9 @@ class Pages:
     @property
     def shared(self) -> Sharing:
         if self.sharing is None:
-            from leasehold.kernel.sharing import Sharing
+            from leasehold.features import open_sharing
 
-            self.sharing = Sharing(self._services, self._poller.worker_id, self._part, self.registry.shards)
+            self.sharing = open_sharing(self._services, self._poller.worker_id, self._part, self.registry.shards)
         return self.sharing
 
     def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:

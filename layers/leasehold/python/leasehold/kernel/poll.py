@@ -41,13 +41,11 @@ _STALE_AFTER = timedelta(milliseconds=200)
 class PollSettings:
     """poll_limit: entries read per query. lower_share: part of it that busy higher lanes leave to each lower one.
 
-    is_bounded: whether it waits for what it handed over to start before it hands over more: see window.py.
     leaves_to_wakes: for so long a scope that was just made due is left to whoever is on the way because of it.
     """
 
     poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
-    is_bounded: bool = False
     leaves_to_wakes: timedelta = timedelta(0)
 
 
@@ -71,7 +69,7 @@ class Poller:
     """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition.
 
     pool: what runs side by side; None where everything is done in turn.
-    call_helper: starts another poller for a part of the shards, where a backlog is more than one's work: sharing.py.
+    call_helper: starts another poller for a part of the shards, where a backlog is more than one's work.
     """
 
     def __init__(

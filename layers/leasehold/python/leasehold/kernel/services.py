@@ -19,7 +19,6 @@ from leasehold.kernel.ports import (
     SystemClock,
     SystemRandomSource,
 )
-from leasehold.kernel.window import Window
 from leasehold.lean import dataclass
 from leasehold.telemetry import Silence
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import Features
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
+    from leasehold.pollers.window import Window
     from leasehold.telemetry import Telemetry
     from leasehold.templates.model import TemplateCache
 
@@ -51,8 +51,8 @@ class Services:
     # All that there are, unless a test says otherwise.
     known_features: Features | None = None
     deployment: Deployment = field(init=False)
-    # What this container has handed over and nobody was seen to start.
-    window: Window = field(init=False, default_factory=Window)
+    # Where hand-overs are bounded: what this container has handed over and nobody was seen to start.
+    window: Window | None = field(init=False, default=None)
     # When the payloads that stand apart are looked after again, as far as this process knows.
     next_payload_round: datetime | None = field(init=False, default=None)
 

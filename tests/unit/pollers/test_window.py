@@ -9,9 +9,9 @@ import pytest
 
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.waiting import WaitingPoller
-from leasehold.kernel.window import Window
+from leasehold.kernel.poll import Poller
+from leasehold.pollers.waiting import WaitingPoller
+from leasehold.pollers.window import Window
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def world() -> LeaseholdTest:
 
 
 def polled(world: LeaseholdTest, platform: Lambda) -> None:
-    Poller(world.services, platform, worker_id="tick", settings=PollSettings(is_bounded=True)).poll()
+    Poller(world.services, platform, worker_id="tick").poll()
 
 
 def enqueue(world: LeaseholdTest, job_type: str, count: int) -> None:
@@ -115,6 +115,6 @@ def test_while_hand_overs_start_in_time_one_poll_goes_on_with_what_there_was_no_
 def test_a_waiting_poller_that_holds_jobs_back_looks_for_room_about_once_a_second(world):
     platform = Lambda()
     enqueue(world, "stuck", 60)
-    poller = Poller(world.services, platform, worker_id="tick", settings=PollSettings(is_bounded=True))
+    poller = Poller(world.services, platform, worker_id="tick")
     polls = WaitingPoller(world.services, poller, worker_id="tick").stay()
     assert 30 < polls < 90

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.waiting import WaitingPoller, WaitingSettings
+from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:

@@ -88,6 +88,9 @@ class Window:
             admitted = self._fitting(entries)
         return admitted, len(admitted) < len(entries)
 
+    def room(self, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> Room:
+        return Room(self, services, report, may_go_on)
+
     def _fitting(self, entries: Sequence[DueJob]) -> list[DueJob]:
         room: dict[str, int] = {}
         admitted: list[DueJob] = []
@@ -165,8 +168,8 @@ class Window:
 class Room:
     """How one poll keeps to the window: jobs that there is no room for stay due, and are looked at again soon."""
 
-    def __init__(self, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> None:
-        self._window = services.window
+    def __init__(self, window: Window, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> None:
+        self._window = window
         self._services = services
         self._report = report
         self._may_go_on = may_go_on
