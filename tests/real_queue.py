@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
+from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import Batch, JobType
 from leasehold.kernel.signals import Cancel, Skip, Snooze
@@ -22,8 +22,8 @@ from leasehold.testing.queue import LeaseholdTest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
+    from leasehold.kernel.ports import Handover
 
 
 class Number(BaseModel):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 JOBS = 100
 POISON = 37

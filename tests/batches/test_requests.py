@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 JOBS = 50
 SIZE = 10

@@ -43,7 +43,7 @@ from tests.meter import Meter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.benchmarks.sizes import Sizes
 
 PROFILE = "tests/latency.py: AWS, slept by the client at botocore's edge, in real time on this machine"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json
     from tests.meter import Reading
 

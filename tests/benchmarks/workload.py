@@ -25,7 +25,8 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.execute import Execution, Handover
+from leasehold.kernel.execute import Execution
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.telemetry import Silence

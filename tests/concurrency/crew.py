@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, Worker
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.real_queue import RealQueue
 
 THREADS = 8

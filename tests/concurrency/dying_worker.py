@@ -15,7 +15,7 @@ from leasehold import BaseJobHandler, JobContext, Worker
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.execute import Handover
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 

@@ -25,9 +25,9 @@ from tests.latency import AWS, slowed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
 
 TYPES = (JobType(name="plain"), JobType(name="limited", concurrency=3), JobType(name="together", batch=Batch(size=5)))
 JOBS_OF_EACH = 20

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(150)]
 

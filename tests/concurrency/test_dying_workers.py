@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 ROOT = Path(__file__).parent.parent.parent
 MAX_ATTEMPTS = 3

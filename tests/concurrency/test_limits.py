@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 POLLERS, JOBS, KEYS, AT_ONCE = 8, 500, 20, 3
 # One of twelve hand-overs is lost with its worker: its job comes back through its lease.

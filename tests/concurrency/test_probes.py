@@ -10,9 +10,8 @@ import pytest
 
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
 from leasehold.kernel import partitions
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.poll import Poller
 from leasehold.telemetry import Event
 from tests.concurrency.race import at_once
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 POLLERS = 8
 JOBS = 40

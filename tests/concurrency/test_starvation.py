@@ -20,7 +20,7 @@ from tests.cost import crowd
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Attribute, Change, Record
 
 POISON = 300

@@ -10,10 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
-from leasehold.kernel.execute import Execution, Executor
+from leasehold.kernel.execute import Attempt, Execution, Executor
 from leasehold.kernel.poll import Poller
 from leasehold.telemetry import LEASES_LOST, Event
 from tests.real_queue import Inbox, RealQueue

@@ -15,15 +15,14 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.attempt import Attempt
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.poll import Poller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.testing import LeaseholdTest
 
 TICK = timedelta(minutes=1)

@@ -25,7 +25,7 @@ from tests.unit.handlers import handler_that
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.runtime.handler import JobContext
 
 PICTURES = Path(__file__).parents[2] / "docs" / "console"

@@ -22,7 +22,7 @@ from leasehold.webhooks.model import delivery_type
 from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.runtime.handler import JobContext
 
 OPERATOR = "arn:aws:sts::123456789012:assumed-role/Operators/ada"

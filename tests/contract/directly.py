@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold import Queue
 from leasehold.direct_runs.next_slot import NextSlot
 from leasehold.features import Store
-from leasehold.kernel.attempt import Attempt
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.services import Services
 
 if TYPE_CHECKING:
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from tests.contract.world import World
 
 TIMEOUT = timedelta(seconds=60)

@@ -10,10 +10,9 @@ import pytest
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
 from leasehold.circuit_breaker.circuits import Circuits
 from leasehold.kernel import partitions
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.type_options import CircuitBreaker, Tally
 from leasehold.operate.measure import measure
 from leasehold.telemetry import CIRCUIT_OPEN, Event

@@ -18,7 +18,7 @@ from tests.contract.engines import without_moto
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Change, Record, Table, Update
     from tests.contract.world import World
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import DirectRunTimeoutError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.services import Services
 from leasehold.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken

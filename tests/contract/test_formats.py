@@ -11,8 +11,8 @@ import pytest
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.errors import UnknownFormatError
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.job import job_of
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry_records import registry_of
 from leasehold.kernel.table import FORMAT, Update
 from leasehold.schedules.records import schedule_of

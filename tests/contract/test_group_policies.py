@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
 from leasehold.groups.model import GroupState
-from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
+from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.refusals import GroupEndedError
 from leasehold.telemetry import COMPLETED, Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
@@ -129,7 +129,7 @@ def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world:
             return NOTHING
 
     other = Feature(name="other", load=Owed, concerns=lambda job, _: job.member == 2)
-    world.services.known_features = Features([other, *world.services.features.registered])
+    world.services.known_features = [other, *world.services.features]
     make(world, 3)
     world.script.then(BROKEN)
 

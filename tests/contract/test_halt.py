@@ -17,7 +17,7 @@ from leasehold.testing import SeededRandomSource
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.contract.world import World
 
 MESSAGE = "job worker paused due to system halt"

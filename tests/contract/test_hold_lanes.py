@@ -13,7 +13,7 @@ from leasehold.kernel.poll import Poller
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.contract.world import World
 
 

@@ -10,11 +10,11 @@ import pytest
 from leasehold import JobStatus, JobType, NonRetryableError
 from leasehold.kernel import keys
 from leasehold.kernel.draft import JobRequest, draft
-from leasehold.kernel.end import settle
 from leasehold.kernel.enqueue import OnDuplicate, write
-from leasehold.kernel.hooks import NOTHING, Feature, Features, Hooks, Joining
+from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import derive_job_id
+from leasehold.kernel.settle import settle
 from leasehold.kernel.table import Update
 from leasehold.telemetry import Event
 from tests.contract.world import TYPES
@@ -56,7 +56,7 @@ ENDED = frozenset({JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.DEAD_LETT
 def follow(world: World, job_type: str = "email", statuses: frozenset[JobStatus] = ENDED) -> FollowUps:
     hooks = FollowUps(job_type, statuses)
     concerns = Feature(name="follow-ups", load=lambda: hooks, concerns=lambda job, _: job.job_type == "report")
-    world.services.known_features = Features([concerns])
+    world.services.known_features = [concerns]
     return hooks
 
 
@@ -168,7 +168,7 @@ def test_what_is_owed_to_a_feature_that_nobody_knows_waits_for_a_version_that_do
     follow(world)
     job_id = world.queue.enqueue("report").job_id
     world.work()
-    known, world.services.known_features = world.services.features, Features([])
+    known, world.services.known_features = world.services.features, []
 
     world.poll()
 
@@ -196,9 +196,7 @@ def test_the_code_of_a_feature_is_loaded_by_the_first_job_that_it_concerns(world
     def load() -> Hooks:
         pytest.fail("a plain job needs no feature")
 
-    world.services.known_features = Features(
-        [Feature(name="any", load=load, concerns=lambda job, _: job.job_type == "report")]
-    )
+    world.services.known_features = [Feature(name="any", load=load, concerns=lambda job, _: job.job_type == "report")]
     world.queue.enqueue("email")
 
     assert world.work() == ["completed"]

@@ -14,7 +14,8 @@ from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
 from leasehold.groups.sdk import newest
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.end import Failure, dead_letter_of
+from leasehold.kernel.dead_letter import dead_letter_for
+from leasehold.kernel.end import Failure
 from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
 from leasehold.kernel.refusals import DeadJobMissingError, JobNotFoundError
@@ -96,7 +97,7 @@ def test_a_job_in_progress_that_nobody_leased_is_not_reaped_as_another_type_s(wo
 def test_a_forged_dead_letter_is_neither_listed_nor_redriven(world: World) -> None:
     victim = record_of(world, "report", run_in=timedelta(hours=1))
     job = world.job(str(victim["job_id"]))
-    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), world.clock.now(), ())
+    dead_letter = dead_letter_for(job, Failure(error="boom", code="boom"), world.clock.now(), ())
     # As a handler of the type `email` may write it: under an id of its own type.
     forged = replace(dead_letter, id=id_in(world, "email"), original_job_id=job.job_id)
     world.table.write(dead_letter_insertion(forged))
@@ -113,7 +114,7 @@ def test_a_forged_dead_letter_is_neither_listed_nor_redriven(world: World) -> No
 def test_a_dead_letter_of_a_job_that_never_died_is_not_redriven(world: World) -> None:
     job = world.job(world.queue.enqueue("email", run_in=timedelta(hours=1)).job_id)
     for forged in (job.job_id, id_in(world, "email")):
-        dead_letter = dead_letter_of(replace(job, job_id=forged), Failure(error="b", code="b"), world.clock.now(), ())
+        dead_letter = dead_letter_for(replace(job, job_id=forged), Failure(error="b", code="b"), world.clock.now(), ())
         world.table.write(dead_letter_insertion(dead_letter))
 
         with pytest.raises(DeadJobMissingError, match="Discard the letter"):

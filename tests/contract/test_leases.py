@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, Outcome
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.telemetry import Event
 from tests.contract.world import RETRY_DELAY
 

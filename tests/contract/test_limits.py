@@ -14,7 +14,7 @@ from leasehold.kernel.type_options import OnFull, Rate
 from leasehold.limits.model import Limit
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.contract.world import World
 
 MINUTE = timedelta(minutes=1)

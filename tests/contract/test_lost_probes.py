@@ -23,7 +23,7 @@ from tests.contract.circuits import (
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.contract.handlers import Step
     from tests.contract.world import World
 

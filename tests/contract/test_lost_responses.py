@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.end import Failure, dead_letter_of
+from leasehold.kernel.dead_letter import dead_letter_for
+from leasehold.kernel.end import Failure
 from leasehold.kernel.jobs import Jobs, TransitionRefused, dead_letter_insertion
 from leasehold.kernel.table import Put
 from leasehold.kernel.transitions import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
@@ -94,7 +95,7 @@ def test_a_repeated_burial_succeeds_and_leaves_one_dead_letter(table: Table) -> 
     put_source(table, DEAD_LETTER)
     job = Jobs(table).get(JOB_ID)
     assert job is not None
-    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
+    dead_letter = dead_letter_for(job, Failure(error="boom", code="boom"), NOW, (RUN,))
     write = write_of(DEAD_LETTER)
 
     Jobs(table).apply_with(write, [dead_letter_insertion(dead_letter)], token="burial")
@@ -111,7 +112,7 @@ def test_a_burial_that_is_refused_leaves_no_dead_letter(table: Table) -> None:
     table.write(Put(key=keys.job(JOB_ID), record=record))
     job = Jobs(table).get(JOB_ID)
     assert job is not None
-    dead_letter = dead_letter_of(job, Failure(error="boom", code="boom"), NOW, (RUN,))
+    dead_letter = dead_letter_for(job, Failure(error="boom", code="boom"), NOW, (RUN,))
 
     with pytest.raises(TransitionRefused):
         Jobs(table).apply_with(write_of(DEAD_LETTER), [dead_letter_insertion(dead_letter)], token="burial-refused")

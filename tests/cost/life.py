@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.poll import Poller
@@ -18,9 +17,9 @@ from tests.real_queue import Inbox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from tests.real_queue import RealQueue
 
 # What it is, and which of them: enough to find an invocation's log.

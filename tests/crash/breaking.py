@@ -14,7 +14,7 @@ from tests.crash.scenario import Scenario, insistently
 from tests.crash.world import TYPES, unreachable
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

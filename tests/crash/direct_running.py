@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import DirectRunError, DirectRunTimeoutError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import CALL
 from tests.crash.polling import seats_can_be_had

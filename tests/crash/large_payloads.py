@@ -15,8 +15,8 @@ from tests.crash.scenario import Scenario, insistently
 from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

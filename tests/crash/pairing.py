@@ -16,7 +16,7 @@ from tests.crash.snapshot import Snapshot, stored_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.crash.scenario import Scenario
     from tests.crash.world import Process, Site, World
 

@@ -9,7 +9,7 @@ from tests.crash.polling import seats_can_be_had
 from tests.crash.scenario import Scenario
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from tests.crash.snapshot import Snapshot
     from tests.crash.world import Process, World
 

@@ -31,7 +31,7 @@ def scenario(name: str) -> Scenario:
 
 
 def complete_with(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
-    monkeypatch.setattr("leasehold.kernel.attempt.COMPLETE", replace(COMPLETE, **changes))  # type: ignore[arg-type]
+    monkeypatch.setattr("leasehold.kernel.execute.COMPLETE", replace(COMPLETE, **changes))  # type: ignore[arg-type]
 
 
 def test_a_completion_by_somebody_who_lost_the_lease_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.execute import Execution
+    from leasehold.kernel.ports import Handover
     from tests.crash.faults import Wire
     from tests.crash.harness import Course
     from tests.crash.ledger import Ledger

@@ -15,9 +15,9 @@ from leasehold.aws.dispatcher import RUN_ID
 from leasehold.direct_runs.run import DirectOrder, accept, find_direct
 from leasehold.kernel import partitions
 from leasehold.kernel.draft import JobRequest, draft
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import Update
 from leasehold.kernel.transitions import JobStatus

@@ -9,11 +9,11 @@ import pytest
 from standardwebhooks import Webhook
 
 from leasehold.aws import names as variables
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.job import Job
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id, run_lane, scheduled_for_of, to_text, type_code
 from leasehold.kernel.payload import encode_payload
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks import new_key
 from leasehold.webhooks.deliveries import DeliveryState

@@ -22,8 +22,8 @@ from tests.groups.mortal import Killed, Mortal
 from tests.stored_jobs import stored_jobs
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
+    from leasehold.kernel.ports import Handover
 
 MEMBERS = 100
 PAST_EVERY_LEASE = timedelta(minutes=10)

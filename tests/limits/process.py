@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime, timedelta
 
-    from leasehold.kernel.execute import Handover
-    from leasehold.kernel.ports import Dispatcher
+    from leasehold.kernel.ports import Dispatcher, Handover
     from leasehold.runtime.handler import BaseJobHandler
     from tests.limits.table import SharedTable
     from tests.simulation.kernel import Kernel, Task

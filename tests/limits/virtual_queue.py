@@ -28,8 +28,8 @@ from tests.simulation.kernel import Kernel, current_process
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Record
     from leasehold.operate.operator import Operator
     from leasehold.queue import Queue

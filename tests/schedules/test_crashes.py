@@ -22,7 +22,7 @@ from tests.stored_jobs import stored_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 HOUR = timedelta(hours=1)
 _CALLS = ("get", "query", "write", "transact", "insert_many")

@@ -11,8 +11,8 @@ from leasehold.aws.dead_letter_stream import batch_answer, new_dead_letters
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.errors import DispatchError, LeaseholdError
-from leasehold.kernel.execute import handovers_in
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.ports import handovers_in
 from leasehold.operate.reports import report_dead_letters
 from leasehold.pollers.waiting import WaitingSettings
 from leasehold.runtime.worker import Worker

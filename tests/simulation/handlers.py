@@ -16,7 +16,7 @@ from tests.simulation.kernel import Killed, current_process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json
     from leasehold.runtime.handler import JobContext
     from tests.simulation.process import Process

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.audit import records as audit
 from leasehold.aws import polling
-from leasehold.kernel import attempt, enqueue, memory, offload
+from leasehold.kernel import enqueue, execute, memory, offload
 from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
@@ -209,12 +209,12 @@ MENDINGS = [
     ),
     Mending(
         name="an end is written with retries",
-        take_out=_as(attempt.Attempt, "_with_retries", lambda _self, call, **_: call()),
+        take_out=_as(execute.Attempt, "_with_retries", lambda _self, call, **_: call()),
         test="unit/kernel/test_patient_ends.py::test_a_job_whose_table_is_away_when_its_handler_is_done_completes_once",
     ),
     Mending(
         name="looking for a cancel survives a blip",
-        take_out=_wrapped(attempt.Attempt, "is_cancel_requested", _is_cancel_requested),
+        take_out=_wrapped(execute.Attempt, "is_cancel_requested", _is_cancel_requested),
         test="unit/kernel/test_patient_ends.py::test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_later",
     ),
     Mending(

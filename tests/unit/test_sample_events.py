@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from leasehold.aws.lifecycle_events import events_of
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.keys import key_of, scheduled_for_of
+from leasehold.kernel.ports import Handover
 
 EVENTS = Path(__file__).parent.parent.parent / "events"
 

@@ -28,7 +28,7 @@ from tests.benchmarks.engines import client_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 NAMES = TableNames(jobs="side-by-side-jobs", dead_letters="side-by-side-dead-letters")
 _TYPE, _BATCHED = "send_order_receipt", "send_order_receipts"

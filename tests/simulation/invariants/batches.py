@@ -10,7 +10,7 @@ from tests.simulation.invariants.violation import hold
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 
 def check_batch(handovers: Sequence[Handover]) -> None:

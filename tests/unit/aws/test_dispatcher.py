@@ -15,8 +15,8 @@ from botocore.stub import Stubber
 
 from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.kernel.errors import DispatchError, InvalidInputError
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.keys import Due, JobPartition, make_job_id, position_at
+from leasehold.kernel.ports import Handover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

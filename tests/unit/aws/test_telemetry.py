@@ -33,7 +33,7 @@ from leasehold.testing.queue import LeaseholdTest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 DETAILS = {Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_STARTED}
 EXPECTED_LEVELS = {

@@ -17,8 +17,8 @@ from leasehold.testing import LeaseholdTest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.pool import Pending
+    from leasehold.kernel.ports import Handover
 
 
 class Hanging:

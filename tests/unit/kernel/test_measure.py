@@ -19,7 +19,7 @@ from leasehold.telemetry import OLDEST_DUE_AGE, QUEUE_DEPTH, Event
 from leasehold.testing import FakeClock, Recorder, SeededRandomSource
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Page
 
 TIME_LEFT = timedelta(seconds=60)

@@ -15,7 +15,7 @@ from leasehold.testing import LeaseholdTest
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 
 class Arrivals:

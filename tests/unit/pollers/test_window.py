@@ -15,7 +15,7 @@ from leasehold.pollers.window import Window
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 
 class Lambda:

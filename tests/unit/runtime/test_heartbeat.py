@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import JobStatus

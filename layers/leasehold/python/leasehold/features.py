@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.hooks import Feature, Features, Hooks
+from leasehold.kernel.hooks import Feature, Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from leasehold.templates.records import Templates
 
 
-def features() -> Features:
-    return Features(_FEATURES)
+def features() -> Sequence[Feature]:
+    return _FEATURES
 
 
 def open_gate(services: Services, policy: ConcurrencyPolicy | None) -> Gate:
@@ -92,6 +92,7 @@ def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditE
     return cast("Enqueued", joined)
 
 
+@cache
 def _load(module: str, name: str) -> Hooks:
     return cast("type[Hooks]", getattr(import_module(f"leasehold.{module}"), name))()
 

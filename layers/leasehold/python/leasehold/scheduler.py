@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from leasehold.kernel.attempt import Attempt
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import PAYLOAD_IS_LOST, InvalidOptionError, LeaseLostError, StoreUnavailableError
-from leasehold.kernel.execute import Executor
+from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.keys import JobId, parse_job_id
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.refusals import WrongStateError
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.queue import Queue
 

@@ -15,15 +15,15 @@ from leasehold.aws.clients import open_client
 from leasehold.aws.names import FREED_SOURCE
 from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError, InvalidOptionError
-from leasehold.kernel.execute import batch_event
 from leasehold.kernel.pool import MOST
+from leasehold.kernel.ports import batch_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mypy_boto3_lambda import LambdaClient
 
-    from leasehold.kernel.execute import Handover
+    from leasehold.kernel.ports import Handover
 
 
 _ACCEPTED = 202

@@ -11,22 +11,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.attempt import Attempt, release
 from leasehold.kernel.errors import LeaseLostError, StoreError
-from leasehold.kernel.execute import Execution
+from leasehold.kernel.execute import Attempt, Execution
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.payload import encode_result
+from leasehold.kernel.release import release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
     from leasehold.kernel.end import Ending
-    from leasehold.kernel.execute import Executor, Handover
+    from leasehold.kernel.execute import Executor
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import Write
     from leasehold.kernel.keys import Due, JobId
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
 
     # What each attempt came to: a JSON value, or what was raised in its place.
@@ -86,7 +87,7 @@ class BatchExecutor:
         done: dict[JobId, Execution],
     ) -> None:
         attempts, unwritten = self._start(handed_over, job_type, time_left, done)
-        outcomes = self._executor.keep_alive_all(attempts, work) if attempts else []
+        outcomes = _run_alive(attempts, work, self._executor) if attempts else []
         completing: list[tuple[Attempt, Ending]] = []
         for attempt, outcome in zip(attempts, outcomes, strict=True):
             try:
@@ -195,6 +196,29 @@ class BatchExecutor:
             release(handover, "its batch had no time left for it", self._services, until=now)
             return Execution.RELEASED
         return self._executor.execute(handover, lambda attempt: _alone(work, attempt), remaining=ends_at - now)
+
+
+def _run_alive(attempts: Sequence[Attempt], work: Work, executor: Executor) -> list[object]:
+    """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
+    kept = [
+        (at, executor.keep_alive(attempt))
+        for at, attempt in enumerate(attempts)
+        if executor.keep_alive is not None and attempt.job_type.heartbeat
+    ]
+    for _, alive in kept:
+        alive.__enter__()
+    outcomes: list[object] = []
+    try:
+        outcomes = list(work(attempts))
+    except (Exception, SystemExit) as error:
+        outcomes = [error] * len(attempts)  # all have started: each is owed an end
+    finally:
+        for at, alive in kept:
+            try:
+                alive.__exit__(None, None, None)
+            except LeaseLostError as lost:
+                outcomes[at : at + 1] = [lost] if outcomes else []
+    return outcomes
 
 
 def _alone(work: Work, attempt: Attempt) -> object:

@@ -20,10 +20,10 @@ from leasehold.telemetry import CIRCUIT_OPEN, Event
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Update
     from leasehold.kernel.type_options import Tally

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.claim import Claims
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry, DueScope
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change

@@ -12,10 +12,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import TurnedAway, Undecided, Waits
-from leasehold.kernel.execute import Handover
 from leasehold.kernel.hand_over import Claimed
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import run_lane, shard_of
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus
@@ -161,7 +161,7 @@ class Claims:
         return wanted.handover
 
     def _note_refused(self, refused: TransitionRefused) -> None:
-        from leasehold.kernel.attempt import expire_if_too_late
+        from leasehold.kernel.release import expire_if_too_late
 
         if expire_if_too_late(refused.current, self._services):
             self.report.expired += 1

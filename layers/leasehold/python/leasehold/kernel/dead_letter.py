@@ -6,18 +6,21 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.job import encode_all, runs_in, typed
+from leasehold.kernel.job import MAX_ERROR_BYTES, encode_all, runs_in, typed
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.payload import MISSING, compact, text_or
+from leasehold.kernel.payload import MISSING, compact, shortened, text_or
 from leasehold.kernel.table import check_format
 from leasehold.lean import dataclass
+from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.job import Run
+    from leasehold.kernel.end import Failure
+    from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form, Json
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
 
@@ -96,3 +99,36 @@ def dead_letter_of(record: Record) -> DeadLetter:
         resolution=Resolution(texts["resolution"]) if "resolution" in texts else None,
         **values,
     )
+
+
+def dead_letter_for(job: Job, failure: Failure, now: datetime, runs: tuple[Run, ...]) -> DeadLetter:
+    return DeadLetter(
+        id=job.job_id,
+        original_job_id=job.job_id,
+        job_type=job.job_type,
+        payload_text=job.payload_text,
+        failure_reason=shortened(failure.error, MAX_ERROR_BYTES),
+        error_code=failure.code,
+        failed_at=now,
+        attempts=job.attempts,
+        max_attempts=job.max_attempts,
+        runs=runs,
+        trace=job.trace,
+    )
+
+
+def log_dead(job: Job, failure: Failure, services: Services) -> None:
+    """The alert that an operator must see: one line, one count, whoever gave the job up."""
+    from leasehold.telemetry.redaction import without_payload  # a job that completes needs none of it
+
+    services.telemetry.event(
+        Event.JOB_DEAD_LETTERED,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        attempt=job.attempts,
+        attempt_count=job.attempts,
+        failure_reason=without_payload(failure.error, job)[-500:],
+        error_code=failure.code,
+        will_retry=False,
+    )
+    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="dead_letter")

@@ -9,41 +9,32 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.kernel.admission import trusted_job
-from leasehold.kernel.dead_letter import DeadLetter
+from leasehold.kernel.dead_letter import dead_letter_for
 from leasehold.kernel.draft import needs_wake
-from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, transition
 from leasehold.kernel.keys import Due, position_at, to_text
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.retry import hand_over_backoff, next_retry_at
-from leasehold.kernel.table import TransactionCancelled, request_token
-from leasehold.kernel.transitions import SETTLE, SETTLE_RUN, JobStatus
+from leasehold.kernel.retry import next_retry_at
+from leasehold.kernel.table import request_token
+from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.telemetry import COMPLETED, Event
-from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import Hooks, Joining
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, ForeignItem, Put
     from leasehold.kernel.transitions import Transition
 
-# A job that never reached a handler is given up only after many hand-overs and a day.
-MANY_DISPATCHES = 20
-A_DAY = timedelta(days=1)
 # A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
 _OUTLIVES_BY = timedelta(days=7)
-_TRIES = 5
-_SETTLE_AGAIN_AFTER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +98,8 @@ class Ending:
         self.end = End(
             job=job, job_type=job_type, step=step, at=now, values=written, failed=failed, is_orphan=is_orphan
         )
-        joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned() if name not in done}
+        self._concerned = services.concerned(job, job_type)
+        joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned if name not in done}
         # What an earlier run owes still, to a feature that has no say in this end, stays owed.
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
         self.owed = (*kept, *(owed(name, each.note) for name, each in joinings.items() if each.is_owed))
@@ -117,7 +109,7 @@ class Ending:
         if step.target is JobStatus.DEAD_LETTER:
             assert failure is not None
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
-            dead_letter = dead_letter_of(services.store.payloads.shown(job), failure, now, runs)
+            dead_letter = dead_letter_for(services.store.payloads.shown(job), failure, now, runs)
             self.joined.insert(0, dead_letter_insertion(dead_letter))
         if "completed_at" in written:
             written |= self._whereabouts(step.target, now)
@@ -160,14 +152,11 @@ class Ending:
         """
         if not keeps_key:
             retire_dedup_record(self.job, self.write.values.get("expires_at"), self._services)
-        for name, hooks in self._concerned():
+        for name, hooks in self._concerned:
             try:
                 hooks.after(self.end, self._services)
             except StoreError as error:
                 self._services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
-
-    def _concerned(self) -> Iterator[tuple[str, Hooks]]:
-        return self._services.features.concerned(self.job, self.end.job_type)
 
     def _end_values(self, status: JobStatus, now: datetime) -> dict[str, object]:
         values: dict[str, object] = {"completed_at": now}
@@ -182,87 +171,6 @@ class Ending:
         if self.owed:
             return {**due_values(self.job, now, now), "wake": True, "owed": self.owed}
         return expiry_values(self.job, status, now, self.end.job_type)
-
-
-def settle(entry: DueJob, services: Services) -> bool:
-    """Do what a job owes, and let it leave the due index or wait for its next run; False if it owes nothing now."""
-    job = trusted_job(services.store.jobs.get(entry.job_id), services)
-    if job is None or job.due is None or job.due.key != entry.due_key:
-        return False
-    if not job.has_ended and job.due.afterwards is None:
-        return False
-    for _ in range(_TRIES):
-        try:
-            names = [each.partition(":")[0] for each in job.owed]
-            joinings = [services.features.named(each).settle(job, services) for each in names]
-        except StoreUnavailableError:
-            raise
-        except LeaseholdError as error:
-            return _put_off(job, error, services)
-        try:
-            values = _settled(job, joinings, services)
-        except TransitionRefused:
-            return False
-        except TransactionCancelled:
-            continue  # what it is settled with is not what was read: look again
-        for each in joinings:
-            if each.then is not None:
-                each.then()
-        retire_dedup_record(job, values.get("expires_at"), services)
-        return True
-    # It stays due, and the next poll tries again.
-    return False
-
-
-def _settled(job: Job, joinings: Sequence[Joining], services: Services) -> Mapping[str, object]:
-    values: dict[str, object]
-    if job.has_ended:
-        assert job.completed_at is not None
-        step = SETTLE
-        values = expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
-    else:
-        step, values = SETTLE_RUN, _next_run_values(job, services.clock.now())
-    write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values=values)
-    for item in (item for each in joinings for item in each.first):
-        services.store.payloads.put(item)
-    changes = [change for each in joinings for change in each.changes]
-    if changes:
-        token = request_token("settle", job.job_id, f"{services.random_source.bits(64):x}")
-        services.store.jobs.apply_with(write, changes, token=token)
-    else:
-        try:
-            services.store.jobs.apply(write)
-        except TransitionRefused as refused:
-            # What is not owed any more was done by this write: its response was lost.
-            if not refused.was_repeated or refused.current is None or refused.current.owed:
-                raise
-    return values
-
-
-def _next_run_values(job: Job, now: datetime) -> dict[str, object]:
-    assert job.due is not None
-    due = job.due.afterwards
-    assert due is not None
-    values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
-    return {**values, "wake": True} if needs_wake(due.at, now) else values
-
-
-def _put_off(job: Job, error: LeaseholdError, services: Services) -> bool:
-    """It stays owed. Later, so that it does not stand first in its lane at every poll; its next run does not wait."""
-    services.telemetry.event(
-        Event.SETTLE_FAILED, job_id=job.job_id, job_type=job.job_type, error_code=error.code, error=str(error)
-    )
-    now = services.clock.now()
-    if job.has_ended:
-        step, values = SETTLE, due_values(job, now + _SETTLE_AGAIN_AFTER, now)
-    else:
-        step, values = SETTLE_RUN, _next_run_values(job, now)
-    write = Write(job_id=job.job_id, transition=step, seen={"due_key": job.due}, values={**values, "owed": job.owed})
-    try:
-        services.store.jobs.apply(write)
-    except TransitionRefused:
-        return False
-    return True
 
 
 def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:
@@ -302,19 +210,6 @@ def retry_values(job: Job, job_type: JobType, services: Services) -> dict[str, o
     return waiting_values(job, at, now)
 
 
-def handed_back_values(job: Job, services: Services) -> dict[str, object]:
-    """Where a job waits that was claimed and reached no handler."""
-    now = services.clock.now()
-    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.random_source.share()), now)
-    return {**values, "undelivered_since": job.undelivered_since or now}
-
-
-def is_given_up(job: Job, now: datetime) -> bool:
-    """Whether a job that reaches no handler is a dead letter by now."""
-    since = job.undelivered_since
-    return since is not None and job.dispatches >= MANY_DISPATCHES and now - since >= A_DAY
-
-
 def is_last_attempt(job: Job, failure: Failure) -> bool:
     return not failure.is_retryable or job.attempts >= job.max_attempts
 
@@ -324,40 +219,9 @@ def run_of(job: Job, now: datetime, outcome: Outcome, *, failure: Failure | None
     return appended(job.runs, _run(job, now, outcome, failure=failure))
 
 
-def dead_letter_of(job: Job, failure: Failure, now: datetime, runs: tuple[Run, ...]) -> DeadLetter:
-    return DeadLetter(
-        id=job.job_id,
-        original_job_id=job.job_id,
-        job_type=job.job_type,
-        payload_text=job.payload_text,
-        failure_reason=shortened(failure.error, MAX_ERROR_BYTES),
-        error_code=failure.code,
-        failed_at=now,
-        attempts=job.attempts,
-        max_attempts=job.max_attempts,
-        runs=runs,
-        trace=job.trace,
-    )
-
-
 def log_cancelled(job: Job, reason: str | None, services: Services) -> None:
     services.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
     services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
-
-
-def log_dead(job: Job, failure: Failure, services: Services) -> None:
-    """The alert that an operator must see: one line, one count, whoever gave the job up."""
-    services.telemetry.event(
-        Event.JOB_DEAD_LETTERED,
-        job_id=job.job_id,
-        job_type=job.job_type,
-        attempt=job.attempts,
-        attempt_count=job.attempts,
-        failure_reason=without_payload(failure.error, job)[-500:],
-        error_code=failure.code,
-        will_retry=False,
-    )
-    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="dead_letter")
 
 
 def _run(

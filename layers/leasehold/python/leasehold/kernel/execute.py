@@ -1,33 +1,27 @@
 """Execute: the story of a run, from a hand-over to the end that its handler asked for.
 
 A hand-over is turned back while its type may not run. Its start swaps the poller's token for a nonce of this
-invocation, so that of two copies one runs. The handler works. What it returned or raised decides how the run ends:
-`Attempt` writes that, and here it is logged.
+invocation, so that of two copies one runs. The handler works. An `Attempt` owns the started job, and is the only way in
+which a handler's process writes to it: it keeps the lease, and writes the end.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from leasehold.kernel.attempt import Attempt, expire_if_too_late, release
-from leasehold.kernel.end import log_dead
-from leasehold.kernel.errors import (
-    InvalidInputError,
-    LeaseLostError,
-)
-from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.kernel.end import Ending, Failure, is_last_attempt, retry_values, waiting_values
+from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
+from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
+from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.keys import Due, parse_job_id, to_text
-from leasehold.kernel.payload import encode_result
+from leasehold.kernel.keys import to_text
+from leasehold.kernel.payload import APART, decode, encode_result, shortened
 from leasehold.kernel.services import make_nonce
-from leasehold.kernel.signals import Cancel, GiveUp, Skip, Snooze, failure_of
-from leasehold.kernel.table import check_format, format_mark
-from leasehold.kernel.transitions import START
-from leasehold.lean import dataclass
+from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
-from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,12 +30,14 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.keys import JobId
-    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import ForeignItem
 
-
-_RELEASED_FOR = timedelta(seconds=60)
+_FIRST_PAUSE = timedelta(milliseconds=200)
+_LONGEST_PAUSE = timedelta(seconds=5)
+_CANCEL_READ_EVERY = timedelta(seconds=5)
 
 
 class Execution(StrEnum):
@@ -76,7 +72,7 @@ class Executor:
     ) -> None:
         self._services = services
         self._worker_id = worker_id
-        self._keep_alive = keep_alive
+        self.keep_alive = keep_alive
 
     def execute(
         self, handover: Handover, work: Callable[[Attempt], object], *, remaining: timedelta | None = None
@@ -106,26 +102,12 @@ class Executor:
 
     def turn_back(self, handover: Handover, job_type: JobType) -> bool:
         """Release a job whose type may not run now; True if so."""
-        now, switches = self._services.clock.now(), self._services.deployment.switches()
-        is_stopped = switches.stop(handover.job_type)
-        if is_stopped:
-            # It may be over: who gives back at once is free at once, and would be handed one job after the other.
-            switches = self._services.deployment.switches(fresh=True)
-            is_stopped = switches.stop(handover.job_type)
-        if is_stopped:
-            release(handover, "halted" if switches.halt else "paused", self._services, until=now + _RELEASED_FOR)
-        elif self._is_reserved(handover.job_type, switches, now):
-            # Due at once: the next poll holds it, and the end of the reservation wakes it.
-            release(handover, "reserved", self._services, until=now)
-        else:
-            for hooks in self._services.features.of_starts(job_type):
-                reason = hooks.stops_start(handover, self._services)
-                if reason is not None:
-                    release(handover, reason, self._services, until=now)
-                    return True
+        switches, joining = self._services.deployment.switches(), self._services.joining_starts(job_type)
+        if not (switches.halt or switches.pauses or switches.reservations or joining):
             return False
-        self._never_started(handover)
-        return True
+        from leasehold.kernel.release import turn_back
+
+        return turn_back(handover, switches, joining, self._services)
 
     def start_of(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Write:
         """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
@@ -148,29 +130,21 @@ class Executor:
 
     def not_started(self, handover: Handover, current: Job | None) -> Execution:
         """The start was refused: the job is not what was handed over, or it is too late for it."""
+        from leasehold.kernel.release import expire_if_too_late
+
         if expire_if_too_late(current, self._services):
-            self._never_started(handover)
+            for hooks in self._services.joining_starts(self._services.deployment.settings_of(handover.job_type)):
+                hooks.never_started(handover, self._services)
             return Execution.EXPIRED
         self.log_lost(handover.job_id, handover.job_type, START.name)
         return Execution.NOT_STARTED
-
-    def _never_started(self, handover: Handover) -> None:
-        job_type = self._services.deployment.settings_of(handover.job_type)
-        for hooks in self._services.features.of_starts(job_type):
-            hooks.never_started(handover, self._services)
-
-    def _is_reserved(self, job_type: str, switches: Switches, now: datetime) -> bool:
-        if switches.reserved_until(job_type, now) is None:
-            return False
-        # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
-        return self._services.deployment.switches(fresh=True).reserved_until(job_type, now) is not None
 
     # --- from the handler's work to the end
 
     def _run(self, attempt: Attempt, work: Callable[[Attempt], object]) -> Execution:
         try:
-            if self._keep_alive is not None and attempt.job_type.heartbeat:
-                with self._keep_alive(attempt):
+            if self.keep_alive is not None and attempt.job_type.heartbeat:
+                with self.keep_alive(attempt):
                     result = work(attempt)
             else:
                 result = work(attempt)
@@ -181,89 +155,15 @@ class Executor:
             attempt.complete(result_text)
         return self.completed(attempt)
 
-    def keep_alive_all(
-        self, attempts: Sequence[Attempt], work: Callable[[Sequence[Attempt]], Sequence[object]]
-    ) -> list[object]:
-        """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
-        kept = [
-            (at, self._keep_alive(attempt))
-            for at, attempt in enumerate(attempts)
-            if self._keep_alive is not None and attempt.job_type.heartbeat
-        ]
-        for _, alive in kept:
-            alive.__enter__()
-        outcomes: list[object] = []
-        try:
-            outcomes = list(work(attempts))
-        except (Exception, SystemExit) as error:
-            outcomes = [error] * len(attempts)  # all have started: each is owed an end
-        finally:
-            for at, alive in kept:
-                try:
-                    alive.__exit__(None, None, None)
-                except LeaseLostError as lost:
-                    outcomes[at : at + 1] = [lost] if outcomes else []
-        return outcomes
-
-    def completed(self, attempt: Attempt) -> Execution:
-        self._log_end(attempt, Event.JOB_COMPLETED, "success")
-        return Execution.COMPLETED
-
     def raised(self, attempt: Attempt, error: BaseException) -> Execution:
         """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
-        if attempt.has_ended:
-            # It completed by transact_complete and then raised: the end stands, the error is only logged.
-            said = without_payload(str(error), attempt.job)
-            self._log_end(attempt, Event.JOB_COMPLETED, "success", error=said)
-            return Execution.COMPLETED
-        match error:
-            case LeaseLostError():
-                raise error
-            case Snooze(delay=delay):
-                if not attempt.snooze(delay):
-                    return self._cancelled(attempt)
-                self._log_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
-                return Execution.SNOOZED
-            case Skip(reason=reason):
-                attempt.complete(None, skipped=reason)
-                said = without_payload(reason, attempt.job)
-                self._log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
-                return Execution.SKIPPED
-            case Cancel(reason=reason):
-                attempt.abort(reason)
-                return self._cancelled(attempt, reason=reason)
-            case GiveUp(error=given_up):
-                attempt.abort(str(given_up), failure_of(given_up))
-                return self._cancelled(attempt, reason=str(given_up))
-            case _:
-                return self._failed(attempt, error)
+        from leasehold.kernel.signals import end_as_raised
 
-    def _failed(self, attempt: Attempt, error: BaseException) -> Execution:
-        failure = failure_of(error)
-        how = attempt.fail(failure)
-        if how == "cancelled":
-            return self._cancelled(attempt)
-        self._log_end(
-            attempt,
-            Event.JOB_FAILED,
-            # A job that ends here is counted once, as the dead letter that it is.
-            "failed" if how == "failed" else None,
-            error_code=failure.code,
-            error=without_payload(failure.error, attempt.job)[-1000:],
-            will_retry=how == "failed",
-        )
-        if how == "failed":
-            from leasehold.kernel.failure_report import report_failure  # only a run that failed needs it
+        return end_as_raised(attempt, error, self)
 
-            report_failure(attempt.job, failure, self._services)
-            return Execution.FAILED
-        log_dead(attempt.job, failure, self._services)
-        return Execution.DEAD_LETTERED
-
-    def _cancelled(self, attempt: Attempt, reason: str | None = None) -> Execution:
-        said = reason and without_payload(reason, attempt.job)
-        self._log_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=said or attempt.job.cancel_reason)
-        return Execution.CANCELLED
+    def completed(self, attempt: Attempt) -> Execution:
+        self.log_end(attempt, Event.JOB_COMPLETED, "success")
+        return Execution.COMPLETED
 
     def _log_start(self, job: Job) -> None:
         assert job.started_at is not None
@@ -281,7 +181,7 @@ class Executor:
             late = (job.started_at - job.scheduled_for).total_seconds()
             self._services.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
 
-    def _log_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
+    def log_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
         job = attempt.job
         assert job.started_at is not None
         seconds = (self._services.clock.now() - job.started_at).total_seconds()
@@ -307,45 +207,173 @@ class Executor:
         self._services.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handover:
-    """`lease` is the due entry that the claim wrote: its time is when the lease expires."""
+class How(TypedDict, total=False):
+    """What an end of a run says; see `Ending`."""
 
-    job_id: JobId
-    job_type: str
-    token: str
-    lease: Due
+    outcome: Outcome
+    failure: Failure | None
+    reason: str | None
+    values: Mapping[str, object]
+    failed: bool | None
+    foreign: Sequence[ForeignItem]
 
-    def to_event(self) -> dict[str, str | int]:
-        named = {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
-        return {**named, **format_mark()}
 
-    @classmethod
-    def from_event(cls, event: Mapping[str, object]) -> Handover:
-        check_format(event, "this hand-over")
+class Attempt:
+    """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
+
+    def __init__(self, job: Job, job_type: JobType, services: Services, *, deadline: datetime) -> None:
+        assert job.locked_by is not None
+        self.job = job
+        self.job_type = job_type
+        self.deadline = deadline
+        self.nonce = job.locked_by
+        self.artifacts: list[str] = []
+        self.has_ended = False
+        self.services = services
+        self.lease_until = job.lock_expires_at or deadline
+        self._cancel_read_at: datetime | None = None
+
+    def read_payload(self) -> Json:
+        """What the job is to do; PayloadMissingError if it stood apart and is gone."""
+        form = self.job.stored_payload
+        if isinstance(form, str) and not form.startswith(APART):  # nearly all
+            return decode(form)
+        # Not by way of `self.job`, which the heartbeat may replace meanwhile.
+        now = self.services.clock.now()
+        half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way
+        job = self._with_retries(lambda: self.services.store.payloads.read(self.job), until=half)
+        self.job = job
+        return job.payload
+
+    def extend(self) -> datetime:
+        """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
+        now = self.services.clock.now()
+        until = max(now + self.job_type.lease_length, self.lease_until + timedelta(milliseconds=1))
+        assert self.job.due is not None
+        values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
+        seen = {"locked_by": self.nonce, "now": now, "until": until}
+        write = Write(job_id=self.job.job_id, transition=EXTEND, seen=seen, values=values)
         try:
-            return cls(
-                job_id=parse_job_id(event["job_id"]),
-                job_type=parse_job_type(event["job_type"]),
-                token=str(event["token"]),
-                lease=Due.parse(str(event["lease"])),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(
-                event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
-            ) from None
+            current = self.services.store.jobs.apply_and_read(write)
+        except TransitionRefused as refused:
+            # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
+            if refused.current is None or not self._has_beyond(until, refused.current):
+                raise self._lost(EXTEND, refused.current) from None
+            current = refused.current
+        self._see(current)
+        self._cancel_read_at = now
+        self.lease_until = max(self.lease_until, current.lock_expires_at or until)
+        return self.lease_until
 
+    def is_cancel_requested(self) -> bool:
+        """Whether an operator asked this job to stop; read at most every few seconds."""
+        now = self.services.clock.now()
+        if self.job.cancel_requested is None and (
+            self._cancel_read_at is None or now - self._cancel_read_at >= _CANCEL_READ_EVERY
+        ):
+            self._cancel_read_at = now
+            try:
+                current = self.services.store.jobs.get(self.job.job_id)
+            except StoreUnavailableError:
+                return False  # nothing is known to have changed; the next look asks again
+            if current is None or current.locked_by != self.nonce:
+                raise LeaseLostError(self.job.job_id, "reading it", current.status if current else None)
+            self._see(current)
+        return self.job.cancel_requested is not None
 
-def batch_event(handovers: Sequence[Handover]) -> dict[str, object]:
-    """Several hand-overs of one type as one event. An invocation is told its type before it looks at its jobs."""
-    return {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+    def complete(
+        self, result_text: str | None, *, skipped: str | None = None, foreign: Sequence[ForeignItem] = ()
+    ) -> None:
+        """End as completed, together with the handler's own writes if it has any."""
+        self.finish(self.completion(result_text, skipped=skipped, foreign=foreign))
 
+    def completion(
+        self, result_text: str | None, *, skipped: str | None = None, foreign: Sequence[ForeignItem] = ()
+    ) -> Ending:
+        """The end of a completed run, not yet written: a batch writes many by one request."""
+        values: dict[str, object] = {} if result_text is None else {"result": result_text}
+        if self.artifacts:
+            values["artifacts"] = tuple(self.artifacts)
+        return self._ending(
+            COMPLETE,
+            outcome=Outcome.COMPLETED if skipped is None else Outcome.SKIPPED,
+            reason=skipped,
+            values=values,
+            failed=False if skipped is None else None,
+            foreign=foreign,
+        )
 
-def handovers_in(event: Mapping[str, object]) -> list[Handover]:
-    """The hand-overs of an event: one, or a batch of one type."""
-    batch = event.get("batch")
-    if batch is None:
-        return [Handover.from_event(event)]
-    if not isinstance(batch, list) or not batch:
-        raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
-    return [Handover.from_event(each) for each in batch]
+    def finish(self, ending: Ending, *, is_written: bool = False) -> None:
+        """Write an end that only the loss of the lease can keep from being written, unless a batch has written it."""
+        try:
+            self._commit(ending, is_written=is_written)
+        except TransitionRefused as refused:
+            raise self._lost(ending.write.transition, refused.current) from None
+
+    def snooze(self, delay: timedelta) -> bool:
+        """Give the attempt back and wait; False if a requested cancel ended the job instead."""
+        now = self.services.clock.now()
+        values = waiting_values(self.job, now + delay, now, attempt=self.job.attempts)
+        return self._unless_cancelled(SNOOZE, values=values)
+
+    def abort(self, reason: str, failure: Failure | None = None) -> None:
+        """End as cancelled: the handler said so, or it failed after a cancel was requested."""
+        outcome = Outcome.SKIPPED if failure is None else Outcome.FAILED
+        self.finish(self._ending(ABORT, outcome=outcome, failure=failure, reason=shortened(reason, MAX_REASON_BYTES)))
+
+    def fail(self, failure: Failure) -> str:
+        """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
+        is_last = is_last_attempt(self.job, failure)
+        step = DEAD_LETTER if is_last else FAIL
+        values = {} if is_last else retry_values(self.job, self.job_type, self.services)
+        if not self._unless_cancelled(step, outcome=Outcome.FAILED, failure=failure, values=values, failed=True):
+            return "cancelled"
+        return "dead_letter" if is_last else "failed"
+
+    def _has_beyond(self, until: datetime, current: Job) -> bool:
+        """Whether the job is ours for longer than that."""
+        return current.locked_by == self.nonce and (current.lock_expires_at or until) > until
+
+    def _see(self, current: Job) -> None:
+        """The job as it is now. Its payload cannot have changed while it runs, and is not read again."""
+        self.job = replace(current, read_payload=self.job.read_payload)
+
+    def _unless_cancelled(self, step: Transition, **how: Unpack[How]) -> bool:
+        """A requested cancel wins over every way back, and over a dead letter."""
+        try:
+            self._commit(self._ending(step, **how))
+        except TransitionRefused as refused:
+            current = refused.current
+            if current is None or current.locked_by != self.nonce or current.cancel_requested is None:
+                raise self._lost(step, current) from None
+            self._see(current)
+            self.abort(current.cancel_reason or "cancelled", how.get("failure"))
+            return False
+        return True
+
+    def _ending(self, step: Transition, **how: Unpack[How]) -> Ending:
+        artifacts = tuple(self.artifacts) if "outcome" in how else ()
+        return self._with_retries(
+            lambda: Ending(self.job, step, self.services, job_type=self.job_type, artifacts=artifacts, **how)
+        )
+
+    def _commit(self, ending: Ending, *, is_written: bool = False) -> None:
+        if not is_written:
+            self._with_retries(ending.commit)
+        self.has_ended = True
+        ending.after()
+
+    def _lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
+        return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
+
+    def _with_retries[T](self, call: Callable[[], T], *, until: datetime | None = None) -> T:
+        """Try until the platform's deadline: giving up would use an attempt up, or do work again that is done."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except StoreUnavailableError:
+                if self.services.clock.now() + pause >= (until or self.deadline):
+                    raise
+            self.services.clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)

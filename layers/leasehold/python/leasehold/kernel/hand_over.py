@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from leasehold.batches.gather import Gathering
     from leasehold.kernel.admission import Admitted
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.page import PollReport
     from leasehold.kernel.pool import Pending, Pool
-    from leasehold.kernel.ports import Dispatcher
+    from leasehold.kernel.ports import Dispatcher, Handover
     from leasehold.kernel.services import Services
     from leasehold.pollers.window import Window
 
@@ -196,6 +195,6 @@ class HandOvers:
 
 def _release(handover: Handover, reason: str, services: Services, *, until: datetime | None = None) -> bool:
     # A hand-over that succeeds needs none of it.
-    from leasehold.kernel.attempt import release
+    from leasehold.kernel.release import release
 
     return release(handover, reason, services, until=until)

@@ -16,19 +16,17 @@ Beside these, a poll asks for two things by name (`leasehold/features.py`): the 
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from leasehold.kernel.errors import StoreError
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Put
     from leasehold.kernel.transitions import Transition
@@ -131,7 +129,7 @@ class Feature:
     """A feature as it is registered.
 
     name: what a job notes that it owes; it is stored.
-    load: imports its hooks, when they are first needed.
+    load: imports its hooks, when they are needed; those that it loaded before are the same.
     job_field, type_field: it may have something to say about ends of jobs that have this field, or whose type has it.
     concerns: the same where a field does not say it. It is asked about every end, so it only looks.
     joins_starts: whether it may stop starts of such a type's jobs, too.
@@ -143,39 +141,3 @@ class Feature:
     type_field: str | None = None
     concerns: Callable[[Job, JobType], bool] | None = None
     joins_starts: bool = False
-
-
-@dataclass(slots=True)
-class Features:
-    """Every feature there is, in the order in which they are asked."""
-
-    registered: Sequence[Feature]
-    _loaded: dict[str, Hooks] = field(default_factory=dict)
-
-    def concerned(self, job: Job, job_type: JobType) -> Iterator[tuple[str, Hooks]]:
-        concerned = (
-            feature
-            for feature in self.registered
-            if (feature.job_field is not None and getattr(job, feature.job_field) is not None)
-            or (feature.type_field is not None and getattr(job_type, feature.type_field) is not None)
-            or (feature.concerns is not None and feature.concerns(job, job_type))
-        )
-        return iter([(feature.name, self._hooks(feature)) for feature in concerned])
-
-    def of_starts(self, job_type: JobType) -> Iterator[Hooks]:
-        joining = (feature for feature in self.registered if feature.joins_starts and feature.type_field is not None)
-        return iter(
-            [self._hooks(each) for each in joining if getattr(job_type, cast("str", each.type_field)) is not None]
-        )
-
-    def named(self, name: str) -> Hooks:
-        """The feature that a job owes something to."""
-        feature = next((each for each in self.registered if each.name == name), None)
-        if feature is None:
-            raise StoreError(f"nobody here knows how to settle {name!r}; a newer version may")
-        return self._hooks(feature)
-
-    def _hooks(self, feature: Feature) -> Hooks:
-        if feature.name not in self._loaded:
-            self._loaded[feature.name] = feature.load()
-        return self._loaded[feature.name]

@@ -336,7 +336,7 @@ class Pages:
             case (
                 JobStatus.PENDING | JobStatus.FAILED | JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER
             ):
-                from leasehold.kernel.end import settle
+                from leasehold.kernel.settle import settle
 
                 self.report.settled += settle(entry, self._services)
             case _:

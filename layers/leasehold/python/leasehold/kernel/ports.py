@@ -1,4 +1,4 @@
-"""What the engine needs from outside: time, chance, a way to reach handlers, and one to tell of failures."""
+"""What the kernel needs from outside: time, random numbers, a way to reach handlers, and one to report failures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from leasehold.kernel.errors import DispatchError
-from leasehold.kernel.keys import instant
+from leasehold.kernel.errors import DispatchError, InvalidInputError
+from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.keys import Due, instant, parse_job_id
+from leasehold.kernel.table import check_format, format_mark
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.keys import JobId
     from leasehold.schedules.model import Schedule
 
 
@@ -33,6 +36,50 @@ class RandomSource(Protocol):
 
     def share(self) -> float:
         """A number in [0, 1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """`lease` is the due entry that the claim wrote: its time is when the lease expires."""
+
+    job_id: JobId
+    job_type: str
+    token: str
+    lease: Due
+
+    def to_event(self) -> dict[str, str | int]:
+        named = {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
+        return {**named, **format_mark()}
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, object]) -> Handover:
+        check_format(event, "this hand-over")
+        try:
+            return cls(
+                job_id=parse_job_id(event["job_id"]),
+                job_type=parse_job_type(event["job_type"]),
+                token=str(event["token"]),
+                lease=Due.parse(str(event["lease"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
+            ) from None
+
+
+def batch_event(handovers: Sequence[Handover]) -> dict[str, object]:
+    """Several hand-overs of one type as one event. An invocation is told its type before it looks at its jobs."""
+    return {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+
+
+def handovers_in(event: Mapping[str, object]) -> list[Handover]:
+    """The hand-overs of an event: one, or a batch of one type."""
+    batch = event.get("batch")
+    if batch is None:
+        return [Handover.from_event(event)]
+    if not isinstance(batch, list) or not batch:
+        raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
+    return [Handover.from_event(each) for each in batch]
 
 
 class Dispatcher(Protocol):

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import trusted_job
-from leasehold.kernel.end import (
-    Ending,
-    Failure,
-    handed_back_values,
-    is_given_up,
-    is_last_attempt,
-    log_cancelled,
-    log_dead,
-    retry_values,
-)
+from leasehold.kernel.dead_letter import log_dead
+from leasehold.kernel.end import Ending, Failure, is_last_attempt, log_cancelled, retry_values
 from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.release import handed_back_values, is_given_up
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
 from leasehold.telemetry import COMPLETED, Event

@@ -1,4 +1,4 @@
-"""What a handler says by raising: that its job waits, ends or is skipped, or why its run failed."""
+"""What a handler says by raising: its job waits, ends or is skipped, or its run has failed. The run ends by it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import traceback
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.dead_letter import log_dead
 from leasehold.kernel.end import Failure
-from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, NonRetryableError
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.kernel.execute import Execution
 from leasehold.kernel.job import MAX_CODE_BYTES
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.retry import MAX_DELAY
+from leasehold.telemetry import Event
+from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from leasehold.kernel.execute import Attempt, Executor
 
 
 class Signal(Exception):  # noqa: N818  these are not errors
@@ -61,6 +67,65 @@ class Skip(Signal):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = str(reason)
+
+
+def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) -> Execution:
+    """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
+    if attempt.has_ended:
+        # It completed by transact_complete and then raised: the end stands, the error is only logged.
+        said = without_payload(str(error), attempt.job)
+        executor.log_end(attempt, Event.JOB_COMPLETED, "success", error=said)
+        return Execution.COMPLETED
+    match error:
+        case LeaseLostError():
+            raise error
+        case Snooze(delay=delay):
+            if not attempt.snooze(delay):
+                return _cancelled(attempt, executor)
+            executor.log_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
+            return Execution.SNOOZED
+        case Skip(reason=reason):
+            attempt.complete(None, skipped=reason)
+            said = without_payload(reason, attempt.job)
+            executor.log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
+            return Execution.SKIPPED
+        case Cancel(reason=reason):
+            attempt.abort(reason)
+            return _cancelled(attempt, executor, reason=reason)
+        case GiveUp(error=given_up):
+            attempt.abort(str(given_up), failure_of(given_up))
+            return _cancelled(attempt, executor, reason=str(given_up))
+        case _:
+            return _failed(attempt, error, executor)
+
+
+def _failed(attempt: Attempt, error: BaseException, executor: Executor) -> Execution:
+    failure = failure_of(error)
+    how = attempt.fail(failure)
+    if how == "cancelled":
+        return _cancelled(attempt, executor)
+    executor.log_end(
+        attempt,
+        Event.JOB_FAILED,
+        # A job that ends here is counted once, as the dead letter that it is.
+        "failed" if how == "failed" else None,
+        error_code=failure.code,
+        error=without_payload(failure.error, attempt.job)[-1000:],
+        will_retry=how == "failed",
+    )
+    if how == "failed":
+        from leasehold.kernel.failure_report import report_failure
+
+        report_failure(attempt.job, failure, attempt.services)
+        return Execution.FAILED
+    log_dead(attempt.job, failure, attempt.services)
+    return Execution.DEAD_LETTERED
+
+
+def _cancelled(attempt: Attempt, executor: Executor, reason: str | None = None) -> Execution:
+    said = reason and without_payload(reason, attempt.job)
+    executor.log_end(attempt, Event.JOB_CANCELLED, "cancelled", reason=said or attempt.job.cancel_reason)
+    return Execution.CANCELLED
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.admission import Decision
     from leasehold.kernel.claim import Claims
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.type_options import Circuit

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.execute import Handover
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.limits.model import Limit
     from leasehold.limits.scopes import Scope, Turn

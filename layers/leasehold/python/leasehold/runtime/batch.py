@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.kernel.attempt import Attempt
+    from leasehold.kernel.execute import Attempt
     from leasehold.runtime.handler import BaseJobHandler
 
 

@@ -13,10 +13,10 @@ from leasehold.aws import names as variables
 from leasehold.aws.clients import warm
 from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.errors import HandlerStartError, LeaseholdError
-from leasehold.kernel.execute import Handover, handovers_in
-from leasehold.kernel.hooks import End, Features
+from leasehold.kernel.hooks import End
 from leasehold.kernel.job import Job, Run
 from leasehold.kernel.jobs import Write
+from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.registry import Switches
 from leasehold.kernel.table import OneOf, Page, Update
 from leasehold.runtime.handler import BaseJobHandler, handler_of
@@ -151,7 +151,7 @@ def _container() -> Container:
     from leasehold.aws.container import open_container
 
     # Every run makes these. They are compiled now (lean.py), while the function still has a whole core.
-    for made in (Handover, Page, Switches, Features, Write, OneOf, Update, Job, Run, End):
+    for made in (Handover, Page, Switches, Write, OneOf, Update, Job, Run, End):
         _ = made.__init__
     return open_container("handler")
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.kernel.attempt import Attempt
     from leasehold.kernel.draft import JobOptions
     from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.table import ForeignItem
 
@@ -116,7 +116,7 @@ class JobContext:
         `items` are those of TransactWriteItems. If one of their conditions fails, TransactionRefusedError says which,
         and the job goes on.
         """
-        self._attempt.complete_with(items, None if result is None else encode_result(result))
+        self._attempt.complete(None if result is None else encode_result(result), foreign=items)
 
 
 class BaseJobHandler(Generic[Payload]):

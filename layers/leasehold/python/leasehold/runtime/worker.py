@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.attempt import Attempt
-    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.execute import Attempt, Execution
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.runtime.handler import BaseJobHandler, Handler
 

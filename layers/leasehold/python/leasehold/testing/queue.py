@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from leasehold.groups.create import GroupCreated
     from leasehold.kernel.bulk import BulkResult
     from leasehold.kernel.enqueue import Enqueued
-    from leasehold.kernel.execute import Execution, Handover
+    from leasehold.kernel.execute import Execution
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
     from leasehold.runtime.handler import Handler
 
 _ENDLESS = 100_000

@@ -1,0 +1,121 @@
+"""Release: a hand-over that does not come to its start. Its job waits again, is given up, or it is too late for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.dead_letter import log_dead
+from leasehold.kernel.end import Ending, Failure, log_cancelled, waiting_values
+from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.retry import hand_over_backoff
+from leasehold.kernel.transitions import DEAD_LETTER, EXPIRE, RELEASE
+from leasehold.telemetry import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.hooks import Hooks
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.ports import Handover
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Services
+
+# A job that never reached a handler is given up only after many hand-overs and a day.
+MANY_DISPATCHES = 20
+A_DAY = timedelta(days=1)
+_RELEASED_FOR = timedelta(seconds=60)
+
+
+def release(handover: Handover, reason: str, services: Services, *, until: datetime | None = None) -> bool:
+    """Put back a claimed job that has not started, due after a backoff or at `until`. No attempt is used.
+
+    False if somebody else decided about it meanwhile.
+    """
+    job = services.store.jobs.get(handover.job_id)
+    if job is None or job.locked_by != handover.token:
+        return False
+    now = services.clock.now()
+    try:
+        if until is None and is_given_up(job, now):
+            ending = _give_up(job, reason, services)
+        else:
+            values = handed_back_values(job, services) if until is None else waiting_values(job, until, now)
+            ending = Ending(job, RELEASE, services, values=values)
+            ending.commit()
+            services.telemetry.event(
+                Event.JOB_RELEASED, job_id=job.job_id, job_type=job.job_type, dispatches=job.dispatches, reason=reason
+            )
+    except TransitionRefused:
+        return False
+    ending.after()
+    return True
+
+
+def turn_back(handover: Handover, switches: Switches, joining: Sequence[Hooks], services: Services) -> bool:
+    """Release a hand-over whose type may not run now; False if it may."""
+    now = services.clock.now()
+    if switches.stop(handover.job_type):
+        # It may be over: who gives back at once is free at once, and would be handed one job after the other.
+        switches = services.deployment.switches(fresh=True)
+    if switches.stop(handover.job_type):
+        release(handover, "halted" if switches.halt else "paused", services, until=now + _RELEASED_FOR)
+    elif _is_reserved(handover.job_type, switches, services, now):
+        # Due at once: the next poll holds it, and the end of the reservation wakes it.
+        release(handover, "reserved", services, until=now)
+    else:
+        for hooks in joining:
+            reason = hooks.stops_start(handover, services)
+            if reason is not None:
+                release(handover, reason, services, until=now)
+                return True
+        return False
+    for hooks in joining:
+        hooks.never_started(handover, services)
+    return True
+
+
+def _is_reserved(job_type: str, switches: Switches, services: Services, now: datetime) -> bool:
+    if switches.reserved_until(job_type, now) is None:
+        return False
+    # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
+    return services.deployment.switches(fresh=True).reserved_until(job_type, now) is not None
+
+
+def _give_up(job: Job, reason: str, services: Services) -> Ending:
+    text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
+    failure = Failure(error=text, code="undeliverable")
+    ending = Ending(job, DEAD_LETTER, services, failure=failure)
+    ending.commit()
+    log_dead(job, failure, services)
+    return ending
+
+
+def expire_if_too_late(job: Job | None, services: Services) -> bool:
+    """End a job that was not started by its `start_by`; False if that is not what kept it from starting."""
+    now = services.clock.now()
+    if job is None or job.start_by is None or job.start_by > now or job.has_ended:
+        return False
+    reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
+    ending = Ending(job, EXPIRE, services, reason=reason)
+    try:
+        ending.commit()
+    except TransitionRefused:
+        return False
+    log_cancelled(job, reason, services)
+    ending.after()
+    return True
+
+
+def handed_back_values(job: Job, services: Services) -> dict[str, object]:
+    """Where a job waits that was claimed and reached no handler."""
+    now = services.clock.now()
+    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.random_source.share()), now)
+    return {**values, "undelivered_since": job.undelivered_since or now}
+
+
+def is_given_up(job: Job, now: datetime) -> bool:
+    """Whether a job that reaches no handler is a dead letter by now."""
+    since = job.undelivered_since
+    return since is not None and job.dispatches >= MANY_DISPATCHES and now - since >= A_DAY
