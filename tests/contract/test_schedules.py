@@ -17,6 +17,7 @@ from leasehold.kernel.errors import (
     UnknownJobTypeError,
 )
 from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.partitions import schedule
 from leasehold.kernel.refusals import (
     ScheduleDeployedError,
     ScheduleExistsError,
@@ -172,6 +173,42 @@ def test_a_queued_slot_waits_for_the_job_before_it(world: World) -> None:
     world.work()
 
     assert all_jobs(world) == [ONE, TWO]
+
+
+def test_who_may_not_read_jobs_makes_what_depends_on_none_and_wakes_a_poll_for_the_rest(world: World) -> None:
+    for name, overlap in (("free", "allow"), ("alone", "skip"), ("queued", "queue")):
+        world.queue.schedules.create(name, "report", every=HOUR, overlap=overlap)
+    world.poll()
+    world.clock.move_to(ONE)
+    assert [slots_of(woken(name, world)) for name in ("free", "alone", "queued")] == [[ONE]] * 3
+
+    world.work()
+    world.clock.move_to(TWO)
+    assert [slots_of(woken(name, world)) for name in ("free", "alone", "queued")] == [[TWO], [], []]
+    assert [wakes(name, world) for name in ("free", "alone", "queued")] == [False, True, True]
+
+    world.poll()
+    assert all_jobs(world).count(TWO) == 3
+    assert not any(wakes(name, world) for name in ("free", "alone", "queued"))
+
+
+def test_a_slot_that_a_poll_has_put_off_is_not_woken_for(world: World) -> None:
+    world.queue.schedules.create("queued", "report", every=HOUR, overlap="queue")
+    for slot in (ONE, TWO):
+        world.clock.move_to(slot)
+        trigger("queued", world.services)
+    assert woken("queued", world) == []
+
+    assert not wakes("queued", world)
+
+
+def woken(name: str, world: World) -> list[JobId]:
+    return trigger(name, world.services, reads_jobs=False)
+
+
+def wakes(name: str, world: World) -> bool:
+    record = world.table.get(schedule(name))
+    return record is not None and "wake" in record
 
 
 def test_a_type_that_is_not_deployed_any_more_is_not_asked_for_at_every_poll(world: World) -> None:

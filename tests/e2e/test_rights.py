@@ -196,6 +196,14 @@ def test_a_handler_lists_nothing(local_stack: LocalStack, handler: Intruder):
     assert handler.tries(("scan", {"TableName": JOBS_TABLE}), ("query", lane)) == [REFUSED] * 2
 
 
+def test_the_schedule_trigger_inserts_jobs_and_reads_and_overwrites_none(local_stack: LocalStack):
+    job = later(local_stack, "backup")
+    fresh = Key(job.table, (job.values[0], "never-due"))
+
+    with with_the_role_of("schedule-trigger", local_stack) as trigger:
+        assert trigger.tries(insert(fresh), get(job), put(job), update(job, note="x")) == [DONE] + [REFUSED] * 3
+
+
 def test_the_webhook_sender_reads_and_makes_no_job(local_stack: LocalStack):
     job = later(local_stack, "backup")
 

@@ -12,6 +12,7 @@ import pytest
 from leasehold.aws.names import wake_event
 from leasehold.functions import schedule_trigger as handler
 from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.partitions import schedule
 from leasehold.testing import FakeClock
 from tests.functions.conftest import FakeContext
 
@@ -77,3 +78,18 @@ def test_a_halt_makes_none_and_the_latest_slot_is_made_up_for_after_it(
 
 def test_a_wake_for_a_schedule_that_is_gone_does_nothing(queue: Queue, clock: FakeClock) -> None:
     assert woken("other") == []
+
+
+def test_where_the_job_before_matters_the_wake_reads_none_and_a_poll_is_woken(queue: Queue, clock: FakeClock) -> None:
+    woken()
+    clock.advance(HALF_AN_HOUR)
+    services = handler._container().services
+    read: list[str] = []
+    services.store.jobs.get = read.append  # type: ignore[method-assign,assignment]
+
+    assert woken() == []
+
+    assert read == []
+    record = queue.services.store.table.get(schedule("backup"))
+    assert record is not None
+    assert record["wake"] is True

@@ -37,6 +37,8 @@ def test_no_cell_says_more_than_it_should() -> None:
     assert decided["webhook sender", "deliveries"] == ["read", "update"]
     assert decided["webhook sender", "own type's jobs"] == []
     assert decided["poller", "audit records"] == []
+    for column in ("own type's jobs", "other types' jobs"):
+        assert decided["schedule trigger", column] == ["insert"]
 
 
 @pytest.mark.dynoxide

@@ -41,6 +41,18 @@ def test_a_scheduled_job_costs_ten_units_to_make_where_a_plain_one_costs_two(dep
     assert (again.writes, again.write_units) == (0, 0)
 
 
+def test_leaving_a_slot_to_a_poll_costs_one_unit(deployed: RealQueue) -> None:
+    meter = Meter(deployed.client)
+    deployed.queue.schedules.create("hourly", "report", every=HOUR)
+    for _ in range(2):
+        trigger("hourly", deployed.services)
+        deployed.clock.advance(HOUR)
+
+    left = meter.during(lambda: trigger("hourly", deployed.services, reads_jobs=False))
+
+    assert (left.writes, left.write_units) == (1, 1)
+
+
 def test_a_change_of_a_schedule_costs_its_item_and_its_record(deployed: RealQueue) -> None:
     meter = Meter(deployed.client)
 

@@ -44,7 +44,7 @@ class Functions:
         elif function == "reporter":
             invoke("reporter", "reporter", lambda p, _: self._report(p, event), timeout=20.0, delay=delay)
         elif function == "trigger":
-            invoke("trigger", "poller", lambda p, _: trigger(event["schedule"], p.services), timeout=20.0, delay=delay)
+            invoke("trigger", "poller", lambda p, _: self._trigger(p, event), timeout=20.0, delay=delay)
         else:
             tokens = [each["token"] for each in event.get("batch", [event])]
             timeout = self._world.timeout_of(event["job_type"])
@@ -56,6 +56,9 @@ class Functions:
                 timeout=timeout.total_seconds(),
                 delay=delay,
             )
+
+    def _trigger(self, process: Process, event: dict[str, Any]) -> None:
+        trigger(event["schedule"], process.services, reads_jobs=False)
 
     def _poll(self, process: Process, invocation: Invocation, event: dict[str, Any]) -> None:
         world, wake = self._world, Wake.parse(event)

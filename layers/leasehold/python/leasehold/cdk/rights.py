@@ -147,7 +147,7 @@ def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 
 def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys("MakeJobs", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
+        _on_keys("MakeJobs", jobs, ["PartiQLInsert"], JOB_PARTITIONS),
         _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *schedule_statements(jobs),

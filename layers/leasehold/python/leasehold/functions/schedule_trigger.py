@@ -19,7 +19,7 @@ def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, obje
     name = str(event["schedule"])
     container = _container()
     try:
-        made = trigger(name, container.services)
+        made = trigger(name, container.services, reads_jobs=False)
     finally:
         container.telemetry.flush()
     return {"schedule": name, "made": made}

@@ -121,6 +121,12 @@ class Schedules:
         ):
             raise ScheduleChanged
 
+    def wake(self, seen: Schedule) -> None:
+        """Have a poller look at once at a schedule that is due."""
+        sets: Record = {"wake": True}
+        if not self._try(Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets)):
+            raise ScheduleChanged
+
     def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
         """Note that EventBridge was told of this version, and when it is to be told once more."""
         sets: Record = {"mirrored_version": seen.version}

@@ -1,6 +1,7 @@
 """Trigger: make the jobs of the slots that have come, exactly one for each that the policies ask for.
 
 EventBridge calls it, and so does every poll that finds a schedule due: whoever comes second finds the slot decided.
+The function that EventBridge wakes may insert jobs and not read them: what needs a look at one it leaves to a poll.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def tend(entry: DueSchedule, services: Services, **_: object) -> int:
     return len(trigger(entry.name, services))
 
 
-def trigger(name: str, services: Services) -> list[JobId]:
+def trigger(name: str, services: Services, *, reads_jobs: bool = True) -> list[JobId]:
     """Decide about the slots that have come by now; returns the jobs that this call made.
 
-    What is left after some rounds stays due, and the next poll goes on with it.
+    What is left after some rounds stays due, and the next poll goes on with it. Who may not read jobs wakes a poll
+    where the slot depends on the job of the one before.
     """
     made: list[JobId] = []
     existing: frozenset[str] = frozenset()
@@ -55,6 +57,9 @@ def trigger(name: str, services: Services) -> list[JobId]:
         try:
             schedule = _current(name, services)
             if schedule is None:
+                return made
+            if not reads_jobs and _depends_on_a_job(schedule, services.clock.now()):
+                _leave_to_a_poll(schedule, services)
                 return made
             jobs, is_done = _decide_once(schedule, existing, services)
         except ScheduleChanged as changed:
@@ -140,6 +145,18 @@ def _decision(schedule: Schedule, now: datetime, services: Services) -> Decision
 def _wait(schedule: Schedule, now: datetime) -> timedelta:
     so_far = now - (schedule.last_triggered_at or now)
     return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, so_far / 8))
+
+
+def _depends_on_a_job(schedule: Schedule, now: datetime) -> bool:
+    if schedule.overlap is Overlap.ALLOW or schedule.last_job_id is None:
+        return False
+    return bool(decide(schedule, now).make)
+
+
+def _leave_to_a_poll(schedule: Schedule, services: Services) -> None:
+    """Wake one, unless a poll has just put off the slot that waits for the job before it."""
+    if schedule.due_key is not None and Due.parse(schedule.due_key).at <= services.clock.now():
+        services.store.schedules.wake(schedule)
 
 
 def _is_running(schedule: Schedule, services: Services) -> bool:
