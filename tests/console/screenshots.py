@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 from pydantic import BaseModel, Field
 
 from leasehold.console.opening import console_of
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Fixed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.transitions import JobStatus
 from tests.console.working_queue import OPERATOR
 from tests.unit.worlds import require_reasons

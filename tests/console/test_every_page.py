@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from leasehold.console.opening import console_of
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
 from tests.console.test_hostile_values import HOSTILE, hostile_handler

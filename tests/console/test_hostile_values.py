@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from leasehold.kernel import partitions
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.table import Update
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.admin.reading import Reader
 from leasehold.kernel import partitions
-from leasehold.kernel.draft import JobRequest, draft
-from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.dedup import Enqueued
+from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.errors import PayloadNotReadError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.offload import laid_out

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, NewJob
 from leasehold.features import Store
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.dedup import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.refusals import DeadJobMissingError, WrongStateError
 from leasehold.kernel.table import Delete, Update

@@ -10,7 +10,7 @@ import pytest
 from leasehold.groups.create import ABANDON_AFTER
 from leasehold.groups.model import GroupState
 from leasehold.groups.records import Groups
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.refusals import GroupBrokenOffError
 from tests.crash.faults import INVOKE
 from tests.crash.scenario import Scenario, insistently

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.dispatcher import RUN_ID
 from leasehold.direct_runs.run import DirectOrder, accept, find_direct
 from leasehold.kernel import partitions
-from leasehold.kernel.draft import JobRequest, draft
+from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.ports import Handover

@@ -283,7 +283,7 @@ def _handler_for(queue: VirtualQueue) -> type[BaseJobHandler]:
 
 def works(count: int, job_type: str, *, key: str | None = None, **work: Any) -> Sequence[Any]:
     """So many new jobs of one type and key."""
-    from leasehold.kernel.draft import NewJob
+    from leasehold.kernel.enqueue import NewJob
 
     label = work.pop("label", key or job_type)
     payload = Work(label=label, **work).model_dump()

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.kernel.dedup import Day, Within
-from leasehold.kernel.draft import NewJob
-from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.dedup import Day, Enqueued, Within
+from leasehold.kernel.enqueue import NewJob
 from tests.simulation.invariants.dedup import BURST
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from tests.simulation.network import DEPLOYMENT
 from tests.simulation.plan import Plan
 from tests.simulation.simulation import Simulation

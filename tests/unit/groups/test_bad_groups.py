@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leasehold.groups.model import MAX_MEMBERS
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidKeyError,

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.features import Store
 from leasehold.kernel.bulk import Rejected
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.kernel import keys, partitions
+from leasehold.kernel.collisions import is_as_made
 from leasehold.kernel.dead_letter import DeadLetter, dead_letter_of, dead_letter_record
 from leasehold.kernel.dedup import DedupRecord, dedup_record_of, dedup_record_record
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
 from leasehold.kernel.job import DedupRef, Job, encode, job_of, job_record
-from leasehold.kernel.jobs import is_as_made
 from leasehold.kernel.keys import JobPartition, Priority, key_of, make_job_id
 from leasehold.kernel.transitions import JobStatus
 from tests.unit.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from leasehold.kernel.bulk import Rejected
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from tests.unit.queue.bad_calls import CASES, Bad
 from tests.unit.worlds import read_only_dynamo_queue, spied_queue
 
 if TYPE_CHECKING:
-    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.dedup import OnDuplicate
 
 each_case = pytest.mark.parametrize("bad", CASES.values(), ids=CASES.keys())
 

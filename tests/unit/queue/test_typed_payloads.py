@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from leasehold import JobType, Priority
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.testing import LeaseholdTest

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from leasehold.features import Store
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import StoreUnavailableError, UnknownTemplateError
 from leasehold.kernel.services import Services
 from leasehold.queue import Queue

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from leasehold.groups.model import GroupState
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import NonRetryableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.type_options import OnFull

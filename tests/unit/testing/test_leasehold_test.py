@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.retry import Fixed

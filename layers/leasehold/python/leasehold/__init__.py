@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.bulk import Rejected
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.dedup import Day, UntilEnded, Within
-    from leasehold.kernel.draft import NewJob
-    from leasehold.kernel.enqueue import Enqueued, OnDuplicate
+    from leasehold.kernel.dedup import Day, Enqueued, OnDuplicate, UntilEnded, Within
+    from leasehold.kernel.enqueue import NewJob
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.job import Job, Outcome, Run
     from leasehold.kernel.job_type import JobType, Retention
@@ -49,15 +48,13 @@ _HOMES = {
     "leasehold.kernel.dead_letter": ("DeadLetter",),
     "leasehold.kernel.dedup": (
         "Day",
+        "Enqueued",
+        "OnDuplicate",
         "UntilEnded",
         "Within",
     ),
-    "leasehold.kernel.draft": ("NewJob",),
     "leasehold.kernel.keys": ("Priority",),
-    "leasehold.kernel.enqueue": (
-        "Enqueued",
-        "OnDuplicate",
-    ),
+    "leasehold.kernel.enqueue": ("NewJob",),
     "leasehold.kernel.errors": (
         "LeaseholdError",
         "NonRetryableError",

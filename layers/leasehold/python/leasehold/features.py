@@ -13,19 +13,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.api.idempotency import Requests
-    from leasehold.audit.records import AuditEntry, Audits
+    from leasehold.audit.new_jobs import audit_of_new_job, entry_of_new_job, insert_recorded
+    from leasehold.audit.records import Audits
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
+    from leasehold.debounce.burst import debounced, enqueue_debounced
     from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.admission import Gate
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.deployment import Control
-    from leasehold.kernel.draft import Draft
-    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.hooks import DueKind
-    from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
     from leasehold.kernel.page import PollReport
     from leasehold.kernel.payload_items import Payloads
@@ -39,8 +38,20 @@ if TYPE_CHECKING:
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
-    from leasehold.templates.model import TemplateCache
+    from leasehold.schemas.check import check_payload
+    from leasehold.templates.model import TemplateCache, filled
     from leasehold.templates.records import Templates
+# Of other modules, and asked for here: see _VERBS.
+__all__ = [
+    "Store",
+    "audit_of_new_job",
+    "check_payload",
+    "debounced",
+    "enqueue_debounced",
+    "entry_of_new_job",
+    "filled",
+    "insert_recorded",
+]
 
 
 def features() -> Sequence[Feature]:
@@ -80,18 +91,6 @@ def template_cache(store: Store, clock: Clock) -> TemplateCache:
     return cast("TemplateCache", import_module("leasehold.templates.model").TemplateCache(store, clock))
 
 
-def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
-    """InvalidPayloadError for a new payload that its type's handler could not take; see schemas/check.py."""
-    if job_type.schema is not None:
-        import_module("leasehold.schemas.check").check_payload(job_type, payload_text, services)
-
-
-def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:
-    """Join the job of a burst, or make it; see debounce/burst.py."""
-    joined = import_module("leasehold.debounce.burst").enqueue_debounced(drafted, services, audit_entry=audit_entry)
-    return cast("Enqueued", joined)
-
-
 @cache
 def _load(module: str, name: str) -> Hooks:
     return cast("type[Hooks]", getattr(import_module(f"leasehold.{module}"), name))()
@@ -117,6 +116,26 @@ _FEATURES = (
 
 # By the entry that is due: its folder's verb `tend`, and the count in a poll's report.
 _DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("groups.stop", "settled")}
+
+# What an enqueue asks features for, by name; imported when it is first asked for.
+_VERBS = {
+    "audit_of_new_job": "audit.new_jobs",
+    "check_payload": "schemas.check",
+    "debounced": "debounce.burst",
+    "enqueue_debounced": "debounce.burst",
+    "entry_of_new_job": "audit.new_jobs",
+    "filled": "templates.model",
+    "insert_recorded": "audit.new_jobs",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name not in _VERBS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        verb = getattr(import_module(f"leasehold.{_VERBS[name]}"), name)
+        return globals().setdefault(name, verb)
+
 
 # Made when it is first asked for: most functions need three of these, and each is an import.
 _NOUNS = {

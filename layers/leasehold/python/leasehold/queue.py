@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from leasehold.direct_runs.run import run_now
 from leasehold.features import Store
-from leasehold.kernel.draft import JobOptions, JobRequest, NewJob, request_of
-from leasehold.kernel.enqueue import OnDuplicate, enqueue, enqueue_changes
+from leasehold.kernel.bulk import enqueue_changes
+from leasehold.kernel.dedup import OnDuplicate
+from leasehold.kernel.enqueue import JobRequest, NewJob, enqueue, request_of
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.payload import encode_value, resolve
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.bulk import BulkResult
-    from leasehold.kernel.dedup import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow, Enqueued
     from leasehold.kernel.dynamodb.table import TableNames
-    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
@@ -42,6 +42,25 @@ if TYPE_CHECKING:
     from leasehold.telemetry import Telemetry
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks
+
+
+class JobOptions(TypedDict, total=False):
+    """The options of a new job, for functions that pass them on; see `Queue.enqueue`."""
+
+    run_at: datetime | None
+    run_in: timedelta | None
+    start_by: datetime | None
+    dedup_key: str | None
+    dedup_window: DedupWindow | None
+    priority: Priority | PriorityName | int | None
+    max_attempts: int | None
+    created_by: str
+    retry_of: str | None
+    concurrency_key: str | None
+    trace: str | None
+    template: str | None
+    retry: RetryPolicy | None
+    webhook: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from leasehold.admin.listing import list_jobs
 from leasehold.admin.pages import MAX_LIMIT, JobFilter
 from leasehold.audit.records import audit_entry_on_job
-from leasehold.kernel.draft import draft, request_of
-from leasehold.kernel.enqueue import OnDuplicate, write
+from leasehold.kernel.dedup import OnDuplicate
+from leasehold.kernel.enqueue import draft, request_of, write
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.draft import NewJob
-    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import NewJob
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.api.answers import Answer
 from leasehold.kernel import partitions
-from leasehold.kernel.enqueue import Enqueued
+from leasehold.kernel.dedup import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.refusals import RequestKeyReusedError

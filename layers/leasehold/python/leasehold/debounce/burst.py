@@ -3,21 +3,67 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import contended, tries
-from leasehold.kernel.draft import needs_wake
-from leasehold.kernel.enqueue import Enqueued, OnDuplicate, job_of_holder, write
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.dedup import Enqueued, OnDuplicate, UntilEnded, job_of_holder
+from leasehold.kernel.enqueue import write
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
-    from leasehold.kernel.draft import Draft
+    from leasehold.kernel.enqueue import Draft, JobRequest
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debounce:
+    """quiet: how long nobody may call before the job runs.
+    max_wait: after which it runs all the same, counted from the first call; None is as long as the calls go on.
+    """
+
+    quiet: timedelta
+    max_wait: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.quiet <= timedelta(0):
+            raise InvalidOptionError(self.quiet, "debounce is longer than nothing", "Leave it out instead.")
+        if self.max_wait is not None and self.max_wait < self.quiet:
+            raise InvalidOptionError(
+                self.max_wait, f"max_wait is shorter than debounce ({self.quiet})", "Use a longer max_wait."
+            )
+
+
+def debounced(request: JobRequest, quiet: timedelta | None, max_wait: timedelta | None) -> JobRequest:
+    """A call of a burst as a request, whose job runs when the burst is over."""
+    for given in (quiet, max_wait):
+        if given is not None and not isinstance(given, timedelta):
+            raise InvalidOptionError(given, "debounce and max_wait are timedeltas", "Use timedelta(seconds=...).")
+    if quiet is None:
+        raise InvalidOptionError(max_wait, "max_wait without debounce does nothing", "Pass debounce too.")
+    if request.dedup_key is None:
+        raise InvalidOptionError(None, "debounce needs a dedup_key: what is called often", "Pass one.")
+    if request.run_at is not None or request.run_in is not None:
+        raise InvalidOptionError(
+            request.run_at or request.run_in, "a debounced job runs when its burst is over", "Leave its time out."
+        )
+    if not isinstance(request.dedup_window, UntilEnded):
+        raise InvalidOptionError(
+            request.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
+        )
+    if request.start_by is not None:
+        # Each call moves the job's time on, past any limit: it would expire, and the whole burst with it.
+        raise InvalidOptionError(
+            request.start_by, "a debounced job's time moves with its burst, so it has no start_by", "Use max_wait."
+        )
+    return replace(request, run_in=quiet, debounce=Debounce(quiet=quiet, max_wait=max_wait))
 
 
 def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:

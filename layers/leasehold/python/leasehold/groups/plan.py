@@ -18,11 +18,12 @@ from leasehold.groups.model import (
     parse_group_id,
 )
 from leasehold.kernel import payload as codec
-from leasehold.kernel.draft import JobRequest, draft, filled, parse_words
+from leasehold.kernel.enqueue import JobRequest, draft, parse_words
 from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.keys import hold_lane
 from leasehold.lean import dataclass
+from leasehold.templates.model import filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

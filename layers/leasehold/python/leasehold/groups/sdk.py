@@ -8,7 +8,7 @@ from leasehold.groups.create import create
 from leasehold.groups.model import MAX_MEMBERS, GroupMode, OnFailure
 from leasehold.groups.plan import GroupRequest
 from leasehold.groups.stop import cancel_group, find_group
-from leasehold.kernel.draft import request_of
+from leasehold.kernel.enqueue import request_of
 from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.payload_items import readable, report_unreadable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group
-    from leasehold.kernel.draft import JobRequest, NewJob
+    from leasehold.kernel.enqueue import JobRequest, NewJob
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
 

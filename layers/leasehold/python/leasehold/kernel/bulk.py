@@ -1,4 +1,7 @@
-"""Bulk enqueue: 25 jobs to a call, and calls side by side; half as many at once after each that was throttled."""
+"""Bulk enqueue: 25 jobs to a call, and calls side by side; half as many at once after each that was throttled.
+
+And a job as changes for a transaction of the caller's own.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.draft import Draft, JobRequest, draft
-from leasehold.kernel.enqueue import Enqueued, OnDuplicate, creation, inserted, log_enqueued, sent_by, write
-from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, job_of_holder, repointed
+from leasehold.kernel.enqueue import Draft, JobRequest, creation, draft, inserted, log_enqueued, sent_by, write
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import numbered
 from leasehold.kernel.offload import lay_out, put_items
 from leasehold.kernel.table import ConditionFailed
@@ -21,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Layout
     from leasehold.kernel.pool import Pending
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Change
 
     type Answers = list[Exception | None]
 
@@ -191,3 +197,33 @@ def _result(job: Job, answer: Exception | None, services: Services) -> BulkResul
             return Rejected(error=answer)
         case _:
             return Rejected(error=StoreError(str(answer)))
+
+
+# --- in the caller's own transaction
+
+
+def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, list[Change]]:
+    """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
+    services.deployment.refuse_if_halted()
+    with span("create", request.job_type, parent=request.trace) as creating:
+        drafted = draft(sent_by(creating.trace, request), services)
+        creating.note(job_id=drafted.job.job_id)
+    if drafted.debounce is not None:
+        raise InvalidOptionError(
+            drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
+        )
+    layout = lay_out(drafted.job, services)
+    changes: list[Change] = [insertion(layout.job)]
+    if drafted.record is not None:
+        holder = services.store.dedups.get(drafted.record.ref)
+        if holder is not None and is_free(holder, job_of_holder(holder, services), services):
+            changes.append(repointed(drafted.record, holder))
+        else:
+            # Also where somebody holds the key: it is the caller's transaction that is to say so.
+            changes = insertions(layout.job, drafted.record)
+    if layout.item is not None:
+        changes.append(layout.item)
+    audit_entry = creation(drafted.job, services)
+    if audit_entry is not None:
+        changes += services.store.audits.audit(audit_entry, is_first=True).changes
+    return drafted.job.job_id, changes

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from leasehold import features
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, StoreError, TimeOutOfRangeError
+from leasehold.kernel.admission import is_trusted
+from leasehold.kernel.errors import (
+    InvalidKeyError,
+    InvalidOptionError,
+    StoreError,
+    StoreUnavailableError,
+    TimeOutOfRangeError,
+)
 from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
+from leasehold.kernel.offload import lay_out
+from leasehold.kernel.refusals import DuplicateJobError
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.transitions import CANCEL
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.audit.records import Audit, AuditEntry
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.offload import Layout
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
 
 MAX_KEY_BYTES = 256
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +72,6 @@ class UntilEnded:
 
 
 type DedupWindow = Day | Within | UntilEnded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Debounce:
-    """quiet: how long nobody may call before the job runs.
-    max_wait: after which it runs all the same, counted from the first call; None is as long as the calls go on.
-    """
-
-    quiet: timedelta
-    max_wait: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        if self.quiet <= timedelta(0):
-            raise InvalidOptionError(self.quiet, "debounce is longer than nothing", "Leave it out instead.")
-        if self.max_wait is not None and self.max_wait < self.quiet:
-            raise InvalidOptionError(
-                self.max_wait, f"max_wait is shorter than debounce ({self.quiet})", "Use a longer max_wait."
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,3 +222,98 @@ def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record
 def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
     texts = typed(record, str, ("job_sk", "window_until"))
     return DedupRecord(ref=ref, job_id=job_id_of_key(texts["job_sk"]), window_until=from_text(texts["window_until"]))
+
+
+# --- a new job with a key
+
+
+class OnDuplicate(StrEnum):
+    RETURN_EXISTING = "return_existing"
+    RAISE = "raise"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueued:
+    """Which job it is now, and whether this call made it. `replaced` is the waiting job that it took the place of."""
+
+    job_id: JobId
+    created: bool
+    replaced: JobId | None = None
+
+
+def write_deduplicated(
+    job: Job,
+    record: DedupRecord,
+    services: Services,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None,
+    audit_entry: AuditEntry | None,
+) -> Enqueued:
+    layout = lay_out(job, services)
+    for _ in range(_TRIES):
+        audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
+        also = audit.changes if audit else []
+        try:
+            holder = _holder_before_bytes(layout, record, services)
+            if holder is None:
+                holder = services.store.dedups.insert(_with_payload(layout, services), record, also)
+            if holder is None or holder.job_id == job.job_id:
+                return _made(job, audit, services)
+            existing = job_of_holder(holder, services)
+            if is_free(holder, existing, services) or holder.job_id == successor_of:
+                services.store.dedups.take_over(_with_payload(layout, services), record, holder, also)
+                return _made(job, audit, services)
+            match on_duplicate:
+                case OnDuplicate.RETURN_EXISTING:
+                    return Enqueued(job_id=holder.job_id, created=False)
+                case OnDuplicate.RAISE:
+                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+                case OnDuplicate.REPLACE:
+                    if existing is None or not existing.status.is_waiting:
+                        return Enqueued(job_id=holder.job_id, created=False)
+                    new = _with_payload(layout, services)
+                    from leasehold.kernel.end import Ending, log_cancelled
+
+                    reason = f"replaced by {job.job_id}"
+                    ending = Ending(existing, CANCEL, services, reason=reason)
+                    services.store.dedups.replace(ending.changes, new, record, holder, also)
+                    log_cancelled(existing, reason, services)
+                    ending.after(keeps_key=True)
+                    return _made(job, audit, services, replaced=holder.job_id)
+                case _:
+                    assert_never(on_duplicate)
+        except PointerMoved:
+            continue
+    raise StoreUnavailableError(
+        f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
+    )
+
+
+def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId | None = None) -> Enqueued:
+    if audit is not None:
+        audit.keep(services.store.table)
+    return Enqueued(job_id=job.job_id, created=True, replaced=replaced)
+
+
+def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services) -> DedupRecord | None:
+    """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
+    return None if layout.item is None else services.store.dedups.get(record.ref)
+
+
+def _with_payload(layout: Layout, services: Services) -> Job:
+    if layout.item is not None:
+        services.store.payloads.insert(layout.item)
+    return layout.job
+
+
+def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:
+    """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
+    job = services.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, services) else None
+    return job if job is not None and job.job_type == holder.ref.job_type else None
+
+
+def is_free(holder: DedupRecord, existing: Job | None, services: Services) -> bool:
+    """A key is held until its job has ended and its window is over."""
+    return existing is None or (existing.has_ended and holder.is_over(services.clock.now()))

@@ -10,11 +10,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel.dead_letter import dead_letter_for
-from leasehold.kernel.draft import needs_wake
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, needs_wake, transition
 from leasehold.kernel.keys import Due, position_at, to_text
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.retry import next_retry_at

@@ -1,56 +1,172 @@
-"""Enqueue: write a new job, or find the one that holds its dedup key."""
+"""Enqueue: make a job of what a caller asks for, every check before any write, and insert it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from leasehold.audit.records import AuditEntry, audit_entry_of, contended, job_target, token_of, tries
-from leasehold.kernel import keys
-from leasehold.kernel.admission import is_trusted
-from leasehold.kernel.dedup import PointerMoved, insertions, repointed
-from leasehold.kernel.draft import Draft, JobRequest, draft
-from leasehold.kernel.end import Ending, log_cancelled
-from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
-from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.jobs import insertion, is_as_made, is_of_same_origin
-from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
-from leasehold.kernel.offload import laid_out, lay_out
-from leasehold.kernel.payload import is_laid_out
-from leasehold.kernel.refusals import DuplicateJobError, JobIdTakenError
+from leasehold import features
+from leasehold.kernel.dedup import (
+    DedupRecord,
+    DedupWindow,
+    Enqueued,
+    OnDuplicate,
+    UntilEnded,
+    dedup_record,
+    parse_key,
+    parse_window,
+    write_deduplicated,
+)
+from leasehold.kernel.errors import (
+    InvalidInputError,
+    InvalidJobIdError,
+    InvalidOptionError,
+    StoreUnavailableError,
+)
+from leasehold.kernel.job import SYSTEM, Job
+from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
+from leasehold.kernel.jobs import WAKE_WITHIN
+from leasehold.kernel.keys import (
+    RANDOM_BITS,
+    SYSTEM_CODE,
+    SYSTEM_SHARD,
+    Due,
+    Priority,
+    code_of,
+    instant,
+    later,
+    make_job_id,
+    parse_job_id,
+    position_at,
+    run_lane,
+    scheduled_for_of,
+    shard_of,
+    to_text,
+)
+from leasehold.kernel.offload import lay_out
+from leasehold.kernel.payload import is_laid_out, resolve
+from leasehold.kernel.refusals import JobIdTakenError
+from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
-from leasehold.kernel.transitions import CANCEL
+from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority, parse_webhook
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
-from leasehold.telemetry.spans import span
+from leasehold.telemetry.spans import current_trace, span
 
 if TYPE_CHECKING:
-    from leasehold.audit.records import Audit
-    from leasehold.kernel.dedup import DedupRecord
-    from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
-    from leasehold.kernel.offload import Layout
+    from datetime import datetime
+
+    from leasehold.audit.records import AuditEntry
+    from leasehold.debounce.burst import Debounce
+    from leasehold.kernel.keys import JobId, PriorityName
+    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Record
 
 
+_MAX_NAME_BYTES = 256
 _TRIES = 5
 
 
-class OnDuplicate(StrEnum):
-    RETURN_EXISTING = "return_existing"
-    RAISE = "raise"
-    REPLACE = "replace"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """One job of a bulk enqueue; the same fields as `Queue.enqueue` takes."""
+
+    job: str | TypedPayload | None = None
+    payload: Json | PayloadModel = None
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow | None = None
+    debounce: timedelta | None = None
+    max_wait: timedelta | None = None
+    priority: Priority | PriorityName | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+    template: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+
+
+def request_of(wanted: NewJob) -> JobRequest:
+    job_type, payload_text = resolve(wanted.job, wanted.payload)
+    request = JobRequest(
+        job_type=job_type,
+        payload_text=payload_text,
+        run_at=wanted.run_at,
+        run_in=wanted.run_in,
+        start_by=wanted.start_by,
+        dedup_key=wanted.dedup_key,
+        dedup_window=_parse_window(wanted),
+        priority=wanted.priority,
+        max_attempts=wanted.max_attempts,
+        created_by=wanted.created_by,
+        retry_of=wanted.retry_of,
+        concurrency_key=wanted.concurrency_key,
+        trace=wanted.trace if wanted.trace is not None else current_trace(),
+        template=wanted.template,
+        retry=wanted.retry,
+        webhook=wanted.webhook,
+    )
+    if wanted.debounce is None and wanted.max_wait is None:
+        return request
+    return features.debounced(request, wanted.debounce, wanted.max_wait)
+
+
+def _parse_window(wanted: NewJob) -> DedupWindow:
+    if wanted.dedup_window is None:
+        return UntilEnded()
+    if wanted.dedup_key is None:
+        raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
+    return parse_window(wanted.dedup_window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enqueued:
-    """Which job it is now, and whether this call made it. `replaced` is the waiting job that it took the place of."""
+class JobRequest:
+    """What a caller asks for; `payload_text` is encoded and bounded already.
 
-    job_id: JobId
-    created: bool
-    replaced: JobId | None = None
+    template: fill it from this one, over which `payload_text` is laid; the job type may then be left to it.
+    made_from: the template that it was filled from before.
+    """
+
+    job_type: str | None
+    payload_text: str
+    run_at: datetime | None = None
+    run_in: timedelta | None = None
+    start_by: datetime | None = None
+    dedup_key: str | None = None
+    dedup_window: DedupWindow = field(default_factory=UntilEnded)
+    debounce: Debounce | None = None
+    priority: Priority | PriorityName | int | None = None
+    max_attempts: int | None = None
+    created_by: str = SYSTEM
+    retry_of: str | None = None
+    concurrency_key: str | None = None
+    trace: str | None = None
+    schedule: str | None = None
+    template: str | None = None
+    made_from: str | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A job that is ready to be written, with the dedup record that moves with it."""
+
+    job: Job
+    record: DedupRecord | None = None
+    # Whether its id says what it is made for, so that it can have no other.
+    has_given_id: bool = False
+    # Whose call joins the job of its burst, if there is one.
+    debounce: Debounce | None = None
 
 
 def enqueue(
@@ -68,31 +184,110 @@ def sent_by(trace: str | None, request: JobRequest) -> JobRequest:
     return request if trace is None else replace(request, trace=trace)
 
 
-def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, list[Change]]:
-    """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
-    services.deployment.refuse_if_halted()
-    with span("create", request.job_type, parent=request.trace) as creating:
-        drafted = draft(sent_by(creating.trace, request), services)
-        creating.note(job_id=drafted.job.job_id)
-    if drafted.debounce is not None:
+def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None) -> Draft:
+    # A retry keeps the address that it had, also where it is told no more.
+    if request.webhook is not None and request.retry_of is None:
+        services.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
+    if request.template is not None:
+        request = features.filled(request, services)
+    registry = services.deployment.registry()
+    is_systems = _repeats_systems_job(request)
+    parse = parse_job_type if is_systems else parse_users_job_type
+    job_type = registry.job_type(parse(request.job_type))
+    # What stands in a schedule or an older job was accepted before: its handler decides.
+    if job_type.schema is not None and request.retry_of is None and request.schedule is None:
+        features.check_payload(job_type, request.payload_text, services)
+    now, has_given_id = services.clock.now(), job_id is not None
+    # A derived id carries its time already, and the key must agree with it, also when that time has passed.
+    scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
+    if job_id is None:
+        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, services)
+        partition = registry.partition_of(job_type.name, shard)
+        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(RANDOM_BITS))
+    elif not registry.agrees(job_id, job_type.name):
+        raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
+    record = None
+    if request.dedup_key is not None:
+        key = parse_key(request.dedup_key, "dedup key")
+        record = dedup_record(job_type.name, key, request.dedup_window, scheduled_for, job_id)
+    priority = job_type.priority if request.priority is None else parse_priority(request.priority)
+    job = Job(
+        job_id=job_id,
+        job_type=job_type.name,
+        stored_payload=request.payload_text,
+        scheduled_for=scheduled_for,
+        status=JobStatus.PENDING,
+        priority=priority,
+        max_attempts=job_type.max_attempts if request.max_attempts is None else parse_attempts(request.max_attempts),
+        created_at=now,
+        created_by=parse_words(request.created_by, "created_by"),
+        due=Due(scheduled_for, position_at(now), job_id),
+        due_lane=run_lane(priority, shard_of(job_id)),
+        wake=scheduled_for - now < WAKE_WITHIN,
+        start_by=_start_by(request.start_by, scheduled_for),
+        retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),
+        dedup=record.ref if record else None,
+        dedup_until=record.window_until if record and record.window_until > scheduled_for else None,
+        concurrency_key=(
+            None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
+        ),
+        trace=None if request.trace is None else parse_words(request.trace, "trace"),
+        schedule=request.schedule,
+        template=request.made_from,
+        retry=None if request.retry is None else parse_retry(request.retry),
+        webhook=None if request.webhook is None else parse_webhook(request.webhook),
+    )
+    return Draft(job, record, has_given_id, request.debounce)
+
+
+def _repeats_systems_job(request: JobRequest) -> bool:
+    """A job of the system's own is made by nobody else, but an operator may have it done again."""
+    is_repeat = request.job_type == DELIVERY and request.retry_of is not None
+    return is_repeat and code_of(parse_job_id(request.retry_of)) == SYSTEM_CODE
+
+
+def _users_shard(registry: Registry, services: Services) -> int:
+    return services.random_source.bits(32) % registry.shards if registry.shards > 1 else 0
+
+
+def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -> datetime:
+    """When to run; a time in the past means now."""
+    if run_at is not None and run_in is not None:
+        raise InvalidOptionError((run_at, run_in), "run_at and run_in exclude each other", "Pass one of them.")
+    if run_in is not None:
+        if not isinstance(run_in, timedelta):
+            raise InvalidOptionError(run_in, "run_in is a timedelta", "Use timedelta(seconds=...).")
+        return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
+    if run_at is None:
+        return now
+    return max(_no_earlier_than_epoch(run_at, now), now)
+
+
+def _no_earlier_than_epoch(run_at: datetime, now: datetime) -> datetime:
+    """An aware time before 1970 cannot be a key, but like every past time it means now."""
+    try:
+        return instant(run_at, what="run_at")
+    except InvalidInputError:
+        if getattr(run_at, "year", 9999) < 1971 and getattr(run_at, "tzinfo", None) is not None:
+            return now
+        raise
+
+
+def _start_by(start_by: datetime | None, scheduled_for: datetime) -> datetime | None:
+    if start_by is None:
+        return None
+    limit = instant(start_by, what="start_by")
+    if limit <= scheduled_for:
         raise InvalidOptionError(
-            drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
+            to_text(limit), f"start_by is not after the job's time {to_text(scheduled_for)}", "Choose a later start_by."
         )
-    layout = lay_out(drafted.job, services)
-    changes: list[Change] = [insertion(layout.job)]
-    if drafted.record is not None:
-        holder = services.store.dedups.get(drafted.record.ref)
-        if holder is not None and is_free(holder, job_of_holder(holder, services), services):
-            changes.append(repointed(drafted.record, holder))
-        else:
-            # Also where somebody holds the key: it is the caller's transaction that is to say so.
-            changes = insertions(layout.job, drafted.record)
-    if layout.item is not None:
-        changes.append(layout.item)
-    audit_entry = creation(drafted.job, services)
-    if audit_entry is not None:
-        changes += services.store.audits.audit(audit_entry, is_first=True).changes
-    return drafted.job.job_id, changes
+    return limit
+
+
+def parse_words(value: object, what: str) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value.encode()) > _MAX_NAME_BYTES:
+        raise InvalidOptionError(value, f"{what} is 1 to {_MAX_NAME_BYTES} bytes of printable text", "Correct it.")
+    return value
 
 
 def write(
@@ -108,11 +303,9 @@ def write(
     With a `audit entry` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
     """
     if drafted.debounce is not None:
-        from leasehold.features import enqueue_debounced
-
-        return enqueue_debounced(drafted, services, audit_entry=audit_entry)
+        return features.enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
-        result = _write_deduplicated(
+        result = write_deduplicated(
             drafted.job,
             drafted.record,
             services,
@@ -121,7 +314,7 @@ def write(
             audit_entry=audit_entry,
         )
     elif audit_entry is not None:
-        result = _write_recorded(drafted.job, audit_entry, services)
+        result = features.insert_recorded(drafted.job, audit_entry, services)
     else:
         drafted = replace(drafted, job=inserted(drafted, services))
         result = Enqueued(job_id=drafted.job.job_id, created=True)
@@ -142,124 +335,17 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
                 services.store.payloads.insert(item)
             services.store.jobs.insert(stored)
         except ConditionFailed as failed:
+            from leasehold.kernel.collisions import is_own, renamed
+
             refused = None
-            if _is_own(stored, failed, drafted, services):
+            if is_own(stored, failed, drafted, services):
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
-            job = _renamed(job, services)
+            job = renamed(job, services)
         else:
             return job
     raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
-
-
-def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
-    """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
-    if not failed.was_repeated and not drafted.has_given_id:
-        return False
-    try:
-        current = failed.current or services.store.table.get(keys.job(stored.job_id))
-    except StoreUnavailableError:
-        raise
-    except StoreError:
-        # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
-        return not drafted.has_given_id
-    return is_of_same_origin(stored, current) if drafted.has_given_id else is_as_made(stored, current)
-
-
-def _renamed(job: Job, services: Services) -> Job:
-    job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), services.random_source.bits(RANDOM_BITS))
-    assert job.due is not None
-    return replace(job, job_id=job_id, due=job.due._replace(item_id=job_id))
-
-
-def _write_recorded(job: Job, audit_entry: AuditEntry, services: Services) -> Enqueued:
-    job = laid_out(job, services)
-    for _ in tries(services):
-        if services.store.audits.commit(
-            [insertion(job)], _audit(audit_entry, job, services), token=token_of(audit_entry)
-        ):
-            return Enqueued(job_id=job.job_id, created=True)
-    raise contended(audit_entry.target)
-
-
-def _audit(audit_entry: AuditEntry, job: Job, services: Services) -> Audit:
-    return services.store.audits.audit(audit_entry, is_first=audit_entry.target == job_target(job.job_id))
-
-
-def _write_deduplicated(
-    job: Job,
-    record: DedupRecord,
-    services: Services,
-    *,
-    on_duplicate: OnDuplicate,
-    successor_of: JobId | None,
-    audit_entry: AuditEntry | None,
-) -> Enqueued:
-    layout = lay_out(job, services)
-    for _ in range(_TRIES):
-        audit = _audit(audit_entry, job, services) if audit_entry else None
-        also = audit.changes if audit else []
-        try:
-            holder = _holder_before_bytes(layout, record, services)
-            if holder is None:
-                holder = services.store.dedups.insert(_with_payload(layout, services), record, also)
-            if holder is None or holder.job_id == job.job_id:
-                return _made(job, audit, services)
-            existing = job_of_holder(holder, services)
-            if is_free(holder, existing, services) or holder.job_id == successor_of:
-                services.store.dedups.take_over(_with_payload(layout, services), record, holder, also)
-                return _made(job, audit, services)
-            match on_duplicate:
-                case OnDuplicate.RETURN_EXISTING:
-                    return Enqueued(job_id=holder.job_id, created=False)
-                case OnDuplicate.RAISE:
-                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
-                case OnDuplicate.REPLACE:
-                    if existing is None or not existing.status.is_waiting:
-                        return Enqueued(job_id=holder.job_id, created=False)
-                    new = _with_payload(layout, services)
-                    reason = f"replaced by {job.job_id}"
-                    ending = Ending(existing, CANCEL, services, reason=reason)
-                    services.store.dedups.replace(ending.changes, new, record, holder, also)
-                    log_cancelled(existing, reason, services)
-                    ending.after(keeps_key=True)
-                    return _made(job, audit, services, replaced=holder.job_id)
-                case _:
-                    assert_never(on_duplicate)
-        except PointerMoved:
-            continue
-    raise StoreUnavailableError(
-        f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
-    )
-
-
-def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId | None = None) -> Enqueued:
-    if audit is not None:
-        audit.keep(services.store.table)
-    return Enqueued(job_id=job.job_id, created=True, replaced=replaced)
-
-
-def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services) -> DedupRecord | None:
-    """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
-    return None if layout.item is None else services.store.dedups.get(record.ref)
-
-
-def _with_payload(layout: Layout, services: Services) -> Job:
-    if layout.item is not None:
-        services.store.payloads.insert(layout.item)
-    return layout.job
-
-
-def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:
-    """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
-    job = services.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, services) else None
-    return job if job is not None and job.job_type == holder.ref.job_type else None
-
-
-def is_free(holder: DedupRecord, existing: Job | None, services: Services) -> bool:
-    """A key is held until its job has ended and its window is over."""
-    return existing is None or (existing.has_ended and holder.is_over(services.clock.now()))
 
 
 def log_enqueued(job: Job, services: Services) -> None:
@@ -274,11 +360,7 @@ def log_enqueued(job: Job, services: Services) -> None:
 
 
 def creation(job: Job, services: Services) -> AuditEntry | None:
-    """What a person's new job leaves on record: by whom the program that enqueues it says that it is made.
-
-    None for jobs of the system, and of types whose settings switch it off.
-    """
+    """What a person's new job leaves on record; None for jobs of the system, and of types that switch it off."""
     if job.created_by == SYSTEM or not services.deployment.settings_of(job.job_type).audit_creation:
         return None
-    details: Record = {"job_type": job.job_type, "named_by": "program"}
-    return audit_entry_of(job_target(job.job_id), "create", details, services, by=job.created_by, reason="created")
+    return features.entry_of_new_job(job, services)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel import keys, partitions
@@ -52,10 +53,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.transitions import Transition
 
 
-# What no transition changes.
-_ORIGIN = ("job_type", "created_by", "retry_of", "schedule")
-# Not its payload: an operator may have edited it before its own enqueue heard that it is there.
-_AS_MADE = (*_ORIGIN, "created_at")
+# A job that falls due within this time sets `wake`, and the stream starts a poller for it.
+WAKE_WITHIN = timedelta(seconds=60)
 
 
 class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
@@ -276,18 +275,6 @@ def insertion(job: Job) -> Put:
     return Put(key=keys.job(job.job_id), record=job_record(job))
 
 
-def is_as_made(job: Job, current: Record | None) -> bool:
-    """Whether what is stored under this job's key was written as this job, whatever became of it since."""
-    wanted = job_record(job)
-    return current is not None and all(current.get(name) == wanted.get(name) for name in _AS_MADE)
-
-
-def is_of_same_origin(job: Job, current: Record | None) -> bool:
-    """Whether it was made for the same reason, at whatever time."""
-    wanted = job_record(job)
-    return current is not None and all(current.get(name) == wanted.get(name) for name in _ORIGIN)
-
-
 def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
     """A dead letter's record, to be written together with the end of its job."""
     return Put(key=partitions.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
@@ -356,6 +343,10 @@ def ended_lane(status: JobStatus, job_type: str) -> str:
 def job_id_in(record: Record) -> JobId | None:
     """The job whose key this entry of an index has; None if it is no job's."""
     return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+
+
+def needs_wake(due_at: datetime, now: datetime) -> bool:
+    return due_at - now < WAKE_WITHIN
 
 
 def due_entry(record: Record) -> DueEntry:

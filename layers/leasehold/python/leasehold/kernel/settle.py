@@ -6,10 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import trusted_job
-from leasehold.kernel.draft import needs_wake
 from leasehold.kernel.end import due_values, expiry_values, retire_dedup_record
 from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
 from leasehold.telemetry import Event

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import Outcome
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Run
     from leasehold.kernel.keys import JobId
+
+MAX_ATTEMPTS = 1000
 
 
 class OnFull(StrEnum):
@@ -252,3 +255,22 @@ def _event_of(outcome: Outcome) -> RunEvent:
             return RunEvent.SKIPPED
         case _:
             assert_never(outcome)
+
+
+def parse_priority(value: object) -> Priority:
+    """
+    >>> parse_priority("high") is parse_priority(2) is Priority.HIGH
+    True
+    """
+    names = ", ".join(f"{each.name}={each.value}" for each in Priority)
+    if isinstance(value, str):
+        value = next((each for each in Priority if each.name.lower() == value), value)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in set(Priority):
+        raise InvalidOptionError(value, "there is no such priority", f"Use one of {names}.")
+    return Priority(value)
+
+
+def parse_attempts(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ATTEMPTS:
+        raise InvalidOptionError(value, f"max_attempts is a whole number from 1 to {MAX_ATTEMPTS}", "Correct it.")
+    return value

@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, recorded_reason, tries
 from leasehold.kernel.dedup import DedupRecord
-from leasehold.kernel.draft import Draft, JobRequest, draft, due_time, needs_wake, parse_attempts, parse_priority
 from leasehold.kernel.end import Ending, log_cancelled
+from leasehold.kernel.enqueue import Draft, JobRequest, draft, due_time
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, WaitTimeoutError
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, hold_lane, parse_job_id, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
@@ -19,7 +20,7 @@ from leasehold.kernel.payload_items import shown
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.telemetry import Event
@@ -202,9 +203,7 @@ def edit(
     before = find(job_id, services)
     refuse_edit_of_delivery(before)
     if payload_text is not None:
-        from leasehold.features import check_payload
-
-        check_payload(services.deployment.settings_of(before.job_type), payload_text, services)
+        features.check_payload(services.deployment.settings_of(before.job_type), payload_text, services)
     edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), services)
     if edited is not None:
         values["payload"] = edited.job.stored_payload

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, tries
-from leasehold.kernel.draft import needs_wake
 from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
-from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
+from leasehold.kernel.jobs import DueJob, TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import (
     CREATION_WIDTH,
     MAX_POSITION_LENGTH,

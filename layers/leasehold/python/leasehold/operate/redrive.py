@@ -14,9 +14,9 @@ from leasehold.audit.records import (
     retried,
 )
 from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
-from leasehold.kernel.dedup import insertions, repointed
+from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, job_of_holder, repointed
 from leasehold.kernel.end import retire_dedup_record
-from leasehold.kernel.enqueue import Enqueued, OnDuplicate, is_free, job_of_holder, write
+from leasehold.kernel.enqueue import write
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.draft import Draft
+    from leasehold.kernel.enqueue import Draft
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.kernel.draft import JobOptions
-    from leasehold.kernel.enqueue import Enqueued
+    from leasehold.kernel.dedup import Enqueued
     from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.table import ForeignItem
+    from leasehold.queue import JobOptions
 
 
 if sys.version_info >= (3, 13):
@@ -100,8 +100,7 @@ class JobContext:
         A handler may run again: with `idempotency_key` as `dedup_key` and a `dedup_window` such as `Within(...)`, the
         other job is made once. That needs `deduplicates` too.
         """
-        from leasehold.kernel.draft import NewJob, request_of
-        from leasehold.kernel.enqueue import enqueue
+        from leasehold.kernel.enqueue import NewJob, enqueue, request_of
 
         return enqueue(request_of(NewJob(job=job, payload=payload, **options)), self._services)
 

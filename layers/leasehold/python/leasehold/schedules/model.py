@@ -8,10 +8,10 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.draft import parse_priority
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.retry import parse_name
+from leasehold.kernel.type_options import parse_priority
 from leasehold.lean import dataclass
 from leasehold.schedules.recurrence import (
     Cron,

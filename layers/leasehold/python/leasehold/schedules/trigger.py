@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.draft import JobRequest, draft
+from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import Due, derive_job_id, to_text
 from leasehold.kernel.offload import laid_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.kernel import payload as codec
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.features import Store
+    from leasehold.kernel.enqueue import JobRequest
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Services
 
 
 NO_DEFAULTS = "{}"
@@ -91,6 +93,24 @@ def job_type_from(template: Template, given: str | None) -> str:
             "Leave the job type out, or use another template.",
         )
     return template.job_type
+
+
+def filled(request: JobRequest, services: Services) -> JobRequest:
+    """What a request says, over what its template does."""
+    if request.template is None:
+        return request
+    template = services.templates.get(request.template)
+    return replace(
+        request,
+        job_type=job_type_from(template, request.job_type),
+        payload_text=merged(template.payload_text, request.payload_text),
+        priority=template.priority if request.priority is None else request.priority,
+        max_attempts=template.max_attempts if request.max_attempts is None else request.max_attempts,
+        retry=template.retry if request.retry is None else request.retry,
+        webhook=template.webhook if request.webhook is None else request.webhook,
+        template=None,
+        made_from=template.name,
+    )
 
 
 class TemplateCache:

@@ -6,14 +6,13 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
-from leasehold.kernel.draft import parse_attempts, parse_priority
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload import fits
 from leasehold.kernel.payload_items import readable
 from leasehold.kernel.refusals import TemplateExistsError, TemplateInUseError
 from leasehold.kernel.retry import parse_retry
-from leasehold.kernel.type_options import parse_webhook
+from leasehold.kernel.type_options import parse_attempts, parse_priority, parse_webhook
 from leasehold.lean import dataclass
 from leasehold.schedules.verbs import all_schedules
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, NO_DEFAULTS, Template, parse_defaults, parse_template_name

@@ -23,8 +23,8 @@ from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import InvalidRequestError
 from leasehold.api.idempotency import job_made_once
 from leasehold.api.requests import JobsQuery, QueueQuery
-from leasehold.kernel.draft import draft, request_of
-from leasehold.kernel.enqueue import OnDuplicate
+from leasehold.kernel.dedup import OnDuplicate
+from leasehold.kernel.enqueue import draft, request_of
 from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.jobs import find

@@ -58,7 +58,7 @@ def enqueue(
         read_payload,
     )
     from leasehold.cli.times import length_of, moment
-    from leasehold.kernel.draft import NewJob
+    from leasehold.kernel.enqueue import NewJob
 
     wanted = NewJob(
         job=job_type,

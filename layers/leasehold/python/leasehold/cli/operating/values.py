@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.admin.pages import JobFilter
-    from leasehold.kernel.dedup import DedupWindow
-    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.dedup import DedupWindow, OnDuplicate
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
@@ -87,7 +86,7 @@ def parse_priority(text: str | None) -> Priority | None:
 
 
 def parse_on_duplicate(text: str) -> OnDuplicate:
-    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.dedup import OnDuplicate
     from leasehold.kernel.errors import InvalidOptionError
 
     try:

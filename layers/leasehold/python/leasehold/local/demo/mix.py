@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.bulk import Rejected
-from leasehold.kernel.draft import NewJob
+from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Asked, Case, Ending
