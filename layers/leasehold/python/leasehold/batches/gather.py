@@ -31,8 +31,10 @@ class Gathering:
     def add(self, claimed: Claimed, now: datetime) -> list[Claimed] | None:
         """A whole batch if this makes one."""
         job_type = claimed.handover.job_type
-        _, waiting = self._waiting.setdefault(job_type, (now, []))
-        waiting.append(claimed)
+        since, waiting = self._waiting.get(job_type, (now, []))
+        # A poll that stood still for longer than a lease may claim its own job again: the older claim is void.
+        waiting = [*(each for each in waiting if each.handover.job_id != claimed.handover.job_id), claimed]
+        self._waiting[job_type] = since, waiting
         return self._waiting.pop(job_type)[1] if len(waiting) >= claimed.together else None
 
     def take(self, now: datetime, *, all_of_them: bool) -> Iterator[list[Claimed]]:
