@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE, Batch, JobType
 from leasehold.runtime import worker
 from leasehold.runtime.handler import BaseJobHandler
-from leasehold.runtime.worker import RESERVE, Worker
+from leasehold.runtime.timing import RESERVE
+from leasehold.runtime.worker import Worker
 from leasehold.testing.queue import LeaseholdTest
 
 if TYPE_CHECKING:

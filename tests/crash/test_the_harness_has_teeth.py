@@ -96,7 +96,7 @@ def test_a_direct_run_that_begins_so_late_that_jobs_run_beside_it_is_noticed(
     def at_any_time(run: DirectRun, *args: Any, **options: Any) -> DirectAnswer:
         return run_directly(replace(run, until=LATEST), *args, **options)
 
-    monkeypatch.setattr("leasehold.runtime.worker.run_directly", at_any_time)
+    monkeypatch.setattr("leasehold.runtime.direct.run_directly", at_any_time)
     with pytest.raises(pytest.fail.Exception, match="it ran beside"):
         strike_everywhere(site, scenario("run a limited type now"), Fault.KILL_LATE)
 

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError, InvalidPayloadError, JobTimeoutError
 from leasehold.kernel.job_type import JobType
-from leasehold.runtime.handler import BaseJobHandler, call, handler_of, job
+from leasehold.runtime.functions import job
+from leasehold.runtime.handler import BaseJobHandler, call, handler_of
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -15,7 +15,7 @@ from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import JobStatus
-from leasehold.runtime import worker
+from leasehold.runtime import timing
 from leasehold.telemetry import LEASES_LOST, Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
@@ -55,7 +55,7 @@ class Metronome:
 @pytest.fixture
 def metronome(monkeypatch) -> Metronome:
     made = Metronome()
-    monkeypatch.setattr(worker, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
+    monkeypatch.setattr(timing, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
     return made
 
 

@@ -13,7 +13,8 @@ from leasehold.kernel.errors import JobTimeoutError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.runtime import worker as worker_module
-from leasehold.runtime.worker import Worker, run_within
+from leasehold.runtime.timing import run_within
+from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
     from leasehold.operate.operator import Operator
     from leasehold.queue import Queue, TransactEnqueue
-    from leasehold.runtime.handler import BaseJobHandler, JobContext, job
+    from leasehold.runtime.functions import job
+    from leasehold.runtime.handler import BaseJobHandler, JobContext
     from leasehold.runtime.worker import Worker
     from leasehold.scheduler import JobScheduler, JobSchedulerProtocol
     from leasehold.schedules.model import Missed, Overlap, Schedule
@@ -100,10 +101,10 @@ _HOMES = {
         "Queue",
         "TransactEnqueue",
     ),
+    "leasehold.runtime.functions": ("job",),
     "leasehold.runtime.handler": (
         "BaseJobHandler",
         "JobContext",
-        "job",
     ),
     "leasehold.runtime.worker": ("Worker",),
     "leasehold.scheduler": (

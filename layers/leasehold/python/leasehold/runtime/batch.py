@@ -12,7 +12,10 @@ import inspect
 import logging
 from typing import TYPE_CHECKING
 
-from leasehold.runtime.handler import JobContext, awaited
+from leasehold.kernel.signals import Signal
+from leasehold.runtime.handler import JobContext, handler_of
+from leasehold.runtime.timing import awaited, limit_of, run_within
+from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.execute import Attempt
     from leasehold.runtime.handler import BaseJobHandler
+    from leasehold.runtime.worker import Worker
 
 
 class BatchContext:
@@ -36,6 +40,31 @@ class BatchContext:
     def deadline(self) -> datetime:
         """When the platform ends this invocation."""
         return self.jobs[0].deadline
+
+
+def work_of_batch(attempts: Sequence[Attempt], worker: Worker) -> Sequence[object]:
+    """For each attempt what its handler returned or raised: all at once, where it takes batches, or one by one."""
+    now, job_type = worker.services.clock.now, attempts[0].job_type
+
+    def run(work: Callable[[timedelta | None], object]) -> object:
+        if not worker.limits_time:
+            return work(None)
+        limit = limit_of(job_type.timeout * len(attempts), attempts[0].deadline - now())
+        return run_within(limit, lambda: work(limit))
+
+    def outcome(attempt: Attempt) -> object:
+        try:
+            return worker.work(attempt, attempt.deadline - now())
+        except (Exception, SystemExit) as error:
+            return error  # the next job of the batch is not to suffer for it
+
+    handler = worker.handlers.get(attempts[0].job.job_type)
+    if handler is None or not hasattr(handler_of(handler), "handle_batch"):
+        return [outcome(attempt) for attempt in attempts]
+    traces = [each.job.trace for each in attempts]
+    with span("run", attempts[0].job.job_type, links=traces, expected=(Signal,)) as together:
+        together.note(count=len(attempts))
+        return handle_together(handler_of(handler)(), attempts, run)
 
 
 def handle_together(

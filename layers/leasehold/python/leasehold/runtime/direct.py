@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectAnswer
 from leasehold.kernel.job import MAX_ERROR_BYTES
+from leasehold.kernel.job_type import START_AND_RESERVE
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.signals import Cancel, Skip, Snooze, failure_of
 from leasehold.kernel.table import request_token
-from leasehold.runtime.handler import JobContext, JobLogger, check_artifact
+from leasehold.runtime.handler import JobContext, check_artifact, logger_of
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted
 
@@ -23,18 +23,24 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import ForeignItem
+    from leasehold.runtime.worker import Worker
 
 
-def run_directly(
-    run: DirectRun, work: Callable[[JobContext], object], services: Services, *, time_left: timedelta
-) -> DirectAnswer:
+def run_directly(run: DirectRun, worker: Worker, *, remaining: timedelta | None = None) -> DirectAnswer:
     """Run the handler, unless jobs of its type could run beside it: then its caller gave up long ago, or died."""
-    now = services.clock.now()
+    services = worker.services
+    timeout, now = services.deployment.settings_of(run.job_type).timeout, services.clock.now()
+    # The rest of a function's time is that of its batches.
+    time_left = min(remaining, timeout + START_AND_RESERVE) if remaining else timeout
     if now + time_left > run.until:
         return DirectAnswer(
             error=f"the call came so late that it might not have ended by {to_text(run.until)}; nothing ran",
             error_code="too_late",
         )
+
+    def work(context: JobContext) -> object:
+        return worker.handle(decode(run.payload_text), context, timeout, remaining)
+
     context = DirectContext(run, services, started_at=now, deadline=now + time_left)
     services.telemetry.event(Event.DIRECT_RUN_STARTED, run_id=run.run_id, job_type=run.job_type, trace=run.trace)
     answer = _answer(context, work)
@@ -79,49 +85,20 @@ def _raised(error: BaseException) -> DirectAnswer:
 
 
 class DirectContext(JobContext):
-    """A JobContext in whose place a direct run stands."""
+    """A JobContext in whose place a direct run stands: its id is the run's, which no job has."""
 
     def __init__(self, run: DirectRun, services: Services, *, started_at: datetime, deadline: datetime) -> None:
-        self._run = run
         self._services = services
-        self._started_at = started_at
-        self._deadline = deadline
         self._artifacts = 0
+        self.job_id = self.idempotency_key = run.run_id
+        self.job_type = run.job_type
+        self.attempt = 1
+        self.trace = run.trace
+        self.started_at = started_at
+        self.deadline = deadline
         # What the handler completed with by itself, before it returned.
         self.completions: list[str | None] = []
-        self.logger = JobLogger(
-            logging.getLogger(f"leasehold.jobs.{run.job_type}"),
-            {"run_id": run.run_id, "job_type": run.job_type, "attempt": 1, "trace": run.trace},
-        )
-
-    @property
-    def job_id(self) -> str:
-        """The run's id: no job has it."""
-        return self._run.run_id
-
-    @property
-    def job_type(self) -> str:
-        return self._run.job_type
-
-    @property
-    def attempt(self) -> int:
-        return 1
-
-    @property
-    def idempotency_key(self) -> str:
-        return self._run.run_id
-
-    @property
-    def trace(self) -> str | None:
-        return self._run.trace
-
-    @property
-    def started_at(self) -> datetime:
-        return self._started_at
-
-    @property
-    def deadline(self) -> datetime:
-        return self._deadline
+        self.logger = logger_of(run.job_type, run_id=run.run_id, attempt=1, trace=run.trace)
 
     @property
     def cancel_requested(self) -> bool:
@@ -130,7 +107,7 @@ class DirectContext(JobContext):
 
     def extend(self) -> datetime:
         """There is no lease to prolong: the run may go on to its deadline as it is."""
-        return self._deadline
+        return self.deadline
 
     def add_artifact(self, location: str) -> None:
         """Checked as in a job's run, and kept nowhere."""
@@ -140,6 +117,6 @@ class DirectContext(JobContext):
     def transact_complete(self, items: Sequence[ForeignItem], result: Json = None) -> None:
         """Make your own DynamoDB writes, all or none; the result is the run's."""
         text = None if result is None else encode_result(result)
-        token = request_token(self._run.run_id, "complete", str(len(self.completions)))
+        token = request_token(self.job_id, "complete", str(len(self.completions)))
         self._services.store.table.transact((), token=token, foreign=items)
         self.completions.append(text)

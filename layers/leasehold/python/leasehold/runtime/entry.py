@@ -20,7 +20,8 @@ from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.registry import Switches
 from leasehold.kernel.table import OneOf, Page, Update
 from leasehold.runtime.handler import BaseJobHandler, handler_of
-from leasehold.runtime.worker import RESERVE, Worker, run_within
+from leasehold.runtime.timing import RESERVE, run_within
+from leasehold.runtime.worker import Worker
 from leasehold.telemetry.spans import flush as flush_spans
 
 if TYPE_CHECKING:

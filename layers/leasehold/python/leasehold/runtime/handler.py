@@ -6,14 +6,14 @@ import inspect
 import logging
 import sys
 from types import get_original_bases
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_origin
 
 from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from leasehold.kernel.payload import encode_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, MutableMapping, Sequence
+    from collections.abc import Callable, MutableMapping, Sequence
     from datetime import datetime, timedelta
 
     from pydantic import BaseModel
@@ -35,53 +35,27 @@ Payload = TypeVar("Payload", bound="BaseModel", default=Any)
 
 
 class JobContext:
-    """The running attempt, as its handler sees it."""
+    """The running attempt, as its handler sees it.
+
+    attempt: 1 for the first attempt.
+    idempotency_key: the same for every attempt at this job: give it to whatever must not be done twice.
+    started_at: when this attempt started, by the queue's own clock: a test's fake clock moves it.
+    deadline: when the platform ends this attempt.
+    """
 
     def __init__(self, attempt: Attempt) -> None:
+        job = attempt.job
+        assert job.started_at is not None
         self._attempt = attempt
         self._services = attempt.services
-        self.logger = JobLogger(
-            logging.getLogger(f"leasehold.jobs.{attempt.job.job_type}"),
-            {
-                "job_id": attempt.job.job_id,
-                "job_type": attempt.job.job_type,
-                "attempt": attempt.job.attempts,
-                "trace": attempt.job.trace,
-            },
-        )
-
-    @property
-    def job_id(self) -> str:
-        return self._attempt.job.job_id
-
-    @property
-    def job_type(self) -> str:
-        return self._attempt.job.job_type
-
-    @property
-    def attempt(self) -> int:
-        """1 for the first attempt."""
-        return self._attempt.job.attempts
-
-    @property
-    def idempotency_key(self) -> str:
-        """The same for every attempt at this job: give it to whatever must not be done twice."""
-        return self._attempt.job.job_id
-
-    @property
-    def trace(self) -> str | None:
-        return self._attempt.job.trace
-
-    @property
-    def started_at(self) -> datetime:
-        """When this attempt started, by the queue's own clock: a test's fake clock moves it."""
-        assert self._attempt.job.started_at is not None
-        return self._attempt.job.started_at
-
-    @property
-    def deadline(self) -> datetime:
-        """When the platform ends this attempt."""
-        return self._attempt.deadline
+        self.job_id: str = job.job_id
+        self.job_type = job.job_type
+        self.attempt = job.attempts
+        self.idempotency_key: str = job.job_id
+        self.trace = job.trace
+        self.started_at = job.started_at
+        self.deadline = attempt.deadline
+        self.logger = logger_of(job.job_type, job_id=job.job_id, attempt=job.attempts, trace=job.trace)
 
     @property
     def cancel_requested(self) -> bool:
@@ -180,39 +154,12 @@ if TYPE_CHECKING:
 
 # A signature is slow to read, and the same at every job.
 _TAKES_CONTEXT: dict[type[BaseJobHandler], bool] = {}
-_MADE_HANDLER = "leasehold_handler"
-
-
-def job[F: JobFunction](function: F) -> F:
-    """Make a plain function the handler of its folder. It stays the function that it is, for whoever calls it.
-
-    >>> from pydantic import BaseModel
-    >>> class Name(BaseModel):
-    ...     name: str
-    >>> @job
-    ... def greet(payload: Name) -> str:
-    ...     return f"hello {payload.name}"
-    >>> greet(Name(name="Ada"))
-    'hello Ada'
-    """
-    model = _model_of_function(function)
-    made = type(
-        function.__name__,
-        (BaseJobHandler,),
-        {
-            "__module__": function.__module__,
-            "__doc__": function.__doc__,
-            "payload_model": staticmethod(lambda: model),
-            "handle": staticmethod(function),
-        },
-    )
-    setattr(function, _MADE_HANDLER, made)
-    return function
+MADE_HANDLER = "leasehold_handler"
 
 
 def handler_of(handler: Handler) -> type[BaseJobHandler]:
     """The class that handles: itself, or the one that `@job` made."""
-    found = handler if isinstance(handler, type) else getattr(handler, _MADE_HANDLER, None)
+    found = handler if isinstance(handler, type) else getattr(handler, MADE_HANDLER, None)
     if not isinstance(found, type) or not issubclass(found, BaseJobHandler):
         raise InvalidOptionError(
             getattr(handler, "__name__", handler),
@@ -233,37 +180,11 @@ def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext, limit
         _TAKES_CONTEXT[kind] = len(inspect.signature(handler.handle).parameters) > 1
     handle: Callable[..., object] = handler.handle
     result = handle(payload, context) if _TAKES_CONTEXT[kind] else handle(payload)
-    return awaited(result, limit) if inspect.iscoroutine(result) else result
+    if not inspect.iscoroutine(result):
+        return result
+    from leasehold.runtime.timing import awaited
 
-
-def awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:
-    """What it returns, run in a loop of its own."""
-    import asyncio
-
-    from leasehold.kernel.errors import JobTimeoutError
-
-    async def work() -> object:
-        # Beside the alarm, which may strike inside a callback of the loop: the loop only logs what those raise.
-        seconds = None if limit is None else limit.total_seconds()
-        within = asyncio.timeout(seconds)
-        try:
-            async with within:
-                return await coroutine
-        except TimeoutError:
-            if seconds is not None and within.expired():
-                raise JobTimeoutError(seconds) from None
-            raise
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    # A test that is itself asynchronous: two loops cannot share a thread.
-    from concurrent.futures import ThreadPoolExecutor
-    from contextvars import copy_context
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, lambda: asyncio.run(work())).result()
+    return awaited(result, limit)
 
 
 def _model_in_brackets(handler: type) -> type[Any] | None:
@@ -279,35 +200,16 @@ def _model_in_brackets(handler: type) -> type[Any] | None:
     return None
 
 
-def _model_of_function(function: JobFunction) -> type[BaseModel]:
-    from pydantic import BaseModel
-
-    name = function.__name__
-    parameters = list(inspect.signature(function).parameters)
-    if not 1 <= len(parameters) <= 2:
-        raise InvalidOptionError(name, "a job takes its payload, and maybe a JobContext", "Remove the other arguments.")
-    # Only that of the payload is read: a context's may be imported for type checkers only.
-    written = {key: value for key, value in function.__annotations__.items() if key == parameters[0]}
-    stand_in = type(name, (), {"__annotations__": written, "__module__": function.__module__})
-    try:
-        model = get_type_hints(stand_in, globalns=getattr(function, "__globals__", None)).get(parameters[0])
-    except NameError as error:
-        raise InvalidOptionError(
-            name, f"the model of its payload is not there at run time ({error})", "Import it outside of TYPE_CHECKING."
-        ) from None
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
-        raise InvalidOptionError(
-            name, f"{parameters[0]!r} is annotated with no pydantic model", "Annotate it, e.g. `payload: SendInvoice`."
-        )
-    return model
-
-
 def check_artifact(location: str, noted: int) -> None:
     """Whether one more may be noted by a run that has noted so many."""
     if not 0 < len(location.encode()) <= MAX_ARTIFACT_BYTES:
         raise InvalidOptionError(location, f"an artifact is 1 to {MAX_ARTIFACT_BYTES} bytes of text", "Shorten it.")
     if noted >= MAX_ARTIFACTS:
         raise InvalidOptionError(location, f"a run has at most {MAX_ARTIFACTS} artifacts", "Note a folder instead.")
+
+
+def logger_of(job_type: str, **named: object) -> JobLogger:
+    return JobLogger(logging.getLogger(f"leasehold.jobs.{job_type}"), {**named, "job_type": job_type})
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):

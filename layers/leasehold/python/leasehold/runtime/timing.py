@@ -1,0 +1,138 @@
+"""The time of a handler: how long it may take, what ends it then, and the heartbeat that keeps its lease meanwhile."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import signal
+import threading
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+    from types import FrameType
+
+    from leasehold.kernel.execute import Attempt
+
+# Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a
+# container that has not reported anything yet.
+RESERVE = timedelta(seconds=2)
+# An alarm of no time at all would be no alarm.
+_SHORTEST = timedelta(milliseconds=1)
+# A part of the time that is kept back for the job's end.
+_LONGEST_WAIT = timedelta(milliseconds=500)
+
+
+def limit_of(timeout: timedelta, remaining: timedelta | None) -> timedelta:
+    """A handler has its own time, unless the platform leaves less."""
+    return timeout if remaining is None else min(timeout, max(remaining - RESERVE, remaining / 2, _SHORTEST))
+
+
+def run_within[T](limit: timedelta, work: Callable[[], T]) -> T:
+    """Run `work`; JobTimeoutError if it takes longer than `limit`.
+
+    In a process's main thread, as in Lambda, an alarm interrupts the work where it is. Elsewhere Python cannot
+    interrupt a thread: the work is left behind, and whatever it still writes for its job is refused by the fencing.
+    """
+    seconds = limit.total_seconds()
+    if threading.current_thread() is threading.main_thread():
+        return _with_alarm(seconds, work)
+    return _in_thread(seconds, work)
+
+
+def _with_alarm[T](seconds: float, work: Callable[[], T]) -> T:
+    def expire(_signal: int, _frame: FrameType | None) -> None:
+        raise JobTimeoutError(seconds)
+
+    before = signal.signal(signal.SIGALRM, expire)
+    pending = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        # Somebody else's alarm, e.g. a test runner's, goes on; it comes later by as long as the work took.
+        signal.setitimer(signal.ITIMER_REAL, *pending)
+
+
+def _in_thread[T](seconds: float, work: Callable[[], T]) -> T:
+    answer: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            answer.put((True, context.run(work)))
+        except BaseException as error:
+            answer.put((False, error))
+
+    threading.Thread(target=run, name="leasehold-handler", daemon=True).start()
+    try:
+        succeeded, outcome = answer.get(timeout=seconds)
+    except queue.Empty:
+        raise JobTimeoutError(seconds) from None
+    if not succeeded:
+        raise cast("BaseException", outcome)
+    return cast("T", outcome)
+
+
+def awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:
+    """What it returns, run in a loop of its own."""
+    import asyncio
+
+    async def work() -> object:
+        # Beside the alarm, which may strike inside a callback of the loop: the loop only logs what those raise.
+        seconds = None if limit is None else limit.total_seconds()
+        within = asyncio.timeout(seconds)
+        try:
+            async with within:
+                return await coroutine
+        except TimeoutError:
+            if seconds is not None and within.expired():
+                raise JobTimeoutError(seconds) from None
+            raise
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    # A test that is itself asynchronous: two loops cannot share a thread.
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, lambda: asyncio.run(work())).result()
+
+
+@contextmanager
+def heartbeat(attempt: Attempt) -> Iterator[None]:
+    """Extend every third of the lease. A lease that is lost meanwhile is raised when the handler returns."""
+    stop = threading.Event()
+    lost: list[LeaseLostError] = []
+    interval = attempt.job_type.lease_length.total_seconds() / 3
+
+    def beat() -> None:
+        while not stop.wait(interval):
+            try:
+                attempt.extend()
+            except LeaseLostError as error:
+                lost.append(error)
+                return
+            except LeaseholdError:
+                continue  # the store may answer at the next beat; two more fit into the lease
+
+    thread = threading.Thread(target=beat, name="leasehold-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        # A beat that meets an outage lasts as long as the client tries: it is left behind. What it still writes is an
+        # extension of this lease, which does no harm, or is refused once the job has ended.
+        thread.join(_LONGEST_WAIT.total_seconds())
+    # A handler that completed by itself has no lease left to lose.
+    if lost and not attempt.has_ended:
+        raise lost[0]
