@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from leasehold.api.application import OPERATIONS
 from leasehold.api.document import openapi_document
-from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from tests.api.world import Api, in_memory
 

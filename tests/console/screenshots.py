@@ -15,7 +15,7 @@ from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Fixed
-from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.console.browser import MISSING, chromium

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from leasehold.kernel.refusals import ScheduleNotFoundError
 from leasehold.kernel.transitions import JobStatus
-from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from tests.console.test_end_to_end import do, go, status
 

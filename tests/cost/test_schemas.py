@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from leasehold import JobType, Queue
 from leasehold.kernel.errors import InvalidPayloadError
-from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
+from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from tests.meter import Meter
 from tests.real_queue import RealQueue

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from leasehold import JobType, Operator, Registry
 from leasehold.admin.reading import Admin
-from leasehold.schemas.check import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.examples import example_of, with_example
+from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from leasehold.testing import LeaseholdTest
 

@@ -19,18 +19,8 @@ from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.offload import layout_of
-from leasehold.kernel.payload import (
-    MAX_INLINE_BYTES,
-    MAX_PAYLOAD_BYTES,
-    apart,
-    compact,
-    encode_payload,
-    fits_into_its_job,
-    name_apart,
-    name_of,
-    size_of,
-    text_in,
-)
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload
+from leasehold.kernel.payload_forms import apart, compact, fits_into_its_job, name_apart, name_of, size_of, text_in
 from leasehold.kernel.payload_items import Payloads
 from leasehold.kernel.transitions import JobStatus
 from tests.sample_payloads import order_event

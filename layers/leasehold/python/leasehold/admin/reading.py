@@ -28,8 +28,8 @@ from leasehold.operate.redrive import find_dead_letter
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after
-from leasehold.schemas.check import read_schema
 from leasehold.schemas.examples import with_example
+from leasehold.schemas.records import read_schema
 from leasehold.templates import verbs as templates_engine
 from leasehold.templates.records import template_of
 from leasehold.webhooks.model import running_document

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import MAX_ERROR_BYTES, encode_all, runs_in, typed
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.payload import MISSING, compact, shortened, text_or
+from leasehold.kernel.payload import MISSING, shortened
+from leasehold.kernel.payload_forms import compact, text_or
 from leasehold.kernel.table import check_format
 from leasehold.lean import dataclass
 from leasehold.telemetry import COMPLETED, Event

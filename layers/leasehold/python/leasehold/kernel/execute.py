@@ -18,7 +18,8 @@ from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.payload import APART, decode, encode_result, shortened
+from leasehold.kernel.payload import decode, encode_result, shortened
+from leasehold.kernel.payload_forms import APART
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event

@@ -22,7 +22,8 @@ from leasehold.kernel.keys import (
     scheduled_for_of,
     shard_of,
 )
-from leasehold.kernel.payload import name_apart, shortened, size_of, text_in
+from leasehold.kernel.payload import shortened
+from leasehold.kernel.payload_forms import name_apart, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import JobStatus

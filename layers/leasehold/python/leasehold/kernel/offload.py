@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.payload import apart, compact, fits_into_its_job, is_laid_out, name_of
+from leasehold.kernel.payload import is_laid_out
+from leasehold.kernel.payload_forms import apart, compact, fits_into_its_job, name_of
 from leasehold.kernel.table import Put
 
 if TYPE_CHECKING:

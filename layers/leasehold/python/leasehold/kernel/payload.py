@@ -6,10 +6,8 @@ looks like one is escaped, so every accepted value comes back equal.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import zlib
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -19,7 +17,6 @@ from leasehold.kernel.errors import (
     InvalidOptionError,
     InvalidPayloadError,
     PayloadTooLargeError,
-    PayloadUnreadableError,
 )
 
 type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
@@ -168,29 +165,6 @@ type Form = str | bytes
 
 # With so much of it, a plain job's item stays within 1 KB to its end.
 MAX_INLINE_BYTES = 400
-# Beyond it the tighter packing would take a tenth of a second.
-_MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
-# No stream of zlib begins with it.
-_TIGHT = b"L"
-APART = "apart:"
-# 128 bits tell the payloads of one job apart.
-_DIGEST_CHARACTERS = 32
-
-
-def compact(text: str) -> Form:
-    """The smaller of a text and its compressed form; a short one is left as it is.
-
-    >>> compact('{"user":"u1"}')
-    '{"user":"u1"}'
-    """
-    if is_short(text):
-        return text
-    raw = text.encode()
-    packed = zlib.compress(raw)
-    if len(packed) > MAX_INLINE_BYTES and len(raw) <= _MAX_PACKED_TIGHTLY_BYTES:
-        # What goes apart is billed by its size once more: it is worth some milliseconds to save a fifth of it.
-        packed = min(packed, _packed_tightly(raw), key=len)
-    return packed if len(packed) < len(raw) else text
 
 
 def is_short(text: str) -> bool:
@@ -202,95 +176,6 @@ def is_short(text: str) -> bool:
 def is_laid_out(form: Form) -> bool:
     """Whether a payload stands as it is to be stored: nearly all are short, and need nothing."""
     return isinstance(form, bytes) or is_short(form)
-
-
-def fits_into_its_job(form: Form) -> bool:
-    return size_of(form) <= MAX_INLINE_BYTES
-
-
-def size_of(form: Form) -> int:
-    return len(form) if isinstance(form, bytes) or form.isascii() else len(form.encode())
-
-
-def name_of(text: str) -> str:
-    """The name of the item that holds this text: the same for the same text, another for any other."""
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
-
-
-def apart(name: str) -> Form:
-    """
-    >>> apart("9f86d081884c7d65")
-    'apart:9f86d081884c7d65'
-    """
-    return APART + name
-
-
-def name_apart(form: Form) -> str | None:
-    """The name of the item that holds it; None if it stands in its job."""
-    return form.removeprefix(APART) if isinstance(form, str) and form.startswith(APART) else None
-
-
-def text_in(form: Form) -> str:
-    """The text of a form that is not apart; PayloadUnreadableError if its bytes are damaged."""
-    if isinstance(form, str):
-        return form
-    if not isinstance(form, bytes):
-        raise PayloadUnreadableError("it is neither text nor bytes")
-    try:
-        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else _unpacked(form)).decode()
-    except (zlib.error, UnicodeDecodeError) as error:
-        raise PayloadUnreadableError(str(error)) from error
-
-
-def text_or[T](otherwise: T, form: Form) -> str | T:
-    """The text of a form, or something else where that cannot be unpacked."""
-    try:
-        return text_in(form)
-    except PayloadUnreadableError:
-        return otherwise
-
-
-def _packed_tightly(raw: bytes) -> bytes:
-    try:
-        import lzma  # only large payloads pay for its import
-    except ImportError:
-        return raw  # a Python that was built without it packs less tightly
-
-    return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
-
-
-def _unpacked(packed: bytes) -> bytes:
-    stream = zlib.decompressobj()
-    raw = stream.decompress(packed, MAX_PAYLOAD_BYTES + 1)
-    return _whole(raw, is_whole=stream.eof)
-
-
-def _whole(raw: bytes, *, is_whole: bool) -> bytes:
-    """What was unpacked, if it can be a payload: a few bytes can stand for more than this machine has room for."""
-    if len(raw) > MAX_PAYLOAD_BYTES:
-        raise PayloadUnreadableError(f"it unpacks to more than {MAX_PAYLOAD_BYTES} bytes, the most that a payload has")
-    if not is_whole:
-        raise PayloadUnreadableError("it ends in the middle")
-    return raw
-
-
-def _unpacked_tightly(packed: bytes) -> bytes:
-    try:
-        import lzma
-    except ImportError as error:
-        raise PayloadUnreadableError("this Python was built without lzma; use one that has it") from error
-    try:
-        stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_filters())
-        return _whole(stream.decompress(packed.removeprefix(_TIGHT), MAX_PAYLOAD_BYTES + 1), is_whole=stream.eof)
-    except (lzma.LZMAError, EOFError) as error:
-        raise PayloadUnreadableError(str(error)) from error
-
-
-def _filters() -> list[dict[str, int]]:
-    """What a stream without a header has to be read with: stored payloads depend on it, so it never changes."""
-    import lzma
-
-    return [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]
 
 
 @runtime_checkable

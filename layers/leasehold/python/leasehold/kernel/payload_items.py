@@ -18,7 +18,8 @@ from leasehold.kernel.errors import (
     UnknownFormatError,
 )
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload import MISSING, text_in, text_or
+from leasehold.kernel.payload import MISSING
+from leasehold.kernel.payload_forms import text_in, text_or
 from leasehold.kernel.table import ConditionFailed, Delete, Exists, Put, Update
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass

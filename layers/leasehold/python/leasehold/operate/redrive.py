@@ -194,7 +194,8 @@ def _dead_job(dead_letter: DeadLetter, services: Services) -> Job:
 
 def _edited(job: Job, payload_text: str, services: Services) -> dict[str, Attribute]:
     """What the audit entry says about another payload; one that its type's handler could not take is refused."""
-    from leasehold.schemas.check import check_payload, payload_changes
+    from leasehold.schemas.changes import payload_changes
+    from leasehold.schemas.check import check_payload
 
     refuse_edit_of_delivery(job)
     job_type = services.deployment.settings_of(job.job_type)

@@ -1,18 +1,15 @@
-"""Refuse a payload that does not fit its type's model, before there is a job; and keep what handlers said about it."""
+"""Refuse a payload that does not fit its type's model, before there is a job."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidPayloadError, StoreError
-from leasehold.kernel.payload import decode, shown_json
-from leasehold.kernel.table import Put
+from leasehold.kernel.payload import decode
 from leasehold.lean import dataclass
+from leasehold.schemas.records import UNREADABLE, read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,17 +17,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Table
     from leasehold.schemas.shape import Shape
 
-    type _Path = tuple[str | int, ...]
-
-# Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
-MAX_SCHEMA_BYTES = 100_000
-_MOST_CHANGES = 50
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-# What reading an item raises that is damaged, or written by a release that is newer than this one.
-UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MOST = 5
 # A model that may be several things, each of which holds it again, has more ways than anybody waits for.
 _MOST_STEPS = 100_000
@@ -44,28 +32,9 @@ _COMPARED = {
 _SHAPES: dict[str, Shape] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PayloadSchema:
-    """What a handler said about its payloads.
-
-    digest: names the shape; the registry says which one holds.
-    code: what was asked: code, layers and environment of the function.
-    document: the model's JSON schema, for people: forms and examples. None if it has none.
-    """
-
-    digest: str
-    shape: Shape
-    code: str
-    document: dict[str, Any] | None = None
-
-
-def digest_of(shape: Shape) -> str:
-    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
     """InvalidPayloadError with the path and the reason. It reads once per process and schema, and writes nothing."""
-    shape = _shape(job_type, services)
+    shape = shape_of(job_type, services)
     payload = decode(payload_text) if shape else None
     try:
         found = misfits(payload, shape) if shape else []
@@ -239,64 +208,7 @@ def _number(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
                 yield Misfit(path, value, f"{reason} {bound}")
 
 
-# --- what an edit changed
-
-
-def payload_changes(job_type: JobType, before: str, after: str, services: Services) -> list[str]:
-    """Where two payloads differ, e.g. `replace /user/email`, as in a JSON patch without its values.
-
-    A key is shown where the type's model declares it, or at the top if it looks like a field; others may be personal,
-    and what is written here is never forgotten.
-    """
-    shape = _shape(job_type, services)
-    known = set(_declared(shape)) if shape else set()
-    old, new = shown_json(before), shown_json(after)
-    found = [f"{operation} {_pointer(path, known)}" for operation, path in _differences(old, new, ())]
-    return list(dict.fromkeys(found))[:_MOST_CHANGES]
-
-
-def _differences(before: object, after: object, path: _Path) -> Iterator[tuple[str, _Path]]:
-    match before, after:
-        case dict(), dict():
-            for key in dict.fromkeys([*before, *after]):
-                if key not in after:
-                    yield "remove", (*path, key)
-                elif key not in before:
-                    yield "add", (*path, key)
-                else:
-                    yield from _differences(before[key], after[key], (*path, key))
-        case list(), list() if len(before) == len(after):
-            for number, (one, other) in enumerate(zip(before, after, strict=True)):
-                yield from _differences(one, other, (*path, number))
-        case _ if before != after or type(before) is not type(after):
-            yield "replace", path
-
-
-def _pointer(path: _Path, known: set[str]) -> str:
-    def shown(place: int, step: str | int) -> str:
-        is_field = step in known or (place == 0 and _FIELD.fullmatch(str(step)) is not None)
-        return str(step) if isinstance(step, int) or is_field else "*"
-
-    return "".join(f"/{shown(place, step)}" for place, step in enumerate(path)) or "/"
-
-
-def _declared(shape: object) -> Iterator[str]:
-    """The names of all fields in a shape."""
-    match shape:
-        case {"is": "object", "fields": fields, **rest}:
-            for names, _, inner in fields:
-                yield from names
-                yield from _declared(inner)
-            yield from _declared(rest)
-        case dict():
-            for inner in shape.values():
-                yield from _declared(inner)
-        case list():
-            for inner in shape:
-                yield from _declared(inner)
-
-
-def _shape(job_type: JobType, services: Services) -> Shape | None:
+def shape_of(job_type: JobType, services: Services) -> Shape | None:
     """None where there is none that is understood, or a deployment replaces it right now: then the handler decides."""
     if job_type.schema is None:
         return None
@@ -309,31 +221,3 @@ def _shape(job_type: JobType, services: Services) -> Shape | None:
             return None
         _SHAPES[job_type.schema] = read.shape
     return _SHAPES[job_type.schema]
-
-
-def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
-    """None also for an item that cannot be read: the next deployment writes it anew."""
-    record = table.get(partitions.schema(job_type))
-    if record is None:
-        return None
-    try:
-        document = record.get("document")
-        return PayloadSchema(
-            digest=cast("str", record["digest"]),
-            shape=json.loads(cast("str", record["shape"])),
-            code=cast("str", record["code"]),
-            document=json.loads(cast("str", document)) if document else None,
-        )
-    except UNREADABLE:
-        return None
-
-
-def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:
-    """False if it is too large to be kept."""
-    shape, document = json.dumps(schema.shape), json.dumps(schema.document)
-    if len(shape) > MAX_SCHEMA_BYTES:
-        return False
-    optional: dict[str, Any] = {"document": document} if schema.document and len(document) <= MAX_SCHEMA_BYTES else {}
-    record = {"digest": schema.digest, "shape": shape, "code": schema.code, **optional}
-    table.write(Put(key=partitions.schema(job_type), record=record, conditions=()))
-    return True

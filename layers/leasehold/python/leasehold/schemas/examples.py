@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.schemas.check import UNREADABLE, misfits
+from leasehold.schemas.check import misfits
+from leasehold.schemas.records import UNREADABLE
 
 if TYPE_CHECKING:
-    from leasehold.schemas.check import PayloadSchema
+    from leasehold.schemas.records import PayloadSchema
 
 _DEEPEST = 8
 _TEXTS = {

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.errors import DeploymentError
 from leasehold.kernel.keys import LATEST
-from leasehold.schemas.check import PayloadSchema, digest_of, misfits, read_schema, write_schema
+from leasehold.schemas.check import misfits
+from leasehold.schemas.records import PayloadSchema, digest_of, read_schema, write_schema
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
