@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from leasehold.batches.gather import Gathering
-from leasehold.kernel.hand_over import Claimed
+from leasehold.kernel.claim import Claimed
 from leasehold.kernel.keys import Due, JobId
 from leasehold.kernel.ports import Handover
 

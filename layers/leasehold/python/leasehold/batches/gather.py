@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hand_over import Claimed
+    from leasehold.kernel.claim import Claimed
     from leasehold.kernel.job_type import Batch
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.page import PollReport

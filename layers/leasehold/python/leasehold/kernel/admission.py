@@ -6,9 +6,12 @@ runs), which is opened once per poll and remembers what it has read. A type that
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.jobs import DueJob, DueUnreadable
+from leasehold.kernel.jobs import DueJob, DueUnreadable, TransitionRefused, Write
+from leasehold.kernel.table import TransactionCancelled, request_token
+from leasehold.kernel.transitions import HOLD
 from leasehold.lean import dataclass
 from leasehold.telemetry import DISAGREEMENTS, Event
 
@@ -18,12 +21,16 @@ if TYPE_CHECKING:
     from leasehold.kernel.claim import Claims
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
+    from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueEntry, DueScope
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
+
+
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +74,14 @@ class TurnedAway:
 @dataclass(frozen=True, slots=True)
 class Undecided:
     """Others changed what it depends on, again and again: it stays as it is, and the next poll decides."""
+
+
+class Outcome(Enum):
+    CLAIMED = auto()
+    # The job is not what the index showed: another was faster, or it is too late for it.
+    LOST = auto()
+    # What was to join the claim is not what it was: decide anew.
+    CHANGED = auto()
 
 
 type Decision = Admitted | Waits | TurnedAway | Undecided
@@ -114,6 +129,66 @@ class Gate(Protocol):
     def visits(
         self, claims: Claims, *, page_limit: int, lower_share: float, may_go_on: Callable[[], bool]
     ) -> Visits: ...
+
+
+def offer(entry: DueJob, switches: Switches, claims: Claims) -> None:
+    """Claim a waiting job that more than its own condition decides about, or see that it waits in nobody's way."""
+    must_wait = False
+    for _ in range(_TRIES):
+        decision = claims.gate.admit(entry, switches, must_wait=must_wait)
+        match decision:
+            case Waits():
+                _hold(entry, decision, claims)
+                return
+            case TurnedAway(why):
+                is_ended = claims.gate.turn_away(entry, why, worker_id=claims.worker_id)
+                if is_ended is not None:
+                    claims.report.turned_away += is_ended
+                    claims.report.lost_races += not is_ended
+                    return
+                must_wait = True
+            case Undecided():
+                return
+            case _:
+                if claims.claim(entry, decision) is not Outcome.CHANGED:
+                    return
+
+
+def _hold(entry: DueJob, waits: Waits, claims: Claims) -> None:
+    """Move a due job to where it waits, unless it is not what the index showed."""
+    seen = {"due_key": entry.due_key, "due_lane": entry.lane}
+    write = Write(job_id=entry.job_id, transition=HOLD, seen=seen, values={"due_lane": waits.lane})
+    try:
+        claims.services.store.jobs.apply(write)
+    except TransitionRefused as refused:
+        # Where it is there already, this try or another's has done the same.
+        if refused.current is None or refused.current.due_lane != waits.lane:
+            claims.report.lost_races += 1
+            return
+    claims.report.held += 1
+    claims.services.telemetry.event(
+        Event.JOB_HELD, job_id=entry.job_id, job_type=entry.job_type, scope=waits.scope, reason=waits.why
+    )
+
+
+def claim_joined(entry: DueJob, job_type: JobType, admitted: Admitted, claims: Claims) -> Handover | None:
+    """One transaction; None if something that was to join it is not what it was."""
+    wanted = claims.prepare(entry, job_type)
+    joined = admitted.join(wanted.handover)
+    write = claims.write(entry, wanted.handover, joined.values)
+    try:
+        # A fresh token for a fresh content: the seats of two tries differ.
+        token = request_token(wanted.handover.token)
+        claims.services.store.jobs.apply_with(write, joined.changes, token=token)
+    except TransactionCancelled as cancelled:
+        admitted.refused([at - 1 for at in cancelled.failed])
+        return None
+    except BaseException:
+        admitted.refused(())
+        raise
+    admitted.claimed()
+    claims.note_claimed(wanted.handover)
+    return wanted.handover
 
 
 def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob]:

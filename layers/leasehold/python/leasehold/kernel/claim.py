@@ -1,53 +1,50 @@
-"""Claim: take the lease on a due job, with all that joins it, or see that it waits. Who has a lease is handed over.
+"""Claim: take the lease on a due job, and hand it over to its handler, side by side with others where there is a pool.
 
-A plain job is claimed by one conditional write, several plain ones of a page by one request. What joins a claim (the
-seats of limits, the note of a probe) makes it a transaction. A poller that dies after a claim leaves a lease, which is
-reaped.
+A plain job is claimed by one conditional write, several of a page by one request (claims_at_once.py). What joins a
+claim (the seats of limits, the note of a probe) makes it a transaction (admission.py). A poller that dies after a claim
+leaves a lease, which is reaped; a hand-over that fails puts back only its own job.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from datetime import timedelta
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import TurnedAway, Undecided, Waits
-from leasehold.kernel.hand_over import Claimed
+from leasehold.kernel.admission import Outcome, claim_joined, offer
+from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import run_lane, shard_of
-from leasehold.kernel.ports import Handover
+from leasehold.kernel.ports import BatchDispatcher, Handover
 from leasehold.kernel.services import make_nonce
-from leasehold.kernel.table import TransactionCancelled, request_token
-from leasehold.kernel.transitions import CLAIM, HOLD, JobStatus
+from leasehold.kernel.transitions import CLAIM, JobStatus
 from leasehold.lean import dataclass
 from leasehold.telemetry import CLAIMED, Event
+from leasehold.telemetry.spans import API, UNTRACED, current_trace, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
+    from leasehold.batches.gather import Gathering
     from leasehold.kernel.admission import Admitted, Gate
-    from leasehold.kernel.hand_over import HandOvers
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.pool import Pending, Pool
+    from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.pollers.window import Window
 
-
-# One job by itself is claimed as well by the write that knows every case.
-_FEWEST_AT_ONCE = 2
 # A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
-_UNDER_WAY = 25
-_TRIES = 3
+UNDER_WAY = 25
+# What waited so long in the pool, where others hang, is put back once the poll has to end.
+_HANGS_AFTER = timedelta(seconds=2)
+_THROTTLES = ("TooManyRequests", "Throttl", "EC2Throttled")
 _WAITING = frozenset({JobStatus.PENDING, JobStatus.FAILED})
-
-
-class Outcome(Enum):
-    CLAIMED = auto()
-    # The job is not what the index showed: another was faster, or it is too late for it.
-    LOST = auto()
-    # What was to join the claim is not what it was: decide anew.
-    CHANGED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,145 +69,64 @@ class Claims:
         may_go_on: Callable[[], bool],
     ) -> None:
         self.report = handovers.report
-        self._services = services
-        self._handovers = handovers
-        self._worker_id = worker_id
+        self.services = services
+        self.handovers = handovers
+        self.worker_id = worker_id
         self._policy = policy
-        self._may_go_on = may_go_on
+        self.may_go_on = may_go_on
         # Opened for the first job that needs it: a plain job passes by, and nothing is imported for it.
         self._gate: Gate | None = None
         # Types that nothing but their jobs' own condition decides about, by these switches.
         self._free: dict[str, bool] = {}
         self._switches: Switches | None = None
         # What a batch has claimed, and what it left open until it is decided.
-        self._taken: set[str] = set()
-        self._undecided: dict[str, Claim] = {}
+        self.taken: set[str] = set()
+        self.undecided: dict[str, Claim] = {}
         # Types whose jobs a batch refuses for what they are, e.g. because they must start by a certain time.
-        self._not_plain: set[str] = set()
+        self.not_plain: set[str] = set()
 
     def offer(self, entry: DueJob, switches: Switches) -> None:
         """Claim a waiting job and hand it over, or see that it waits where it is in nobody's way."""
-        if self.has_taken(entry):
+        if entry.due_key in self.taken:
             return
         if not self._is_concerned(entry, switches):
             self.claim(entry, None)
-            return
-        must_wait = False
-        for _ in range(_TRIES):
-            decision = self.gate.admit(entry, switches, must_wait=must_wait)
-            match decision:
-                case Waits():
-                    self._hold(entry, decision)
-                    return
-                case TurnedAway(why):
-                    is_ended = self.gate.turn_away(entry, why, worker_id=self._worker_id)
-                    if is_ended is not None:
-                        self.report.turned_away += is_ended
-                        self.report.lost_races += not is_ended
-                        return
-                    must_wait = True
-                case Undecided():
-                    return
-                case _:
-                    if self.claim(entry, decision) is not Outcome.CHANGED:
-                        return
+        else:
+            offer(entry, switches, self)
 
     def claim(self, entry: DueJob, admitted: Admitted | None) -> Outcome:
         """Take the lease on a job that may run, and hand it over."""
-        job_type = self._services.deployment.registry().types[entry.job_type]
-        self._handovers.wait(at_most=_UNDER_WAY)
+        job_type = self.services.deployment.registry().types[entry.job_type]
+        self.handovers.wait(at_most=UNDER_WAY)
         try:
             if admitted is None:
                 handover: Handover | None = self._claim_alone(entry, job_type)
             else:
-                handover = self._claim_joined(entry, job_type, admitted)
+                handover = claim_joined(entry, job_type, admitted, self)
         except TransitionRefused as refused:
             self._note_refused(refused)
             return Outcome.LOST
         if handover is None:
             return Outcome.CHANGED
-        self._handovers.hand_over([Claimed(handover, job_type.function, admitted, together(entry, job_type))])
+        self.handovers.hand_over([Claimed(handover, job_type.function, admitted, together(entry, job_type))])
         return Outcome.CLAIMED
 
     def _claim_alone(self, entry: DueJob, job_type: JobType) -> Handover:
-        asked = self._undecided.pop(entry.due_key, None)
-        wanted = asked or self._prepare(entry, job_type)
-        self._services.store.jobs.apply(wanted.write)
-        self._note_claimed(wanted.handover)
+        asked = self.undecided.pop(entry.due_key, None)
+        wanted = asked or self.prepare(entry, job_type)
+        self.services.store.jobs.apply(wanted.write)
+        self.note_claimed(wanted.handover)
         if asked is not None:
-            self._not_plain.add(entry.job_type)  # a batch had refused it: so it will others of its type
-        return wanted.handover
-
-    def _claim_joined(self, entry: DueJob, job_type: JobType, admitted: Admitted) -> Handover | None:
-        """One transaction; None if something that was to join it is not what it was."""
-        wanted = self._prepare(entry, job_type)
-        joined = admitted.join(wanted.handover)
-        write = self._write(entry, wanted.handover, joined.values)
-        try:
-            # A fresh token for a fresh content: the seats of two tries differ.
-            token = request_token(wanted.handover.token)
-            self._services.store.jobs.apply_with(write, joined.changes, token=token)
-        except TransactionCancelled as cancelled:
-            admitted.refused([at - 1 for at in cancelled.failed])
-            return None
-        except BaseException:
-            admitted.refused(())
-            raise
-        admitted.claimed()
-        self._note_claimed(wanted.handover)
+            self.not_plain.add(entry.job_type)  # a batch had refused it: so it will others of its type
         return wanted.handover
 
     def _note_refused(self, refused: TransitionRefused) -> None:
         from leasehold.kernel.release import expire_if_too_late
 
-        if expire_if_too_late(refused.current, self._services):
+        if expire_if_too_late(refused.current, self.services):
             self.report.expired += 1
         else:
             self.report.lost_races += 1
-
-    # --- several at once
-
-    def take_ahead(self, entries: Sequence[DueJob], switches: Switches) -> None:
-        """Claim those of the entries that are plain jobs by one request, if there are several, and hand them over.
-
-        Whoever a batch refuses is decided by the claim for one job, with the same token: that is how a batch whose
-        answer was lost is recognised, too.
-        """
-        jobs = self._services.store.jobs
-        plain = [entry for entry in entries if entry.job_type not in self._not_plain and self.is_plain(entry, switches)]
-        if jobs.refused_batches is not None or len(plain) < _FEWEST_AT_ONCE:
-            return
-        types = self._services.deployment.registry().types
-        self._handovers.wait(at_most=_UNDER_WAY)
-        if not self._may_go_on():
-            return  # a page that is claimed now would only be put back, and then be claimed twice
-        claims = [self._prepare(entry, types[entry.job_type]) for entry in plain]
-        answers = jobs.apply_many([each.write for each in claims])
-        claimed: list[Claimed] = []
-        for entry, each, answer in zip(plain, claims, answers, strict=True):
-            if answer is None:
-                self._taken.add(entry.due_key)
-                self._note_claimed(each.handover)
-                shared = together(entry, types[entry.job_type])
-                claimed.append(Claimed(each.handover, each.function, together=shared))
-            else:
-                self._undecided[entry.due_key] = each
-        self._handovers.hand_over(claimed, self._may_go_on)
-        self._log_refused_batches(jobs.refused_batches)
-
-    def has_taken(self, entry: DueJob) -> bool:
-        """Whether a batch has claimed it already."""
-        return entry.due_key in self._taken
-
-    def end_page(self) -> None:
-        """Put back what may be ours by a batch whose answer was lost, and was not decided before the poll ended."""
-        undecided = [each.handover for each in self._undecided.values()]
-        self._taken.clear()
-        if not undecided:
-            return
-        self._undecided.clear()
-        for handover in self._handovers.put_back(undecided, f"not handed over: {self.report.stopped_by}"):
-            self._note_claimed(handover)
 
     def is_plain(self, entry: DueJob, switches: Switches) -> bool:
         """Whether nothing but its own condition decides about its claim."""
@@ -225,7 +141,7 @@ class Claims:
         return not self._free[entry.job_type] and self.gate.concerns(entry, switches)
 
     def _is_free(self, name: str, switches: Switches) -> bool:
-        registry = self._services.deployment.registry()
+        registry = self.services.deployment.registry()
         job_type = registry.types.get(name)
         return (
             job_type is not None
@@ -241,34 +157,28 @@ class Claims:
         if self._gate is None:
             from leasehold.features import open_gate
 
-            self._gate = open_gate(self._services, self._policy)
+            self._gate = open_gate(self.services, self._policy)
         return self._gate
 
     def after_page(self) -> None:
         if self._gate is not None:
             self._gate.after_page()
 
-    def _log_refused_batches(self, reason: str | None) -> None:
-        if reason is not None:
-            self._services.telemetry.event(
-                Event.BATCH_REFUSED, worker_id=self._worker_id, reason=reason, instead="one by one"
-            )
-
     # --- the steps
 
-    def _prepare(self, entry: DueJob, job_type: JobType) -> Claim:
+    def prepare(self, entry: DueJob, job_type: JobType) -> Claim:
         # Never before the entry's own time: a slow clock must not write a lease that sorts before what it replaces.
-        starts_at = max(self._services.clock.now(), entry.due.at + timedelta(milliseconds=1))
+        starts_at = max(self.services.clock.now(), entry.due.at + timedelta(milliseconds=1))
         handover = Handover(
             job_id=entry.job_id,
             job_type=entry.job_type,
-            token=make_nonce(self._services.random_source, self._worker_id),
+            token=make_nonce(self.services.random_source, self.worker_id),
             lease=entry.due.moved_to(starts_at + job_type.lease_length),
         )
-        return Claim(handover, self._write(entry, handover, {}), job_type.function)
+        return Claim(handover, self.write(entry, handover, {}), job_type.function)
 
-    def _write(self, entry: DueJob, handover: Handover, also: Mapping[str, object]) -> Write:
-        now = self._services.clock.now()
+    def write(self, entry: DueJob, handover: Handover, also: Mapping[str, object]) -> Write:
+        now = self.services.clock.now()
         values: dict[str, object] = {
             "locked_by": handover.token,
             "locked_at": now,
@@ -279,35 +189,187 @@ class Claims:
         }
         return Write(job_id=entry.job_id, transition=CLAIM, seen={"due_key": entry.due_key, "now": now}, values=values)
 
-    def _hold(self, entry: DueJob, waits: Waits) -> None:
-        """Move a due job to where it waits, unless it is not what the index showed."""
-        seen = {"due_key": entry.due_key, "due_lane": entry.lane}
-        write = Write(job_id=entry.job_id, transition=HOLD, seen=seen, values={"due_lane": waits.lane})
-        try:
-            self._services.store.jobs.apply(write)
-        except TransitionRefused as refused:
-            # Where it is there already, this try or another's has done the same.
-            if refused.current is None or refused.current.due_lane != waits.lane:
-                self.report.lost_races += 1
-                return
-        self.report.held += 1
-        self._services.telemetry.event(
-            Event.JOB_HELD, job_id=entry.job_id, job_type=entry.job_type, scope=waits.scope, reason=waits.why
-        )
-
-    def _note_claimed(self, handover: Handover) -> None:
+    def note_claimed(self, handover: Handover) -> None:
         self.report.claimed += 1
-        self._services.telemetry.event(
+        self.services.telemetry.event(
             Event.JOB_CLAIMED,
             job_id=handover.job_id,
             job_type=handover.job_type,
             attempt=handover.lease.attempt,
-            worker_id=self._worker_id,
+            worker_id=self.worker_id,
             lease_until=handover.lease.at.isoformat(),
         )
-        self._services.telemetry.measure(CLAIMED, 1, job_type=handover.job_type)
+        self.services.telemetry.measure(CLAIMED, 1, job_type=handover.job_type)
 
 
 def together(entry: DueJob, job_type: JobType) -> int:
     """With how many it may share an invocation. One that failed runs alone: it may be what its worker died of."""
     return job_type.batch.size if job_type.batch is not None and entry.status is JobStatus.PENDING else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job whose lease is ours: `function` is its handler, `admitted` what joined its claim, if anything did.
+
+    together: with how many others of its type it may share an invocation.
+    """
+
+    handover: Handover
+    function: str | None
+    admitted: Admitted | None = None
+    together: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivery:
+    """How one hand-over went: if it was not delivered, it was put back if that was still ours to do."""
+
+    is_delivered: bool = False
+    error: Exception | None = None
+    is_back: bool = False
+
+
+class HandOvers:
+    """What one poll hands over."""
+
+    def __init__(
+        self,
+        services: Services,
+        dispatcher: Dispatcher,
+        pool: Pool | None,
+        report: PollReport,
+        *,
+        window: Window | None,
+        should_stop: Callable[[], str | None],
+    ) -> None:
+        self.report = report
+        self._services = services
+        self._dispatcher = dispatcher
+        self._pool = pool
+        self._window = window
+        self._should_stop = should_stop
+        self._under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
+        self._unreachable: StoreUnavailableError | None = None
+        # Jobs that wait for others of their type to share an invocation with.
+        self._gathering: Gathering | None = None
+
+    def hand_over(self, claimed: Sequence[Claimed], may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """Begin to hand these over, in order. Once the poll has to end, the rest is put back: others need not wait."""
+        now = self._services.clock.now()
+        for at, each in enumerate(claimed):
+            if not may_go_on():
+                self.put_back([left.handover for left in claimed[at:]], f"not handed over: {self.report.stopped_by}")
+                return
+            if each.together == 1 or not isinstance(self._dispatcher, BatchDispatcher):
+                self._begin([each], now)
+            elif (batch := self._gather(each, now)) is not None:
+                self._begin(batch, now)
+        self._collect(at_most=None)
+
+    def _gather(self, claimed: Claimed, now: datetime) -> Sequence[Claimed] | None:
+        if self._gathering is None:
+            from leasehold.features import open_gathering
+
+            self._gathering = open_gathering()
+        return self._gathering.add(claimed, now)
+
+    def send_gathered(self, *, is_last: bool = True) -> None:
+        """Hand over whoever waits for others: all once the lane has no more of them, else who waited for long."""
+        if self._gathering is not None:
+            now = self._services.clock.now()
+            for batch in self._gathering.take(now, all_of_them=is_last):
+                self._begin(batch, now)
+
+    def _begin(self, claimed: Sequence[Claimed], now: datetime) -> None:
+        for each in claimed:
+            if self._window is not None and each.admitted is None:
+                self._window.note_handed_over(each.handover, now)
+        if self._pool is None:
+            self._end(claimed, lambda: self._deliver(claimed))
+            return
+        trace = current_trace()  # another thread does not know the poll's
+        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver_in_time(claimed, trace, now))))
+
+    def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
+        """Release what was claimed and not delivered, due at once; returns what was still ours."""
+        until, pool = self._services.clock.now(), self._pool or self._services.pool
+        pending = [
+            (each, pool.submit(lambda each=each: _release(each, reason, self._services, until=until)))  # type: ignore[misc]
+            for each in handovers
+        ]
+        back = [each for each, answer in pending if answer.result()]
+        self.report.released += len(back)
+        return back
+
+    def wait(self, *, at_most: int = 0) -> None:
+        """Until no more than so many are under way."""
+        if not at_most:
+            self.send_gathered()
+        self._collect(at_most=at_most)
+
+    def _deliver_in_time(self, claimed: Sequence[Claimed], trace: str | None, since: datetime) -> list[_Delivery]:
+        """In the pool: behind others that hang it may be too late for it."""
+        now = self._services.clock.now()
+        stop = self._should_stop() if now - since >= _HANGS_AFTER else None
+        if stop is None:
+            return self._deliver(claimed, trace)
+        reason = f"not handed over: {stop}"
+        return [_Delivery(is_back=_release(each.handover, reason, self._services, until=now)) for each in claimed]
+
+    def _deliver(self, claimed: Sequence[Claimed], trace: str | None = None) -> list[_Delivery]:
+        first = claimed[0].handover
+        try:
+            with span("hand_over", first.job_type, parent=trace) if API in sys.modules else UNTRACED as handing:
+                is_one = len(claimed) == 1
+                if handing is not None:
+                    handing.note(job_id=first.job_id if is_one else None, count=None if is_one else len(claimed))
+                if not is_one and isinstance(self._dispatcher, BatchDispatcher):
+                    self._dispatcher.dispatch_batch([each.handover for each in claimed], claimed[0].function)
+                else:
+                    self._dispatcher.dispatch(first, claimed[0].function)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            return [_Delivery(error=error, is_back=_release(each.handover, reason, self._services)) for each in claimed]
+        return [_Delivery(is_delivered=True) for _ in claimed]
+
+    def _collect(self, *, at_most: int | None) -> None:
+        """Count what has ended; wait for the oldest while more than `at_most` are under way."""
+        while self._under_way:
+            claimed, pending = self._under_way[0]
+            if not pending.is_done and (at_most is None or len(self._under_way) <= at_most):
+                break
+            self._under_way.popleft()
+            self._end(claimed, pending.result)
+        unreachable, self._unreachable = self._unreachable, None
+        if unreachable is not None:
+            raise unreachable
+
+    def _end(self, claimed: Sequence[Claimed], delivered: Callable[[], list[_Delivery]]) -> None:
+        try:
+            for each, delivery in zip(claimed, delivered(), strict=True):
+                self._count(each, delivery)
+        except StoreUnavailableError as error:
+            self._unreachable = error  # the others are counted first
+        except Exception as error:
+            self.report.failed += 1
+            code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
+            job_id = claimed[0].handover.job_id
+            self._services.telemetry.event(Event.ENTRY_FAILED, entry=job_id, error_code=code, error=str(error))
+
+    def _count(self, claimed: Claimed, delivery: _Delivery) -> None:
+        if self._window is not None and not delivery.is_delivered:
+            is_throttled = any(word in str(delivery.error) for word in _THROTTLES)
+            self._window.note_refused(claimed.handover, throttled=is_throttled)
+        if delivery.is_delivered:
+            self.report.dispatched += 1
+        elif delivery.is_back:
+            self.report.released += 1
+            if claimed.admitted is not None:
+                claimed.admitted.undelivered(claimed.handover)
+
+
+def _release(handover: Handover, reason: str, services: Services, *, until: datetime | None = None) -> bool:
+    # A hand-over that succeeds needs none of it.
+    from leasehold.kernel.release import release
+
+    return release(handover, reason, services, until=until)

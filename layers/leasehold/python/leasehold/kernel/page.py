@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.admission import is_trusted_entry
-from leasehold.kernel.claim import Claims
+from leasehold.kernel.claim import Claims, HandOvers
+from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.kernel.hand_over import HandOvers
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.keys import Due, is_asked_for, shard_of
 from leasehold.kernel.transitions import JobStatus
@@ -283,17 +283,18 @@ class Pages:
         if len(entries) > 1:
             # What owes something first is not to be claimed yet.
             jobs = [entry for entry in entries if isinstance(entry, DueJob) and entry.due.afterwards is None]
-            self._claims.take_ahead(jobs, switches)
+            take_ahead(self._claims, jobs, switches)
         for position, entry in enumerate(entries):
             has_lost = stop_at_lost_race and self.report.lost_races > lost_before
             # What nobody decided yet will be read again.
-            if has_lost and not (isinstance(entry, DueJob) and self._claims.has_taken(entry)):
+            if has_lost and not (isinstance(entry, DueJob) and entry.due_key in self._claims.taken):
                 continue
             if position and not self._may_go_on():
                 break
             self.seen[entry.due_key] = self._services.clock.now()
             self.handle(entry, switches)
-        self._claims.end_page()
+        if len(entries) > 1:
+            end_page(self._claims)
 
     # --- one entry
 

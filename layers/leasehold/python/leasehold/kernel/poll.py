@@ -9,6 +9,7 @@ What only some entries need is imported when one is met: a poller is started for
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from leasehold.kernel.page import Lane, Pages, PollReport
 from leasehold.kernel.pool import ahead
 from leasehold.lean import dataclass
 from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
-from leasehold.telemetry.spans import span
+from leasehold.telemetry.spans import API, UNTRACED, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -109,9 +110,10 @@ class Poller:
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
             self.services.telemetry.measure(HEARTBEAT, 1)
         run = _Run(self, should_stop, lanes, part)
-        with span("poll") as polling:
+        with span("poll") if API in sys.modules else UNTRACED as polling:
             run.to_the_end(hints)
-            polling.note(count=run.report.claimed)
+            if polling is not None:
+                polling.note(count=run.report.claimed)
         self.services.telemetry.measure(POLL_SCANNED, run.report.scanned)
         self.services.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
         return run.report

@@ -10,7 +10,8 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.claim import Outcome
+from leasehold.kernel.admission import Outcome
+from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.keys import Priority, type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
@@ -221,13 +222,13 @@ class Visits:
         """A page of jobs that nothing holds back any more; plain ones are claimed at once."""
         found = (visit.next_job(entry.lane) for _ in range(count))
         jobs = [job for job in found if job is not None]
-        self._claims.take_ahead(jobs, switches)
+        take_ahead(self._claims, jobs, switches)
         for job in jobs:
             if not self._may_go_on():
                 break
             self._claims.offer(job, switches)
             visit.note_gone(job, entry.lane)
-        self._claims.end_page()
+        end_page(self._claims)
         if not jobs:
             self._looks.note_empty(entry)
             return _Left.EMPTY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import NonRetryableError
@@ -9,7 +10,7 @@ from leasehold.kernel.execute import Executor
 from leasehold.kernel.signals import Signal
 from leasehold.runtime.handler import JobContext, call, handler_of
 from leasehold.runtime.timing import RESERVE, heartbeat, limit_of, run_within
-from leasehold.telemetry.spans import span, trace_context
+from leasehold.telemetry.spans import API, given, span, trace_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,15 +68,20 @@ class Worker:
         return self.handle(attempt.read_payload(), JobContext(attempt), attempt.job_type.timeout, remaining)
 
     def handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
-        trace = context.trace
-        handler = self._handler(context.job_type)
-        with trace_context(trace), span("run", context.job_type, parent=trace, expected=(Signal,)) as run:
-            run.note(job_id=context.job_id)
+        handler, trace = self._handler(context.job_type), context.trace
+
+        def work() -> object:
             parsed = handler.parse(payload)
             if not self.limits_time:
                 return call(handler, parsed, context)
             limit = limit_of(timeout, remaining)
             return run_within(limit, lambda: call(handler, parsed, context, limit))
+
+        if trace is None and given.get() is None and API not in sys.modules:
+            return work()
+        with trace_context(trace), span("run", context.job_type, parent=trace, expected=(Signal,)) as run:
+            run.note(job_id=context.job_id)
+            return work()
 
     def _handler(self, job_type: str) -> BaseJobHandler:
         if job_type not in self.handlers:

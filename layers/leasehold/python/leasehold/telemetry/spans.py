@@ -9,7 +9,7 @@ the messaging conventions. Nothing of a payload, and no message of an error, goe
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span as ApiSpan
     from opentelemetry.trace import SpanContext
 
-_API = "opentelemetry.trace"
+API = "opentelemetry.trace"
+# Where nobody makes spans: `with span("poll") if API in sys.modules else UNTRACED as polling`.
+UNTRACED = nullcontext(None)
 _SYSTEM = "leasehold"
 # Kind of span and type of operation, by the conventions; they have no type for what lies between receive and process.
 _OPERATIONS = {
@@ -30,12 +32,12 @@ _OPERATIONS = {
     "hand_over": ("CLIENT", None),
     "run": ("CONSUMER", "process"),
 }
-_given: ContextVar[str | None] = ContextVar("leasehold_trace", default=None)
+given: ContextVar[str | None] = ContextVar("leasehold_trace", default=None)
 
 
 def current_trace() -> str | None:
     """The traceparent of the span that is open here, or what `trace_context` was given."""
-    return (_traceparent() if _API in sys.modules else None) or _given.get()
+    return (_traceparent() if API in sys.modules else None) or given.get()
 
 
 @contextmanager
@@ -46,9 +48,9 @@ def trace_context(trace: str | None) -> Iterator[None]:
     ...     current_trace()[:7]
     '00-4bf9'
     """
-    token = _given.set(trace)
+    token = given.set(trace)
     try:
-        if trace is None or _API not in sys.modules:
+        if trace is None or API not in sys.modules:
             yield
             return
         from opentelemetry import context
@@ -59,7 +61,7 @@ def trace_context(trace: str | None) -> Iterator[None]:
         finally:
             context.detach(attached)
     finally:
-        _given.reset(token)
+        given.reset(token)
 
 
 class Span:
@@ -89,7 +91,7 @@ def span(
     expected: tuple[type[BaseException], ...] = (),
 ) -> Iterator[Span]:
     """An operation, e.g. `run send_invoice`, below `parent` or whatever is open here; `expected` are no errors."""
-    if _API not in sys.modules:
+    if API not in sys.modules:
         yield _NONE
         return
     from opentelemetry import trace
@@ -118,7 +120,7 @@ def span(
 
 def flush() -> None:
     """Send what ended: a function that answered is frozen, and may never be thawed."""
-    if _API not in sys.modules:
+    if API not in sys.modules:
         return
     from opentelemetry import trace
 
