@@ -17,19 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.audit import records as audit
 from leasehold.aws import polling
-from leasehold.kernel import enqueue, execute, memory, offload
+from leasehold.batches import execute as batches
+from leasehold.batches import gather
+from leasehold.kernel import claim, enqueue, execute, hand_over, memory, offload
 from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
-from leasehold.pollers import waiting
+from leasehold.pollers import sharing, waiting, window
 from leasehold.runtime import worker
 from leasehold.schedules import by_hand, trigger
 from tests.simulation.guards import Guard, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
 ROOT = Path(__file__).parents[2]
 _TAKEN_OUT = "LEASEHOLD_TAKEN_OUT"
@@ -167,6 +170,22 @@ def _as(owner: object, name: str, value: object) -> Callable[[], None]:
     return lambda: _set(owner, name, value)
 
 
+def _batches_all() -> None:
+    """The claim tells them apart, and so does the start."""
+    _set(claim, "together", lambda _entry, job_type: job_type.batch.size if job_type.batch else 1)
+    _set(batches, "_may_start_with_others", lambda job, handover: job.locked_by == handover.token)
+
+
+def _adds_twice(_whole: Any) -> Any:
+    def add(self: gather.Gathering, claimed: hand_over.Claimed, now: datetime) -> Any:
+        waiting = self._waiting.setdefault(claimed.handover.job_type, (now, []))[1]
+        waiting.append(claimed)
+        return self._waiting.pop(claimed.handover.job_type)[1] if len(waiting) >= claimed.together else None
+
+    return add
+
+
+_HAND_OVERS = "unit/kernel/test_hand_overs.py"
 _LIMITS = "limits/test_limits.py"
 _SEATS = "contract/test_seats_given_back.py"
 _UNSEEN = "unit/limits/test_nobody_waits_unseen.py"
@@ -303,5 +322,35 @@ MENDINGS = [
         name="payloads live for 400 days",
         take_out=_as(offload, "SLACK", timedelta(days=35)),
         test="contract/test_payload_rounds.py::test_a_tick_that_is_off_for_a_year_loses_no_payload_of_a_live_job",
+    ),
+    Mending(
+        name="a batch that died is repeated one by one",
+        take_out=_batches_all,
+        test="batches/test_batches.py::test_a_batch_that_died_is_repeated_one_by_one",
+    ),
+    Mending(
+        name="who waits for its batch is in it once",
+        take_out=_wrapped(gather.Gathering, "add", _adds_twice),
+        test="batches/test_gathering.py::test_a_job_that_is_claimed_again_while_it_waits_is_handed_over_once",
+    ),
+    Mending(
+        name="a batch is waited for shortly",
+        take_out=_as(gather, "_GATHERED_FOR", timedelta(hours=1)),
+        test=f"{_HAND_OVERS}::test_a_claimed_job_of_a_batch_type_does_not_wait_for_the_end_of_its_lane",
+    ),
+    Mending(
+        name="behind hand-overs that hang nothing is sent too late",
+        take_out=_as(hand_over, "_HANGS_AFTER", timedelta(days=1)),
+        test=f"{_HAND_OVERS}::test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang",
+    ),
+    Mending(
+        name="a free shard is anyone's",
+        take_out=_as(sharing.Sharing, "looks_at_all", lambda self, *, is_busy: self.part.of == 1),
+        test=f"{_HAND_OVERS}::test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came",
+    ),
+    Mending(
+        name="what has not started is bounded",
+        take_out=_as(window.Window, "_room", lambda _self, _name: 10**6),
+        test="unit/pollers/test_window.py::test_what_has_not_started_is_bounded",
     ),
 ]
