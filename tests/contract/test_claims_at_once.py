@@ -156,7 +156,7 @@ def test_what_another_poller_took_is_a_lost_race_and_the_rest_is_handed_over(wor
     def be_slow(updates: Sequence[Update]) -> list[Exception | None]:
         batches.answer = None
         rival = Poller(world.services, Rival(), worker_id="rival", settings=PollSettings(poll_limit=3))
-        rival.services.store.control.give_up_shard_lock(0, "poller")
+        rival.services.store.pollers.give_up_shard_lock(0, "poller")
         rival.poll(should_stop=lambda: "enough" if len(theirs) == 3 else None)
         return world.table.update_many(updates)
 

@@ -9,8 +9,8 @@ import pytest
 
 from leasehold import JobStatus, NewJob, Operator, Queue
 from leasehold.kernel import partitions
-from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.registry import CACHE_FOR
 from leasehold.kernel.services import Services
 from leasehold.telemetry import HEARTBEAT, Event
 from leasehold.testing import SeededRandomSource

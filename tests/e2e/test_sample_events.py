@@ -49,12 +49,12 @@ def asleep(stack: LocalStack) -> Iterator[None]:
 
 def send_the_resident_away(stack: LocalStack) -> None:
     """One that waits for what is near, such as the next look at a line, would claim what the test makes."""
-    clock, control = stack.queue.services.clock, stack.queue.services.store.control
-    while control.waiter_lease()[0] not in {None, "the test"}:
-        control.acquire_waiter_lease("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
+    clock, pollers = stack.queue.services.clock, stack.queue.services.store.pollers
+    while pollers.waiter_lease()[0] not in {None, "the test"}:
+        pollers.acquire_waiter_lease("the test", clock.now(), clock.now() + timedelta(seconds=10), from_anyone=True)
         # It looks at least every 5 s whether it is still the one.
         clock.sleep(timedelta(seconds=6))
-    control.release_waiter_lease("the test")
+    pollers.release_waiter_lease("the test")
 
 
 def sample_of(stack: LocalStack, name: str) -> dict[str, Any]:

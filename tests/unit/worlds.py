@@ -15,6 +15,7 @@ from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
+from leasehold.operate.registration import register
 from leasehold.queue import Queue
 from leasehold.testing import FakeClock, SeededRandomSource
 
@@ -99,5 +100,5 @@ def read_only_dynamo_queue(*, halted_by: str | None = None, reason: str = "") ->
 def require_reasons(services: Services) -> None:
     """Deploy what is deployed once more, with reasons for what is done by hand."""
     asking = replace(services.deployment.registry(), require_reasons=True)
-    services.store.control.publish(asking, services.clock.now(), token="reasons")
+    register(asking, services.store, services.clock.now(), token="reasons")
     services.deployment.forget()

@@ -124,12 +124,12 @@ def test_a_tick_takes_over_from_a_resident_which_then_leaves(world, arrivals):
         if not took_over and world.clock.now().second >= 20:
             until = world.clock.now() + timedelta(seconds=75)
             took_over.append(
-                world.services.store.control.acquire_waiter_lease("new", world.clock.now(), until, from_anyone=True)
+                world.services.store.pollers.acquire_waiter_lease("new", world.clock.now(), until, from_anyone=True)
             )
 
     assert old.stay(should_stop=take_over) == 0
     assert world.clock.now().second < 30
-    assert world.services.store.control.has_waiter_lease("new")
+    assert world.services.store.pollers.waiter_lease()[0] == "new"
     assert not arrivals.times
 
 
@@ -138,14 +138,14 @@ def test_a_resident_gives_up_its_place_before_its_last_look(world, arrivals):
     world.queue.enqueue("reminder", run_in=timedelta(seconds=5))
     settings = WaitingSettings(stay=timedelta(seconds=20))
     late: list[str] = []
-    leave = world.services.store.control.release_waiter_lease
+    leave = world.services.store.pollers.release_waiter_lease
 
     def enqueue_then_leave(holder: str) -> None:
         if not late:
             late.append(world.queue.enqueue("reminder", run_in=timedelta(seconds=3)).job_id)
         leave(holder)
 
-    world.services.store.control.release_waiter_lease = enqueue_then_leave
+    world.services.store.pollers.release_waiter_lease = enqueue_then_leave
     resident(world, arrivals, settings=settings).stay()
     assert late[0] in arrivals.times
 
@@ -191,7 +191,7 @@ def polls_noted(world: LeaseholdTest, settings: WaitingSettings, notes: dict[int
     def wake() -> None:
         for second in [each for each in notes if world.clock.now() - began_at >= timedelta(seconds=each)]:
             at = began_at + timedelta(seconds=notes.pop(second))
-            taken.append(world.services.store.control.note_due(at))
+            taken.append(world.services.store.pollers.note_due(at))
 
     poller.poll = poll  # type: ignore[method-assign]
     WaitingPoller(world.services, poller, worker_id="tick", settings=settings).stay(should_stop=wake)

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.admission import Gate
     from leasehold.kernel.dedup import Dedups
-    from leasehold.kernel.deployment import Control
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
     from leasehold.kernel.page import PollReport
     from leasehold.kernel.payload_items import Payloads
     from leasehold.kernel.poll import Part
     from leasehold.kernel.ports import Clock
-    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.registry import Control, Registry
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
+    from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
     from leasehold.schemas.check import check_payload
@@ -153,7 +153,8 @@ _NOUNS = {
     "requests": ("api.idempotency", "Requests"),
     "reservations": ("direct_runs.records", "Reservations"),
     "schedules": ("schedules.records", "Schedules"),
-    "control": ("kernel.deployment", "Control"),
+    "control": ("kernel.registry", "Control"),
+    "pollers": ("pollers.records", "Pollers"),
     "templates": ("templates.records", "Templates"),
 }
 
@@ -175,6 +176,7 @@ class Store:
         reservations: Reservations
         schedules: Schedules
         control: Control
+        pollers: Pollers
         templates: Templates
 
     def __init__(self, table: Table) -> None:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import over_by
 from leasehold.kernel.admission import is_trusted
-from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.errors import DirectRunTimeoutError, StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import lanes_by_priority
-from leasehold.kernel.registry import Reservation
+from leasehold.kernel.registry import CACHE_FOR, Reservation
 from leasehold.limits.model import Limit
 from leasehold.limits.scopes import Seat, Taking
 from leasehold.limits.seating import plan_seats

@@ -1,22 +1,42 @@
-"""Switches that operators set, and the registry of what is deployed."""
+"""What is deployed and what operators have switched off, read through a short cache."""
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from dataclasses import field
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.errors import InvalidOptionError, UnknownJobTypeError
-from leasehold.kernel.keys import MAX_SHARDS, NOT_ISOLATED, SYSTEM_CODE, JobPartition, code_of, type_code
+from leasehold.kernel import partitions
+from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, UnknownJobTypeError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import (
+    MAX_SHARDS,
+    NOT_ISOLATED,
+    SYSTEM_CODE,
+    JobPartition,
+    code_of,
+    from_text,
+    to_text,
+    type_code,
+)
+from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
+from leasehold.kernel.table import JOBS
 from leasehold.kernel.type_options import DELIVERY, check_resource, check_seats
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
 
-    from leasehold.kernel.job_type import JobType
+    from leasehold.features import Store
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Clock
+    from leasehold.kernel.table import Record, Table
     from leasehold.kernel.type_options import Circuit
+    from leasehold.templates.model import TemplateCache
+
+# A halt takes effect within this time, everywhere.
+CACHE_FOR = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,30 +151,6 @@ class Registry:
             raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY]) from None
 
 
-def succeeding(known: Registry, wanted: Registry) -> Registry:
-    """What a deployment makes of the registry that it finds. What names partitions stays, or jobs would be lost."""
-    if wanted.isolate_types is not known.isolate_types:
-        raise InvalidOptionError(
-            wanted.isolate_types,
-            f"isolate_types was {known.isolate_types} when this table got its first jobs, and names their partitions",
-            "Leave it as it was; a queue with another setting is another deployment.",
-        )
-    before = {name: each.code for name, each in known.types.items()} | dict(known.retired)
-    for name, job_type in wanted.types.items():
-        code = before.get(name, job_type.code)
-        if wanted.isolate_types and code != job_type.code:
-            raise InvalidOptionError(
-                f"0x{job_type.code:04x}",
-                f"{name} has had another code, and jobs in the partitions that it names",
-                f"Write code = 0x{code:04x} in its job.toml, or use another name for the type.",
-            )
-    return replace(
-        wanted,
-        shards=max(wanted.shards, known.shards),
-        retired={name: code for name, code in before.items() if name not in wanted.types and name != DELIVERY},
-    )
-
-
 def check_codes(codes: Mapping[str, int]) -> None:
     """Two types with one code would share partitions, and with them rights."""
     owners: dict[int, str] = {}
@@ -170,3 +166,141 @@ def check_codes(codes: Mapping[str, int]) -> None:
 
 def free_code_line(taken: Collection[int]) -> str:
     return f"code = 0x{next(code for code in range(0x1000, SYSTEM_CODE) if code not in taken):04x}"
+
+
+@dataclass(slots=True)
+class _Read[Thing]:
+    """What was last read. Without a time it is known, but to be read anew."""
+
+    thing: Thing
+    at: datetime | None
+
+
+class Deployment:
+    """While the table is away, what was last read stands: no work that is done waits for a switch to be read."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._registry: _Read[Registry] | None = None
+        self._switches: _Read[Switches] | None = None
+        self._circuits: dict[str, _Read[Circuit | None]] = {}
+        # Opened with the first template that is asked for.
+        self.templates: TemplateCache | None = None
+
+    def registry(self, *, fresh: bool = False) -> Registry:
+        self._registry = self._reading(self._registry, self._read_registry, fresh=fresh)
+        return self._registry.thing
+
+    def switches(self, *, fresh: bool = False) -> Switches:
+        before = self._switches
+        self._switches = self._reading(before, self._store.control.switches, fresh=fresh)
+        if self._switches is not before:
+            for circuit in self._circuits.values():
+                circuit.at = None
+        return self._switches.thing
+
+    def circuit(self, job_type: str, *, fresh: bool = False) -> Circuit | None:
+        """The circuit of a type if it is open. Only types with a breaker have one to be read."""
+        if self.settings_of(job_type).breaker is None:
+            return None
+        before = self._circuits.get(job_type)
+        read = self._reading(before, lambda: self._store.circuits.get(job_type), fresh=fresh)
+        self._circuits[job_type] = read
+        return read.thing
+
+    def known_circuit(self, job_type: str) -> Circuit | None:
+        """The circuit of a type as it was last read, however long ago; nothing is read for it."""
+        known = self._circuits.get(job_type)
+        return known.thing if known else None
+
+    def refuse_if_halted(self) -> None:
+        halt = self.switches().halt
+        if halt is not None:
+            raise SystemHaltedError(halt.by, to_text(halt.at), halt.reason)
+
+    def refuse_if_webhooks_are_off(self, url: str) -> None:
+        if DELIVERY not in self.registry().types:
+            raise WebhooksOffError(url)
+
+    def agrees(self, job_id: JobId, job_type: str) -> bool:
+        """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""
+        known = self.registry()
+        if known.agrees(job_id, job_type):
+            return True
+        return not known.has_code(code_of(job_id)) and self.registry(fresh=True).agrees(job_id, job_type)
+
+    def settings_of(self, job_type: str) -> JobType:
+        """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""
+        return self.registry().types.get(job_type) or JobType(name=job_type)
+
+    def forget(self) -> None:
+        """Read anew next time."""
+        for known in (self._registry, self._switches, *self._circuits.values()):
+            if known is not None:
+                known.at = None
+
+    def _read_registry(self) -> Registry:
+        registry = self._store.control.registry()
+        if registry is None:
+            raise NotDeployedError(self._store.table.name)
+        return registry
+
+    def _reading[Thing](self, known: _Read[Thing] | None, read: Callable[[], Thing], *, fresh: bool) -> _Read[Thing]:
+        now = self._clock.now()
+        if known is not None and not fresh and known.at is not None and is_fresh(known.at, now):
+            return known
+        try:
+            return _Read(read(), now)
+        except StoreUnavailableError:
+            # Who asks for what is true now gets no old answer.
+            if known is None or fresh:
+                raise
+            return known
+
+
+def is_fresh(read_at: datetime, now: datetime) -> bool:
+    # A clock that was set back must not keep an old answer alive.
+    return timedelta(0) <= now - read_at < CACHE_FOR
+
+
+# `$` follows `#`: the range covers the halt, every reservation and every pause, and leaves the larger registry unread.
+_FIRST, _LAST = partitions.HALT, "pause$"
+_PAGE = 1000
+
+
+class Control:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def switches(self) -> Switches:
+        """The halt, all reservations and all pauses, in one consistent read."""
+        halt: Switch | None = None
+        pauses: dict[str, Switch] = {}
+        reservations: dict[str, Reservation] = {}
+        page = self._table.query(JOBS, partitions.CONTROL, first=_FIRST, last=_LAST, limit=_PAGE)
+        for record in page.records:
+            name = cast("str", record["SK"])
+            if name == partitions.HALT:
+                halt = _switch_of(record)
+            elif name.startswith(partitions.NEXT_SLOT):
+                from leasehold.kernel.registry_records import reservation_of
+
+                reservations[name.removeprefix(partitions.NEXT_SLOT)] = reservation_of(record)
+            else:
+                pauses[name.removeprefix(partitions.PAUSE)] = _switch_of(record)
+        return Switches(halt=halt, pauses=pauses, reservations=reservations)
+
+    def registry(self) -> Registry | None:
+        record = self._table.get(partitions.control(partitions.REGISTRY))
+        if record is None:
+            return None
+        from leasehold.kernel.registry_records import registry_of
+
+        return registry_of(record)
+
+
+def _switch_of(record: Record) -> Switch:
+    return Switch(
+        by=cast("str", record["by"]), at=from_text(cast("str", record["at"])), reason=cast("str", record["reason"])
+    )

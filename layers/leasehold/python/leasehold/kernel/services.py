@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.deployment import Deployment
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.pool import InTurn
@@ -20,6 +19,7 @@ from leasehold.kernel.ports import (
     SystemClock,
     SystemRandomSource,
 )
+from leasehold.kernel.registry import Deployment
 from leasehold.lean import dataclass
 from leasehold.telemetry import Silence
 

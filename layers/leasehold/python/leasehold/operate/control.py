@@ -15,6 +15,7 @@ from leasehold.kernel.partitions import awakened
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put, request_token
 from leasehold.kernel.type_options import CIRCUIT_BREAKER, type_scope
+from leasehold.operate.registration import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def publish(registry: Registry, services: Services) -> None:
     """Say what is deployed; jobs that were held because their type was not are looked at."""
     token = request_token("publish", f"{services.random_source.bits(64):x}")
-    services.store.control.publish(registry, services.clock.now(), token=token)
+    register(registry, services.store, services.clock.now(), token=token)
     services.deployment.forget()
 
 

@@ -48,7 +48,7 @@ class Sharing:
         if until is not None and until - now > _LOCKED_FOR / 2:
             self._locked_until[shard] = until
             return True
-        if self._services.store.control.take_shard_lock(shard, self._worker_id, now, now + _LOCKED_FOR):
+        if self._services.store.pollers.take_shard_lock(shard, self._worker_id, now, now + _LOCKED_FOR):
             self._locked_until[shard] = now + _LOCKED_FOR
             return True
         return False
@@ -59,7 +59,7 @@ class Sharing:
     def give_up(self) -> None:
         while self._locked_until:
             shard, _ = self._locked_until.popitem()
-            self._services.store.control.give_up_shard_lock(shard, self._worker_id)
+            self._services.store.pollers.give_up_shard_lock(shard, self._worker_id)
 
     # --- parts
 

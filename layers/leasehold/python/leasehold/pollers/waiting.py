@@ -110,10 +110,10 @@ class WaitingPoller:
             return None
         holder = make_nonce(self._services.random_source, self._worker_id)
         # Only until the other has acquired it: one that never comes must not keep the place empty.
-        if self._services.store.control.acquire_waiter_lease(holder, now, now + _RESERVED_FOR, from_anyone=False):
+        if self._services.store.pollers.acquire_waiter_lease(holder, now, now + _RESERVED_FOR, from_anyone=False):
             return holder
         if near:
-            self._services.store.control.note_due(max(now, min(near)))
+            self._services.store.pollers.note_due(max(now, min(near)))
         return None
 
     # --- for whoever waits
@@ -129,7 +129,7 @@ class WaitingPoller:
             if why is _Leaving.REPLACED:
                 break
             # Give the lease up before the last look: who finds it taken until then relies on that look.
-            self._services.store.control.release_waiter_lease(holder)
+            self._services.store.pollers.release_waiter_lease(holder)
             self._read.clear()
             holder = stay.told = None
             if why is _Leaving.TIME_IS_UP:
@@ -151,7 +151,7 @@ class WaitingPoller:
                 return _Leaving.NOTHING_IS_NEAR
             if now - checked_at >= self._check_every:
                 checked_at = now
-                waiting, told = self._services.store.control.waiter_lease()
+                waiting, told = self._services.store.pollers.waiter_lease()
                 if waiting != holder:
                     return _Leaving.REPLACED
                 stay.told = told
@@ -202,7 +202,7 @@ class WaitingPoller:
         if stay.noted is not None and stay.noted <= polled_at:
             stay.noted = None
         if stay.told is not None and stay.told <= polled_at:
-            self._services.store.control.forget_due(stay.told)
+            self._services.store.pollers.forget_due(stay.told)
             stay.told = None
 
     def _pause(self, now: datetime, upcoming: datetime | None, stay: _Stay) -> timedelta:
@@ -218,12 +218,12 @@ class WaitingPoller:
     def _acquire_reserved(self, holder: str, until: datetime) -> bool:
         """Take the lease that a wake reserved, unless it came too late and somebody else has it."""
         now = self._services.clock.now()
-        return self._services.store.control.acquire_waiter_lease(holder, now, until, from_anyone=False)
+        return self._services.store.pollers.acquire_waiter_lease(holder, now, until, from_anyone=False)
 
     def _acquire(self, until: datetime) -> str:
         holder = make_nonce(self._services.random_source, self._worker_id)
         now = self._services.clock.now()
-        self._services.store.control.acquire_waiter_lease(holder, now, until, from_anyone=True)
+        self._services.store.pollers.acquire_waiter_lease(holder, now, until, from_anyone=True)
         return holder
 
     def _next_due_at(self, lanes: Collection[str] | None = None) -> datetime | None:

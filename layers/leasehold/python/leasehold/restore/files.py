@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, token_of
 from leasehold.kernel import partitions
-from leasehold.kernel.deployment import CACHE_FOR
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.registry import Switch
+from leasehold.kernel.registry import CACHE_FOR, Switch
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Put
 from leasehold.lean import dataclass
 from leasehold.operate.control import halted

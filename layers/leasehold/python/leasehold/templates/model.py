@@ -6,9 +6,9 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.deployment import is_fresh
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
 from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.registry import is_fresh
 from leasehold.kernel.retry import parse_name
 from leasehold.lean import dataclass
 

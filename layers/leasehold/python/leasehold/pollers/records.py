@@ -1,0 +1,69 @@
+"""What pollers agree on: whose a shard's backlog is, and who waits for what falls due soon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import partitions
+from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.table import After, AnyOf, ConditionFailed, Delete, Equals, Exists, Missing, NotAfter, Update
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.table import Table
+
+
+class Pollers:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def take_shard_lock(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
+        """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
+        free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
+        return self._try(
+            Update(
+                key=partitions.shard_lock(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)}
+            )
+        )
+
+    def give_up_shard_lock(self, shard: int, holder: str) -> None:
+        self._try(Delete(key=partitions.shard_lock(shard), conditions=(Equals("holder", holder),)))
+
+    def acquire_waiter_lease(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
+        """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
+        # Its own holder means that an earlier try succeeded, and only its response was lost.
+        vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
+        change = Update(
+            key=partitions.waiter_lease(),
+            conditions=() if from_anyone else (vacant,),
+            sets={"holder": holder, "until": to_text(until)},
+        )
+        return self._try(change)
+
+    def waiter_lease(self) -> tuple[str | None, datetime | None]:
+        """Who waits, and when something falls due that it may not know of."""
+        record = self._table.get(partitions.waiter_lease()) or {}
+        due_at = cast("str | None", record.get("due_at"))
+        return cast("str | None", record.get("holder")), None if due_at is None else from_text(due_at)
+
+    def note_due(self, at: datetime) -> bool:
+        """Let whoever waits know of something that falls due, unless it knows of something sooner."""
+        later = AnyOf((Missing("due_at"), After("due_at", to_text(at))))
+        conditions = (Exists("holder"), later)
+        return self._try(Update(key=partitions.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
+
+    def forget_due(self, at: datetime) -> None:
+        """What was noted is done; unless something sooner was noted meanwhile."""
+        seen = (Equals("due_at", to_text(at)),)
+        self._try(Update(key=partitions.waiter_lease(), conditions=seen, removes=frozenset({"due_at"})))
+
+    def release_waiter_lease(self, holder: str) -> None:
+        self._try(Delete(key=partitions.waiter_lease(), conditions=(Equals("holder", holder),)))
+
+    def _try(self, change: Update | Delete) -> bool:
+        try:
+            self._table.write(change)
+        except ConditionFailed:
+            return False
+        return True
