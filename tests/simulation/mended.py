@@ -19,7 +19,7 @@ from leasehold.audit import records as audit
 from leasehold.aws import polling
 from leasehold.batches import execute as batches
 from leasehold.batches import gather
-from leasehold.kernel import claim, enqueue, execute, hand_over, memory, offload
+from leasehold.kernel import claim, enqueue, execute, memory, offload
 from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
@@ -177,7 +177,7 @@ def _batches_all() -> None:
 
 
 def _adds_twice(_whole: Any) -> Any:
-    def add(self: gather.Gathering, claimed: hand_over.Claimed, now: datetime) -> Any:
+    def add(self: gather.Gathering, claimed: claim.Claimed, now: datetime) -> Any:
         waiting = self._waiting.setdefault(claimed.handover.job_type, (now, []))[1]
         waiting.append(claimed)
         return self._waiting.pop(claimed.handover.job_type)[1] if len(waiting) >= claimed.together else None
@@ -340,7 +340,7 @@ MENDINGS = [
     ),
     Mending(
         name="behind hand-overs that hang nothing is sent too late",
-        take_out=_as(hand_over, "_HANGS_AFTER", timedelta(days=1)),
+        take_out=_as(claim, "_HANGS_AFTER", timedelta(days=1)),
         test=f"{_HAND_OVERS}::test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang",
     ),
     Mending(
