@@ -19,7 +19,7 @@ from leasehold.audit import records as audit
 from leasehold.aws import polling
 from leasehold.batches import execute as batches
 from leasehold.batches import gather
-from leasehold.kernel import claim, enqueue, execute, memory, offload
+from leasehold.kernel import claim, claims_at_once, enqueue, execute, memory, offload
 from leasehold.kernel.keys import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
@@ -172,7 +172,8 @@ def _as(owner: object, name: str, value: object) -> Callable[[], None]:
 
 def _batches_all() -> None:
     """The claim tells them apart, and so does the start."""
-    _set(claim, "together", lambda _entry, job_type: job_type.batch.size if job_type.batch else 1)
+    for module in (claim, claims_at_once):
+        _set(module, "together", lambda _entry, job_type: job_type.batch.size if job_type.batch else 1)
     _set(batches, "_may_start_with_others", lambda job, handover: job.locked_by == handover.token)
 
 
@@ -324,9 +325,9 @@ MENDINGS = [
         test="contract/test_payload_rounds.py::test_a_tick_that_is_off_for_a_year_loses_no_payload_of_a_live_job",
     ),
     Mending(
-        name="a batch that died is repeated one by one",
+        name="who failed in a batch runs alone",
         take_out=_batches_all,
-        test="batches/test_batches.py::test_a_batch_that_died_is_repeated_one_by_one",
+        test="batches/test_batches.py::test_a_job_that_failed_runs_alone_from_then_on",
     ),
     Mending(
         name="who waits for its batch is in it once",
