@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from leasehold.admin.pages import InvalidCursorError
 from leasehold.api import errors as api_errors
 from leasehold.api.answers import STATUSES, problem_of, status_of
-from leasehold.kernel import errors, refusals
+from leasehold.direct_runs.model import DirectRunError, DirectRunLostError
+from leasehold.groups.model import GroupEndedError
+from leasehold.kernel import errors
 from leasehold.kernel.errors import LeaseholdError
+from leasehold.operate.jobs import WaitTimeoutError
+from leasehold.templates.model import TemplateInUseError
+from leasehold.webhooks.outbound import WebhookFailedError
+from leasehold.webhooks.standard import WebhookVerificationError
 
 # What no request can meet: handlers, pollers, receivers and local servers do.
 ELSEWHERE = {
     errors.LeaseholdError,
-    errors.WebhookFailedError,
-    errors.WebhookVerificationError,
+    WebhookFailedError,
+    WebhookVerificationError,
     errors.ServerUnavailableError,
     errors.DeploymentError,
-    errors.WaitTimeoutError,
+    WaitTimeoutError,
     errors.HandlerStartError,
     errors.JobTimeoutError,
     errors.NonRetryableError,
@@ -26,8 +33,8 @@ ELSEWHERE = {
     errors.PayloadUnreadableError,
     errors.PayloadNotReadError,
     # These are told in the direct run, which was accepted before.
-    errors.DirectRunError,
-    errors.DirectRunLostError,
+    DirectRunError,
+    DirectRunLostError,
 }
 
 
@@ -56,15 +63,15 @@ def test_codes_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "status"),
     [
-        (errors.InvalidCursorError, 400),
+        (InvalidCursorError, 400),
         (errors.InvalidJobIdError, 400),
         (errors.TimeOutOfRangeError, 400),
         (errors.PayloadTooLargeError, 413),
         (errors.UnknownJobTypeError, 422),
-        (refusals.WrongStateError, 409),
-        (refusals.GroupEndedError, 409),
-        (refusals.JobNotFoundError, 404),
-        (refusals.SystemHaltedError, 423),
+        (errors.WrongStateError, 409),
+        (GroupEndedError, 409),
+        (errors.JobNotFoundError, 404),
+        (errors.SystemHaltedError, 423),
         (errors.StoreUnavailableError, 503),
         (api_errors.InvalidRequestKeyError, 400),
     ],
@@ -79,7 +86,7 @@ def test_only_known_statuses_are_used() -> None:
 
 
 def test_what_an_error_knows_is_told_to_programs() -> None:
-    problem = problem_of(refusals.TemplateInUseError("nightly", "delete", ["a", "b"]))
+    problem = problem_of(TemplateInUseError("nightly", "delete", ["a", "b"]))
 
     assert problem.status == 409
     assert problem.document["schedules"] == ("a", "b")

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from pydantic import BaseModel, Field
 
-from leasehold.kernel.refusals import ScheduleNotFoundError
 from leasehold.kernel.transitions import JobStatus
+from leasehold.schedules.model import ScheduleNotFoundError
 from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from tests.console.test_end_to_end import do, go, status

@@ -12,9 +12,11 @@ from leasehold import JobStatus, NonRetryableError
 from leasehold.admin import documents
 from leasehold.admin.job_documents import dead_letter_document, group_document, job_summary, template_document
 from leasehold.admin.others import DeadLetterFilter
+from leasehold.admin.pages import InvalidCursorError
 from leasehold.admin.reading import Reader
-from leasehold.kernel.errors import InvalidCursorError, InvalidJobIdError, InvalidOptionError
-from leasehold.kernel.refusals import GroupNotFoundError, JobNotFoundError, ScheduleNotFoundError
+from leasehold.groups.model import GroupNotFoundError
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
+from leasehold.schedules.model import ScheduleNotFoundError
 from tests.contract.grouping import jobs as members
 from tests.contract.population import all_jobs, populate
 

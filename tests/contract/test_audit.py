@@ -12,8 +12,7 @@ from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
 from leasehold.kernel import partitions
 from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
-from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import JOBS, Delete, Put, Update
 from leasehold.operate.purge import purge
 from tests.contract.world import TYPES

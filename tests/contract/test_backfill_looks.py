@@ -9,8 +9,8 @@ import pytest
 
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.refusals import ScheduleNotFoundError
 from leasehold.kernel.table import Delete
+from leasehold.schedules.model import ScheduleNotFoundError
 
 if TYPE_CHECKING:
     from tests.contract.world import World

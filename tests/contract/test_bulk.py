@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, JobStatus, NewJob, Rejected
-from leasehold.kernel.errors import InvalidPayloadError, UnknownJobTypeError
-from leasehold.kernel.refusals import DuplicateJobError
+from leasehold.kernel.errors import DuplicateJobError, InvalidPayloadError, UnknownJobTypeError
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, Snooze
+from leasehold.kernel.errors import JobNotFoundError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id
-from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

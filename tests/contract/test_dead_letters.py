@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus
+from leasehold.kernel.errors import JobNotFoundError, SystemHaltedError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id
-from leasehold.kernel.refusals import JobNotFoundError, SystemHaltedError, WrongStateError
 
 if TYPE_CHECKING:
     from datetime import datetime

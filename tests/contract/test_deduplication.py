@@ -9,8 +9,8 @@ import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError, Within
 from leasehold.kernel import keys, partitions
+from leasehold.kernel.errors import DuplicateJobError
 from leasehold.kernel.job import DedupRef
-from leasehold.kernel.refusals import DuplicateJobError
 from leasehold.kernel.table import Delete
 
 if TYPE_CHECKING:

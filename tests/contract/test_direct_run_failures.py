@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.errors import DirectRunError, DispatchError
-from leasehold.kernel.refusals import JobTypePausedError, SystemHaltedError
+from leasehold.direct_runs.model import DirectRunError, JobTypePausedError
+from leasehold.kernel.errors import DispatchError, SystemHaltedError
 from leasehold.kernel.signals import Cancel, Skip, Snooze
 from tests.contract.directly import DirectRunner, started, what_is_taken
 

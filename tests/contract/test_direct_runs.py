@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus
-from leasehold.kernel.errors import DirectRunTimeoutError
+from leasehold.direct_runs.model import DirectRunTimeoutError
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.services import Services
 from leasehold.telemetry import Event

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType
-from leasehold.direct_runs.model import DirectRun
-from leasehold.kernel.errors import DirectRunLostError, DirectRunTimeoutError
+from leasehold.direct_runs.model import DirectRun, DirectRunLostError, DirectRunTimeoutError
 from leasehold.limits.seating import SeatHooks
 from leasehold.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken

@@ -9,10 +9,9 @@ import pytest
 
 from leasehold import NewJob, Priority, Registry
 from leasehold.groups.create import ABANDON_AFTER
-from leasehold.groups.model import KEPT_FOR, GroupState
+from leasehold.groups.model import KEPT_FOR, GroupBrokenOffError, GroupExistsError, GroupState
 from leasehold.groups.records import Groups
-from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError, SystemHaltedError
+from leasehold.kernel.errors import StoreUnavailableError, SystemHaltedError
 from leasehold.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, jobs, make, members, run_out, states
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
-from leasehold.groups.model import GroupState
+from leasehold.groups.model import GroupEndedError, GroupState
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
-from leasehold.kernel.refusals import GroupEndedError
 from leasehold.telemetry import COMPLETED, Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 

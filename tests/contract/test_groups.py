@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, NewJob, NonRetryableError, Priority, Registry, Skip
-from leasehold.groups.model import KEPT_FOR, GroupState
-from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
-from leasehold.kernel.refusals import GroupNotFoundError, WrongStateError
+from leasehold.groups.model import KEPT_FOR, GroupNotFoundError, GroupState
+from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, WrongStateError
 from leasehold.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 from tests.contract.world import RETRY_DELAY

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NewJob, Operator, Queue
 from leasehold.kernel import partitions
-from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.errors import SystemHaltedError
 from leasehold.kernel.registry import CACHE_FOR
 from leasehold.kernel.services import Services
 from leasehold.telemetry import HEARTBEAT, Event

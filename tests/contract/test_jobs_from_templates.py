@@ -9,13 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import Enqueued, Fixed, JobStatus, NewJob, Priority, Rejected
-from leasehold.kernel.errors import (
-    InvalidOptionError,
-    InvalidPayloadError,
-    PayloadTooLargeError,
-    UnknownJobTypeError,
-    UnknownTemplateError,
-)
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, PayloadTooLargeError, UnknownJobTypeError
+from leasehold.templates.model import UnknownTemplateError
 from tests.contract.engines import on_real_tables
 from tests.contract.world import RETRY_DELAY, TYPES
 

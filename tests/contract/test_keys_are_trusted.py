@@ -16,10 +16,11 @@ from leasehold.groups.sdk import newest
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_for
 from leasehold.kernel.end import Failure
+from leasehold.kernel.errors import JobNotFoundError
 from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
-from leasehold.kernel.refusals import DeadJobMissingError, JobNotFoundError
 from leasehold.kernel.table import JOBS, Key, Put, Update
+from leasehold.operate.redrive import DeadJobMissingError
 from leasehold.telemetry import DISAGREEMENTS, Event
 from tests.contract import grouping
 from tests.stored_jobs import stored_jobs

@@ -9,10 +9,10 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.audit.roots import trail_of
-from leasehold.kernel.errors import InvalidJobIdError, WaitTimeoutError
+from leasehold.kernel.errors import InvalidJobIdError, JobNotFoundError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
-from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.operate.dead_letters import DeadLetters
+from leasehold.operate.jobs import WaitTimeoutError
 
 if TYPE_CHECKING:
     from leasehold import JobContext

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, Within
-from leasehold.kernel.errors import TransactionRefusedError, UnknownJobTypeError
-from leasehold.kernel.refusals import JobNotFoundError, SystemHaltedError
+from leasehold.kernel.errors import JobNotFoundError, SystemHaltedError, TransactionRefusedError, UnknownJobTypeError
 from tests.contract.engines import on_real_tables
 
 if TYPE_CHECKING:

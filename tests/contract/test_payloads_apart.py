@@ -12,12 +12,11 @@ from leasehold.admin.reading import Reader
 from leasehold.kernel import partitions
 from leasehold.kernel.dedup import Enqueued
 from leasehold.kernel.enqueue import JobRequest, draft
-from leasehold.kernel.errors import PayloadNotReadError
+from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.payload_forms import apart
-from leasehold.kernel.refusals import WrongStateError
 from leasehold.operate.purge import purge
 from leasehold.scheduler import JobScheduler
 from leasehold.schedules.model import Plan

@@ -11,9 +11,9 @@ from leasehold import JobStatus, NewJob
 from leasehold.features import Store
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.refusals import DeadJobMissingError, WrongStateError
+from leasehold.kernel.errors import StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import Delete, Update
+from leasehold.operate.redrive import DeadJobMissingError
 from leasehold.scheduler import JobScheduler
 from tests.contract.large import large, lose_payload
 from tests.sample_payloads import order_event

@@ -9,8 +9,7 @@ import pytest
 
 from leasehold import Priority
 from leasehold.admin.reading import Reader
-from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.refusals import WrongStateError
+from leasehold.kernel.errors import InvalidOptionError, WrongStateError
 from leasehold.telemetry import Event
 from tests.contract.line import Line
 

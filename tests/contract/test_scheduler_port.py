@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 
 from leasehold import JobScheduler, JobSchedulerProtocol, JobStatus
-from leasehold.kernel.errors import LeaseLostError
-from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.errors import LeaseLostError, SystemHaltedError
 from tests.contract.world import RETRY_DELAY
 
 if TYPE_CHECKING:

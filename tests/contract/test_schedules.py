@@ -14,18 +14,19 @@ from leasehold.kernel.errors import (
     InvalidKeyError,
     InvalidOptionError,
     MirrorError,
+    SystemHaltedError,
     UnknownJobTypeError,
 )
 from leasehold.kernel.keys import scheduled_for_of
 from leasehold.kernel.partitions import schedule
-from leasehold.kernel.refusals import (
+from leasehold.kernel.table import JOBS
+from leasehold.schedules.model import (
+    Origin,
+    Schedule,
     ScheduleDeployedError,
     ScheduleExistsError,
     ScheduleNotFoundError,
-    SystemHaltedError,
 )
-from leasehold.kernel.table import JOBS
-from leasehold.schedules.model import Origin, Schedule
 from leasehold.schedules.recurrence import Cron, Every, InTheGap
 from leasehold.schedules.trigger import TELL_AGAIN_AFTER, trigger
 from leasehold.schedules.verbs import deploy, find

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Operator, Priority, Queue
-from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError
 from leasehold.kernel.services import Services
 from leasehold.schedules.model import Schedule
 from leasehold.schedules.recurrence import Every
 from leasehold.schedules.trigger import trigger
 from leasehold.schedules.verbs import deploy
 from leasehold.telemetry import Event
+from leasehold.templates.model import UnknownTemplateError
 from leasehold.testing import SeededRandomSource
 from tests.contract.test_schedules import ONE, TWO, all_jobs
 

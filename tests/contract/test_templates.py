@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Fixed, Priority
-from leasehold.kernel.errors import UnknownTemplateError
-from leasehold.kernel.refusals import TemplateExistsError, TemplateInUseError
 from leasehold.kernel.table import JOBS
+from leasehold.templates.model import TemplateExistsError, TemplateInUseError, UnknownTemplateError
 
 if TYPE_CHECKING:
     from leasehold.kernel.table import Record

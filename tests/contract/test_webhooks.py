@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
-from leasehold.kernel.errors import InvalidJobTypeError, StoreError
+from leasehold.kernel.errors import InvalidJobTypeError, StoreError, WebhooksOffError, WrongStateError
 from leasehold.kernel.keys import SYSTEM_CODE
-from leasehold.kernel.refusals import WebhooksOffError, WrongStateError
 from leasehold.kernel.type_options import DELIVERY, OnFull, RunEvent, Webhook
 from leasehold.operate.purge import purge
 from leasehold.telemetry import Event

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel.errors import DirectRunError, DirectRunTimeoutError
+from leasehold.direct_runs.model import DirectRunError, DirectRunTimeoutError
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.transitions import JobStatus
 from tests.crash.faults import CALL

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.groups.create import ABANDON_AFTER
-from leasehold.groups.model import GroupState
+from leasehold.groups.model import GroupBrokenOffError, GroupState
 from leasehold.groups.records import Groups
 from leasehold.kernel.enqueue import NewJob
-from leasehold.kernel.refusals import GroupBrokenOffError
 from tests.crash.faults import INVOKE
 from tests.crash.scenario import Scenario, insistently
 

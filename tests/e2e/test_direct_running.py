@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.errors import DirectRunError
+from leasehold.direct_runs.model import DirectRunError
 from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, PATIENCE, eventually
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.errors import SystemHaltedError
 from leasehold.kernel.transitions import JobStatus
 from tests.local_stack import LOCAL_AWS, eventually
 

@@ -12,9 +12,9 @@ import pytest
 from leasehold import JobType, Registry
 from leasehold.functions import registry_publisher as handler
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.refusals import ScheduleExistsError
 from leasehold.kernel.registry_records import registry_record
 from leasehold.operate.control import publish
+from leasehold.schedules.model import ScheduleExistsError
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from leasehold.aws.names import HELPER_SOURCE
 from leasehold.kernel import enqueue as enqueueing
 from leasehold.kernel import keys
 from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.errors import UnknownTemplateError
 from leasehold.kernel.table import Update
 from leasehold.operate.jobs import successor
 from leasehold.schedules import verbs as schedules
 from leasehold.schedules.model import Plan, Schedule
 from leasehold.schedules.recurrence import Every
 from leasehold.schemas.shape import ANYTHING, shape_of
+from leasehold.templates.model import UnknownTemplateError
 from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, Errand
 from tests.infra.payload_scenes import set_payloads_apart
 

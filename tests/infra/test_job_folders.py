@@ -18,7 +18,8 @@ from infra.gates import add_gates
 from leasehold.cdk import JobQueue
 from leasehold.cdk.handlers import folders_of
 from leasehold.cdk.layers import handler_code
-from leasehold.kernel.errors import InvalidJobFolderError, LeaseholdError
+from leasehold.job_folders.toml import InvalidJobFolderError
+from leasehold.kernel.errors import LeaseholdError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, Queue
-from leasehold.kernel.errors import UnknownTemplateError
+from leasehold.templates.model import UnknownTemplateError
 from tests.infra.iam import Call
 from tests.infra.recorded_calls import RecordedCalls
 from tests.infra.test_rights import TABLE, granted, unused

@@ -18,9 +18,8 @@ from infra.environments import environment_named
 from infra.stacks import DataStack, QueueStack
 from leasehold import Queue
 from leasehold.cdk import JobQueue
-from leasehold.direct_runs.model import DirectAnswer
+from leasehold.direct_runs.model import DirectAnswer, DirectRunTimeoutError
 from leasehold.job_folders.folder import load_job_folder
-from leasehold.kernel.errors import DirectRunTimeoutError
 from leasehold.kernel.poll import Poller
 from tests.infra import simulator
 from tests.infra.cloudformation import ACCOUNT, REGION, with_names

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType
 from leasehold.audit.roots import trail_of, verify_all
-from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.refusals import SystemHaltedError
+from leasehold.kernel.errors import InvalidOptionError, SystemHaltedError
 from leasehold.restore.files import export, load
 from leasehold.restore.settle import Unknown, look, settle
 from leasehold.testing import LeaseholdTest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.direct_runs.model import DirectRunLostError
+from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.keys import to_text
 from leasehold.runtime.worker import Worker
 from tests.simulation.faults import AT_INVOKES, Fault

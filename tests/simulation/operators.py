@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.errors import WrongStateError
 from leasehold.kernel.keys import JobId, key_of
-from leasehold.kernel.refusals import WrongStateError
 from leasehold.operate.purge import purge
 from tests.simulation.deployments import redeployed
 from tests.simulation.invariants.ending import OWN_REASON

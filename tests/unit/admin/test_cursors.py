@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold import JobStatus, Registry
-from leasehold.admin.pages import MAX_LIMIT, JobFilter, Position, decode_cursor, encode_cursor
+from leasehold.admin.pages import MAX_LIMIT, InvalidCursorError, JobFilter, Position, decode_cursor, encode_cursor
 from leasehold.admin.reading import Reader
-from leasehold.kernel.errors import InvalidCursorError, InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import to_text
 from leasehold.testing import FakeClock
 from tests.contract.population import TYPES

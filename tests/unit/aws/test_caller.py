@@ -21,8 +21,8 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from leasehold.aws.caller import LambdaCaller, connect_patiently
-from leasehold.direct_runs.model import DirectAnswer, DirectRun
-from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.direct_runs.model import DirectAnswer, DirectRun, DirectRunLostError
+from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.job_type import JobType
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel.errors import WebhookFailedError
-from leasehold.webhooks.outbound import Outbound, refusal_of
+from leasehold.webhooks.outbound import Outbound, WebhookFailedError, refusal_of
 from tests.webhook_receiver import HOST, receiving
 
 if TYPE_CHECKING:

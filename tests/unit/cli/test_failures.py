@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 
 from leasehold.cli.exits import exit_code_of
 from leasehold.cli.session import ask_at_terminal
-from leasehold.kernel import errors, refusals
+from leasehold.kernel import errors
 from tests.unit.worlds import require_reasons
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def test_where_nobody_can_be_asked_a_bulk_change_wants_a_yes():
 
 @pytest.mark.parametrize("command", [["jobs"], ["status"], ["halt", "--yes", "--reason", "x"]])
 def test_a_reason_of_nothing_or_a_missing_queue_is_no_traceback(shell: Shell, command: list[str]):
-    shell.failure = refusals.NotDeployedError("leasehold-dev-jobs")
+    shell.failure = errors.NotDeployedError("leasehold-dev-jobs")
 
     result = shell.run(*command)
 

@@ -8,16 +8,17 @@ from typing import ClassVar
 import pytest
 from pydantic import BaseModel
 
+from leasehold.direct_runs.model import JobTypePausedError
 from leasehold.direct_runs.next_slot import NOTICED_AFTER
 from leasehold.kernel.errors import (
     DispatchError,
     InvalidJobTypeError,
     InvalidOptionError,
     InvalidPayloadError,
+    SystemHaltedError,
     UnknownJobTypeError,
 )
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.refusals import JobTypePausedError, SystemHaltedError
 from leasehold.kernel.registry import Registry
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue

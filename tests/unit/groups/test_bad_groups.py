@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from leasehold.groups.model import MAX_MEMBERS
+from leasehold.groups.model import MAX_MEMBERS, InvalidMemberError
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidKeyError,
-    InvalidMemberError,
     InvalidOptionError,
     InvalidPayloadError,
     PayloadTooLargeError,

@@ -8,7 +8,8 @@ import pytest
 
 from leasehold.job_folders.folder import load_job_folder, load_job_folders, registry_of
 from leasehold.job_folders.job_toml import JobFolder
-from leasehold.kernel.errors import InvalidJobFolderError, InvalidOptionError, LeaseholdError
+from leasehold.job_folders.toml import InvalidJobFolderError
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.type_options import Webhook
 

@@ -9,10 +9,9 @@ import pytest
 from leasehold.features import Store
 from leasehold.kernel.bulk import Rejected
 from leasehold.kernel.enqueue import NewJob
-from leasehold.kernel.errors import UnknownJobTypeError
+from leasehold.kernel.errors import NotDeployedError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
-from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.direct_runs.model import DirectRun
-from leasehold.kernel.errors import DirectRunError, InvalidInputError
+from leasehold.direct_runs.model import DirectRun, DirectRunError
+from leasehold.kernel.errors import InvalidInputError
 from leasehold.kernel.job import MAX_ARTIFACTS, MAX_ERROR_BYTES
 from leasehold.kernel.job_type import JobType
 from leasehold.runtime.worker import Worker

@@ -9,9 +9,10 @@ import pytest
 
 from leasehold.features import Store
 from leasehold.kernel.enqueue import NewJob
-from leasehold.kernel.errors import StoreUnavailableError, UnknownTemplateError
+from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.services import Services
 from leasehold.queue import Queue
+from leasehold.templates.model import UnknownTemplateError
 from leasehold.testing import FakeClock
 from tests.unit.worlds import SpyTable, spied_queue
 

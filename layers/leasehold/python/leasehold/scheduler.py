@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from leasehold.kernel.end import Failure
-from leasehold.kernel.errors import PAYLOAD_IS_LOST, InvalidOptionError, LeaseLostError, StoreUnavailableError
+from leasehold.kernel.errors import (
+    PAYLOAD_IS_LOST,
+    InvalidOptionError,
+    LeaseLostError,
+    StoreUnavailableError,
+    WrongStateError,
+)
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.keys import JobId, parse_job_id
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.signals import failure_of
 from leasehold.operate import jobs as operate
 

@@ -13,10 +13,9 @@ from leasehold.admin.pages import MAX_LIMIT, JobFilter
 from leasehold.audit.records import audit_entry_on_job
 from leasehold.kernel.dedup import OnDuplicate
 from leasehold.kernel.enqueue import draft, request_of, write
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError, WrongStateError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.transitions import ENDED, WAITING
 from leasehold.lean import dataclass
 from leasehold.operate import jobs as operate

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.admin.pages import Order, Page, Position, check_limit, decode_cursor, encode_cursor, fingerprint
+from leasehold.admin.pages import (
+    InvalidCursorError,
+    Order,
+    Page,
+    Position,
+    check_limit,
+    decode_cursor,
+    encode_cursor,
+    fingerprint,
+)
 from leasehold.admin.planning import plan_of
 from leasehold.admin.scanning import (
     TABLE_ORDER,
@@ -18,7 +27,6 @@ from leasehold.admin.scanning import (
 )
 from leasehold.kernel import partitions
 from leasehold.kernel.admission import is_trusted, report
-from leasehold.kernel.errors import InvalidCursorError
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
 from leasehold.kernel.payload_items import read_each

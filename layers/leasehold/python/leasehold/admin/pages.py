@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leasehold.groups.model import parse_group_id
 from leasehold.kernel.dedup import parse_key
-from leasehold.kernel.errors import InvalidCursorError, InvalidOptionError
+from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import instant, to_text
 from leasehold.kernel.table import After, Equals, NotAfter, OneOf
@@ -285,3 +285,7 @@ def _decoded(cursor: object) -> object:
         return json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, RecursionError):
         return None
+
+
+class InvalidCursorError(InvalidInputError):
+    code = "invalid_cursor"

@@ -14,12 +14,11 @@ from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters,
 from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
 from leasehold.aws.job_logs import insights_address
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.payload_items import with_payload_of
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.refusals import JobNotFoundError
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.control import everything_stopped
 from leasehold.operate.measure import backlog_of

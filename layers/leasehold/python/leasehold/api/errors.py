@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.aws.api_access import Role
-    from leasehold.kernel.errors import UnknownTemplateError
+    from leasehold.templates.model import UnknownTemplateError
 
 
 class NotAuthenticatedError(RefusedError):

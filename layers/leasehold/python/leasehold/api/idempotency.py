@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, cast
 from leasehold.api.answers import Answer
 from leasehold.kernel import partitions
 from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.errors import RequestKeyReusedError, StoreUnavailableError
 from leasehold.kernel.keys import JobId, from_text, to_text
-from leasehold.kernel.refusals import RequestKeyReusedError
 from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
 from leasehold.lean import dataclass
 

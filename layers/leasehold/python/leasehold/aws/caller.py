@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
 from leasehold.aws.clients import boto3_client
-from leasehold.direct_runs.model import COLD_START, DirectAnswer
-from leasehold.kernel.errors import DirectRunLostError, DispatchError
+from leasehold.direct_runs.model import COLD_START, DirectAnswer, DirectRunLostError
+from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import to_text
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.dynamodb.connection import table_config
-from leasehold.kernel.refusals import IdentityUnknownError
+from leasehold.kernel.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,3 +90,13 @@ class CallerIdentity:
             return str(client.get_caller_identity()["Arn"])
         except (BotoCoreError, ClientError) as error:
             raise IdentityUnknownError(str(error)) from error
+
+
+class IdentityUnknownError(RefusedError):
+    code = "identity_unknown"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"AWS does not say who you are ({problem}), and what is done here is recorded with who did it. "
+            "Check the credentials: `aws sts get-caller-identity` must answer."
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
 from leasehold.aws.clients import boto3_client
-from leasehold.kernel.errors import InvalidOptionError, QueueNotFoundError, StoreError
+from leasehold.kernel.errors import InvalidOptionError, RefusedError, StoreError, shown
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -106,3 +106,13 @@ def _address(queue_name: str, value: str) -> QueueAddress | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+class QueueNotFoundError(RefusedError):
+    code = "queue_not_found"
+
+    def __init__(self, queue_name: str, parameter: str) -> None:
+        super().__init__(
+            f"there is no queue {shown(queue_name)} in this account and region: nothing published {parameter}. "
+            "Deploy it, or check its queue_name, the region and the credentials."
+        )

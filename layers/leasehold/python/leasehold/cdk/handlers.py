@@ -20,7 +20,7 @@ from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
 from leasehold.job_folders.folder import load_job_folders
 from leasehold.job_folders.job_toml import JobFolder
-from leasehold.kernel.errors import InvalidJobFolderError
+from leasehold.job_folders.toml import InvalidJobFolderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

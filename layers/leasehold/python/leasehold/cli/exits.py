@@ -22,28 +22,26 @@ MEANINGS = {
 }
 
 
-def exit_code_of(error: Exception) -> int:
-    from leasehold.kernel import errors, refusals
+# By the codes of errors, also of those that were never imported.
+_NOT_FOUND = {"job_not_found", "schedule_not_found", "group_not_found", "unknown_template", "unknown_job_type"}
+_UNAVAILABLE = {
+    "store_error",
+    "not_deployed",
+    "queue_not_found",
+    "identity_unknown",
+    "server_unavailable",
+    "dispatch_failed",
+}
 
-    not_found = (
-        refusals.JobNotFoundError,
-        refusals.ScheduleNotFoundError,
-        refusals.GroupNotFoundError,
-        errors.UnknownTemplateError,
-        errors.UnknownJobTypeError,
-    )
-    unavailable = (
-        errors.StoreError,
-        refusals.NotDeployedError,
-        errors.QueueNotFoundError,
-        refusals.IdentityUnknownError,
-        errors.ServerUnavailableError,
-        errors.DispatchError,
-    )
+
+def exit_code_of(error: Exception) -> int:
+    from leasehold.kernel import errors
+
+    codes = {vars(kind).get("code") for kind in type(error).__mro__}
     match error:
-        case _ if isinstance(error, not_found):
+        case _ if codes & _NOT_FOUND:
             return NOT_FOUND
-        case _ if isinstance(error, unavailable) or is_from_aws(error):
+        case _ if codes & _UNAVAILABLE or is_from_aws(error):
             return UNAVAILABLE
         case errors.InvalidInputError():
             return USAGE

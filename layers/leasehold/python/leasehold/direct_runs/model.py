@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidInputError, shown
+from leasehold.kernel.errors import InvalidInputError, LeaseholdError, RefusedError, cut, shown
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.lean import dataclass
@@ -151,3 +151,56 @@ class DirectRequest:
         if self.state is DirectState.RUNNING and self.until is not None and now > self.until:
             return DirectState.LOST
         return self.state
+
+
+class DirectRunTimeoutError(LeaseholdError, TimeoutError):
+    code = "direct_run_timeout"
+
+    def __init__(self, job_type: str, timeout: timedelta, waited_for: str) -> None:
+        super().__init__(
+            f"the direct run of {job_type!r} waited {timeout.total_seconds():g} s for {waited_for}. Nothing ran, and "
+            "nothing is reserved any more. Call again, pass a longer timeout, or enqueue a job."
+        )
+        self.job_type = job_type
+        self.waited_for = waited_for
+
+
+class DirectRunError(LeaseholdError):
+    """The handler failed. There is no job that could be tried again: call again, or enqueue one."""
+
+    code = "direct_run_failed"
+
+    def __init__(self, job_type: str, run_id: str, error: str, error_code: str) -> None:
+        last_line = cut(error.rstrip().rpartition("\n")[2])
+        super().__init__(f"the direct run {run_id} of {job_type!r} failed ({error_code}): {last_line}")
+        self.job_type = job_type
+        self.run_id = run_id
+        self.error = error
+        self.error_code = error_code
+
+
+class DirectRunLostError(DirectRunError):
+    """No answer came. The handler may have run, may be running, or may not have been reached."""
+
+    code = "direct_run_lost"
+
+    def __init__(self, job_type: str, run_id: str, reason: str, until: str) -> None:
+        super().__init__(job_type, run_id, reason, self.code)
+        self.args = (
+            f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs "
+            f"of this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
+        )
+
+
+class JobTypePausedError(RefusedError):
+    code = "job_type_paused"
+
+    def __init__(self, job_type: str, by: str, at: str, reason: str) -> None:
+        super().__init__(
+            f"job type {job_type!r} is paused since {at} by {by}: {reason}. "
+            "Enqueue a job, which waits for the end of the pause, or have an operator unpause it."
+        )
+        self.job_type = job_type
+        self.by = by
+        self.at = at
+        self.reason = reason

@@ -11,9 +11,9 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.direct_runs.model import over_by
+from leasehold.direct_runs.model import DirectRunTimeoutError, over_by
 from leasehold.kernel.admission import is_trusted
-from leasehold.kernel.errors import DirectRunTimeoutError, StoreError
+from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import lanes_by_priority
 from leasehold.kernel.registry import CACHE_FOR, Reservation

@@ -7,15 +7,28 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
-from leasehold.direct_runs.model import COLD_START, DirectRequest, DirectRun, DirectState, over_by
+from leasehold.direct_runs.model import (
+    COLD_START,
+    DirectRequest,
+    DirectRun,
+    DirectRunError,
+    DirectState,
+    JobTypePausedError,
+    over_by,
+)
 from leasehold.direct_runs.next_slot import NOTICED_AFTER, NextSlot
 from leasehold.direct_runs.records import acceptance
-from leasehold.kernel.errors import DirectRunError, DispatchError, InvalidOptionError, LeaseholdError
+from leasehold.kernel.errors import (
+    DispatchError,
+    InvalidOptionError,
+    JobNotFoundError,
+    LeaseholdError,
+    RequestKeyReusedError,
+)
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_users_job_type
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
-from leasehold.kernel.refusals import JobNotFoundError, JobTypePausedError, RequestKeyReusedError
 from leasehold.kernel.services import make_nonce
 from leasehold.lean import dataclass
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry
-from leasehold.groups.model import Group, GroupMode, GroupState
+from leasehold.groups.model import Group, GroupBrokenOffError, GroupExistsError, GroupMode, GroupState
 from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, planned
 from leasehold.groups.records import GroupChanged
 from leasehold.groups.turn import next_turn
@@ -20,7 +20,6 @@ from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.offload import laid_out_many
 from leasehold.kernel.partitions import awakened
-from leasehold.kernel.refusals import GroupBrokenOffError, GroupExistsError
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import request_token
 from leasehold.lean import dataclass

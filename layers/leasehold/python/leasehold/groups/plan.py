@@ -12,6 +12,7 @@ from leasehold.groups.model import (
     Group,
     GroupMode,
     GroupState,
+    InvalidMemberError,
     MemberEnd,
     OnFailure,
     packed_codes,
@@ -19,7 +20,7 @@ from leasehold.groups.model import (
 )
 from leasehold.kernel import payload as codec
 from leasehold.kernel.enqueue import JobRequest, draft, parse_words
-from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
+from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.keys import hold_lane
 from leasehold.lean import dataclass

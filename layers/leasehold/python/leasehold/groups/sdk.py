@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.groups.create import create
-from leasehold.groups.model import MAX_MEMBERS, GroupMode, OnFailure
+from leasehold.groups.model import MAX_MEMBERS, GroupMode, InvalidMemberError, OnFailure
 from leasehold.groups.plan import GroupRequest
 from leasehold.groups.stop import cancel_group, find_group
 from leasehold.kernel.enqueue import request_of
-from leasehold.kernel.errors import InvalidInputError, InvalidMemberError, InvalidOptionError
+from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.payload_items import readable, report_unreadable
 from leasehold.lean import dataclass

@@ -20,9 +20,8 @@ from leasehold.groups.ends import (
     may_be_asked_to_stop,
     may_be_ended,
 )
-from leasehold.groups.model import Group, GroupState, MemberEnd, parse_group_id
+from leasehold.groups.model import Group, GroupEndedError, GroupNotFoundError, GroupState, MemberEnd, parse_group_id
 from leasehold.groups.records import are_codes_apart, callback_used, change_of, codes_expire
-from leasehold.kernel.refusals import GroupEndedError, GroupNotFoundError
 from leasehold.kernel.services import make_stamp
 
 if TYPE_CHECKING:

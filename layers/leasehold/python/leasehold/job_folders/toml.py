@@ -286,3 +286,15 @@ def toml_text(value: object) -> str:
 def _shown(value: object) -> str:
     text = toml_text(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+class InvalidJobFolderError(InvalidInputError):
+    """Folders in functions/jobs that cannot be deployed: every problem found, one a line."""
+
+    code = "invalid_job_folder"
+
+    def __init__(self, problems: Sequence[FolderProblem]) -> None:
+        first = problems[0]
+        super().__init__(first.value, first.reason, first.fix)
+        self.problems = tuple(problems)
+        self.args = ("\n".join(str(problem) for problem in problems),)

@@ -11,6 +11,7 @@ from leasehold import features
 from leasehold.kernel import partitions
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import (
+    DuplicateJobError,
     InvalidKeyError,
     InvalidOptionError,
     StoreError,
@@ -21,7 +22,6 @@ from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
 from leasehold.kernel.offload import lay_out
-from leasehold.kernel.refusals import DuplicateJobError
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 from leasehold.kernel.transitions import CANCEL
 from leasehold.lean import dataclass

@@ -22,6 +22,7 @@ from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidJobIdError,
     InvalidOptionError,
+    JobIdTakenError,
     StoreUnavailableError,
 )
 from leasehold.kernel.job import SYSTEM, Job
@@ -46,7 +47,6 @@ from leasehold.kernel.keys import (
 )
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import is_laid_out, resolve
-from leasehold.kernel.refusals import JobIdTakenError
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus

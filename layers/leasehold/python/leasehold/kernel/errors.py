@@ -1,44 +1,25 @@
-"""Every error that Leasehold raises, as one tree.
+"""The errors as one tree; those that only a feature or a surface raises are below the same roots, in its own folder.
 
 LeaseholdError
 ├── InvalidInputError            the caller's value cannot be accepted; nothing was written
 │   ├── InvalidJobTypeError
 │   ├── UnknownJobTypeError
-│   ├── UnknownTemplateError
 │   ├── InvalidPayloadError      carries the path to the bad value
 │   ├── PayloadTooLargeError
 │   ├── NaiveDatetimeError
 │   ├── TimeOutOfRangeError
 │   ├── InvalidJobIdError
 │   ├── InvalidKeyError          dedup keys, concurrency keys
-│   ├── InvalidOptionError       any other argument
-│   ├── InvalidCursorError       a page is asked for with something that is no cursor, or another listing's
-│   ├── NoCommonOrderError       two jobs that never stand in the same lane
-│   ├── InvalidMemberError       one job of a group cannot be accepted; carries its number and the error
-│   └── InvalidJobFolderError    a job type's folder cannot be deployed; carries every problem found
+│   └── InvalidOptionError       any other argument
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
-│   ├── IdentityUnknownError     nobody knows who wants this, so it cannot be recorded
 │   ├── RequestKeyReusedError    an idempotency key that was used before, for another request
-│   ├── JobTypePausedError
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
 │   ├── JobIdTakenError          the id that a job must have is another's
 │   ├── JobNotFoundError
-│   ├── DeadJobMissingError      a dead letter whose dead job is not there cannot be redriven
-│   ├── ScheduleNotFoundError
-│   ├── ScheduleExistsError
-│   ├── ScheduleDeployedError    its definition is a job.toml, not the table
-│   ├── TemplateExistsError
-│   ├── TemplateInUseError       carries the schedules that need it
-│   ├── NoPlaceLeftError         jobs were moved between the same two too often
-│   ├── WebhooksOffError         a job brings an address, and nothing is deployed that would tell it
-│   ├── GroupNotFoundError
-│   ├── GroupExistsError         the id belongs to a group of other jobs
-│   ├── GroupEndedError
-│   ├── GroupBrokenOffError      it was cancelled, or given up, before all of it existed
-│   ├── WrongStateError          the job is not in a state that allows this
-│   └── QueueNotFoundError       no deployment of this name publishes its names here
+│   ├── WebhooksOffError         a job brings an address, and nothing is deployed that would call it
+│   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
 │   ├── StoreUnavailableError    retries are used up
@@ -47,15 +28,9 @@ LeaseholdError
 │   ├── MisplacedItemError       an item among the jobs whose key is no job's
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
-├── WebhookFailedError           a receiver was not told; carries a code such as http_503
-├── WebhookVerificationError     what came is not what a sender with this secret has sent
-├── MirrorError                  EventBridge was not told of a schedule; the table knows, and tells it again
+├── MirrorError                  EventBridge did not take a schedule; it is in the table, and sent again
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
-├── WaitTimeoutError
-├── DirectRunTimeoutError        it waited for its turn in vain; nothing ran
-├── DirectRunError               carries the handler's error and its code
-│   └── DirectRunLostError       no answer came: whether it ran is not known
 ├── HandlerStartError            a job type's handler cannot be imported, or there is none
 ├── JobTimeoutError              a handler ran longer than its type allows
 ├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
@@ -71,9 +46,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import timedelta
-
-    from leasehold.job_folders.toml import FolderProblem
 
 
 _SHOWN = 120
@@ -85,10 +57,10 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # an int of thousands of digits has none
         text = f"<{type(value).__name__} too large to show>"
-    return _cut(text)
+    return cut(text)
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
@@ -126,19 +98,11 @@ class UnknownJobTypeError(InvalidInputError):
         )
 
 
-class UnknownTemplateError(InvalidInputError):
-    code = "unknown_template"
-
-    def __init__(self, name: str, close: Sequence[str]) -> None:
-        fix = f"Did you mean {' or '.join(close)}?" if close else "Look at the names with queue.templates.list()."
-        super().__init__(name, "there is no such template", fix)
-
-
 class InvalidPayloadError(InvalidInputError):
     code = "invalid_payload"
 
     def __init__(self, path: str, value: object, reason: str, fix: str) -> None:
-        super().__init__(value, f"payload value at {_cut(path)} {reason}", fix)
+        super().__init__(value, f"payload value at {cut(path)} {reason}", fix)
         self.path = path
 
 
@@ -182,57 +146,94 @@ class InvalidOptionError(InvalidInputError):
     code = "invalid_option"
 
 
-class InvalidCursorError(InvalidInputError):
-    code = "invalid_cursor"
-
-
-class NoCommonOrderError(InvalidInputError):
-    code = "no_common_order"
-
-    def __init__(self, job_id: str, job_shard: int, other_id: str, other_shard: int) -> None:
-        super().__init__(
-            (job_id, other_id),
-            f"these two jobs have no common order: they are on the shards {job_shard} and {other_shard}, each of which "
-            "has lanes of its own",
-            "Move it next to a job of its own shard, or reprioritise or reschedule it.",
-        )
-
-
-class InvalidMemberError(InvalidInputError):
-    code = "invalid_member"
-
-    def __init__(self, member: int, error: InvalidInputError) -> None:
-        super().__init__(error.value, f"member {member}: {error.reason}", error.fix)
-        self.member = member
-        self.error = error
-
-
-class InvalidJobFolderError(InvalidInputError):
-    """Folders in functions/jobs that cannot be deployed: every problem found, one a line."""
-
-    code = "invalid_job_folder"
-
-    def __init__(self, problems: Sequence[FolderProblem]) -> None:
-        first = problems[0]
-        super().__init__(first.value, first.reason, first.fix)
-        self.problems = tuple(problems)
-        self.args = ("\n".join(str(problem) for problem in problems),)
-
-
 class RefusedError(LeaseholdError):
     """The request is well-formed, but the system's state does not allow it; nothing was written."""
 
     code = "refused"
 
 
-class QueueNotFoundError(RefusedError):
-    code = "queue_not_found"
+class SystemHaltedError(RefusedError):
+    code = "system_halted"
 
-    def __init__(self, queue_name: str, parameter: str) -> None:
+    def __init__(self, by: str, at: str, reason: str) -> None:
         super().__init__(
-            f"there is no queue {shown(queue_name)} in this account and region: nothing published {parameter}. "
-            "Deploy it, or check its queue_name, the region and the credentials."
+            f"the system is halted since {at} by {by}: {reason}. "
+            "No job is accepted or started until an operator resumes it."
         )
+        self.by = by
+        self.at = at
+        self.reason = reason
+
+
+class RequestKeyReusedError(RefusedError):
+    code = "idempotency_key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"the idempotency key {shown(key)} was used within the last day for another request. Nothing was done. "
+            "Use a new key for a new request, and the same key only to repeat the same one."
+        )
+
+
+class NotDeployedError(RefusedError):
+    code = "not_deployed"
+
+    def __init__(self, table: str) -> None:
+        super().__init__(
+            f"table {table!r} holds no registry of job types. Deploy the stacks, "
+            "or publish one with Operator.publish(Registry(...))."
+        )
+
+
+class DuplicateJobError(RefusedError):
+    code = "duplicate_job"
+
+    def __init__(self, job_type: str, dedup_key: str, existing: str) -> None:
+        super().__init__(
+            f"a {job_type} job with dedup key {dedup_key!r} exists already: {existing}. "
+            "Use that job, or enqueue with on_duplicate='return_existing' or 'replace'."
+        )
+        self.existing = existing
+
+
+class JobIdTakenError(RefusedError):
+    """The id that a job must have is another's: an item that was not made for the same reason."""
+
+    code = "job_id_taken"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"job {job_id} exists and was made by somebody else, so it is not taken for this one. Look at it with "
+            "queue.get, and delete the item if it does not belong there."
+        )
+        self.job_id = job_id
+
+
+class JobNotFoundError(RefusedError):
+    code = "job_not_found"
+
+    def __init__(self, what: str, job_id: str) -> None:
+        super().__init__(f"there is no {what} {job_id}. It never existed, or its retention is over.")
+        self.job_id = job_id
+
+
+class WebhooksOffError(RefusedError):
+    code = "webhooks_off"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "
+            "`webhooks` of the JobQueue and deploy."
+        )
+
+
+class WrongStateError(RefusedError):
+    code = "wrong_state"
+
+    def __init__(self, job_id: str, wanted: str, status: str, hint: str = "") -> None:
+        super().__init__(f"cannot {wanted} job {job_id}: it is {status}. {hint}".rstrip())
+        self.job_id = job_id
+        self.status = status
 
 
 class LeaseLostError(LeaseholdError):
@@ -307,24 +308,6 @@ class DispatchError(LeaseholdError):
     code = "dispatch_failed"
 
 
-class WebhookFailedError(LeaseholdError):
-    """A receiver was not told, or did not take it. `code` says how: http_503, timeout, refused_address, …"""
-
-    code = "webhook_failed"
-
-    def __init__(self, code: str, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.code = code
-        # Trying again would not change it.
-        self.is_final = is_final
-
-
-class WebhookVerificationError(LeaseholdError):
-    """The request is forged, altered, replayed, or signed with another key: do not act on it. Answer with 401."""
-
-    code = "webhook_not_verified"
-
-
 class MirrorError(LeaseholdError):
     code = "mirror_failed"
 
@@ -343,55 +326,6 @@ class ServerUnavailableError(LeaseholdError):
 
 class DeploymentError(LeaseholdError):
     code = "deployment_failed"
-
-
-class WaitTimeoutError(LeaseholdError, TimeoutError):
-    code = "wait_timeout"
-
-    def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
-        super().__init__(
-            f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
-            "It goes on; call wait() again or look at it with get()."
-        )
-
-
-class DirectRunTimeoutError(LeaseholdError, TimeoutError):
-    code = "direct_run_timeout"
-
-    def __init__(self, job_type: str, timeout: timedelta, waited_for: str) -> None:
-        super().__init__(
-            f"the direct run of {job_type!r} waited {timeout.total_seconds():g} s for {waited_for}. Nothing ran, and "
-            "nothing is reserved any more. Call again, pass a longer timeout, or enqueue a job."
-        )
-        self.job_type = job_type
-        self.waited_for = waited_for
-
-
-class DirectRunError(LeaseholdError):
-    """The handler failed. There is no job that could be tried again: call again, or enqueue one."""
-
-    code = "direct_run_failed"
-
-    def __init__(self, job_type: str, run_id: str, error: str, error_code: str) -> None:
-        last_line = _cut(error.rstrip().rpartition("\n")[2])
-        super().__init__(f"the direct run {run_id} of {job_type!r} failed ({error_code}): {last_line}")
-        self.job_type = job_type
-        self.run_id = run_id
-        self.error = error
-        self.error_code = error_code
-
-
-class DirectRunLostError(DirectRunError):
-    """No answer came. The handler may have run, may be running, or may not have been reached."""
-
-    code = "direct_run_lost"
-
-    def __init__(self, job_type: str, run_id: str, reason: str, until: str) -> None:
-        super().__init__(job_type, run_id, reason, self.code)
-        self.args = (
-            f"no answer came to the direct run {run_id} of {job_type!r}: {reason}. Whether it ran is not known. Jobs "
-            f"of this type wait until {until}, when it is over for certain. Look for the run in the handler's log.",
-        )
 
 
 class HandlerStartError(LeaseholdError):

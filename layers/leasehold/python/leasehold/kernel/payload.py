@@ -12,12 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from leasehold.kernel.errors import (
-    InvalidJobTypeError,
-    InvalidOptionError,
-    InvalidPayloadError,
-    PayloadTooLargeError,
-)
+from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError, InvalidPayloadError, PayloadTooLargeError
 
 type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
 

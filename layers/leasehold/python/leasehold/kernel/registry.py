@@ -7,7 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, UnknownJobTypeError
+from leasehold.kernel.errors import (
+    InvalidOptionError,
+    NotDeployedError,
+    StoreUnavailableError,
+    SystemHaltedError,
+    UnknownJobTypeError,
+    WebhooksOffError,
+)
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import (
     MAX_SHARDS,
@@ -19,7 +26,6 @@ from leasehold.kernel.keys import (
     to_text,
     type_code,
 )
-from leasehold.kernel.refusals import NotDeployedError, SystemHaltedError, WebhooksOffError
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.type_options import DELIVERY, check_resource, check_seats
 from leasehold.lean import dataclass

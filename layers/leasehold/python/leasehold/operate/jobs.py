@@ -11,14 +11,13 @@ from leasehold.audit.records import advance_with_record, audit_entry_on_job, con
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, draft, due_time
-from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, WaitTimeoutError
+from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError, LeaseholdError, WrongStateError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, hold_lane, parse_job_id, position_at, queue_of_lane, run_lane, to_text
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import shown
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.refusals import JobNotFoundError, WrongStateError
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
@@ -284,3 +283,13 @@ def _told(write: Write) -> dict[str, str]:
     """When it is to run from now on, where that is what was changed."""
     due = write.values.get("due_key")
     return {"due_at": to_text(due.at)} if isinstance(due, Due) else {}
+
+
+class WaitTimeoutError(LeaseholdError, TimeoutError):
+    code = "wait_timeout"
+
+    def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
+        super().__init__(
+            f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
+            "It goes on; call wait() again or look at it with get()."
+        )

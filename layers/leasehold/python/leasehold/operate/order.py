@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, tries
-from leasehold.kernel.errors import InvalidOptionError, NoCommonOrderError
+from leasehold.kernel.errors import (
+    InvalidInputError,
+    InvalidOptionError,
+    JobNotFoundError,
+    RefusedError,
+    WrongStateError,
+)
 from leasehold.kernel.jobs import DueJob, TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import (
     CREATION_WIDTH,
@@ -26,7 +32,6 @@ from leasehold.kernel.keys import (
     to_digits,
     to_text,
 )
-from leasehold.kernel.refusals import JobNotFoundError, NoPlaceLeftError, WrongStateError
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
@@ -262,3 +267,26 @@ def _next_millisecond(position: str) -> str:
 
 
 _ASIDE = 32
+
+
+class NoCommonOrderError(InvalidInputError):
+    code = "no_common_order"
+
+    def __init__(self, job_id: str, job_shard: int, other_id: str, other_shard: int) -> None:
+        super().__init__(
+            (job_id, other_id),
+            f"these two jobs have no common order: they are on the shards {job_shard} and {other_shard}, each of which "
+            "has lanes of its own",
+            "Move it next to a job of its own shard, or reprioritise or reschedule it.",
+        )
+
+
+class NoPlaceLeftError(RefusedError):
+    code = "no_place_left"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"there is no place left next to job {job_id}: jobs were moved there too often. "
+            "Reschedule that job, which gives it a fresh place, or move this one next to another."
+        )
+        self.job_id = job_id

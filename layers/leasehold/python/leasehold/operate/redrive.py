@@ -17,12 +17,11 @@ from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
 from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, job_of_holder, repointed
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import write
-from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload_items import report_unreadable, with_payload_of
-from leasehold.kernel.refusals import DeadJobMissingError, DuplicateJobError, JobNotFoundError, WrongStateError
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.lean import dataclass
@@ -319,3 +318,15 @@ def _again(
     again = successor(job, services, created_by=services.identity.actor(), priority=priority, job_id=new_job_id)
     audit_entry = audit_entry_on_job(job.job_id, "retry", services, reason=reason, new_job_id=again.job.job_id)
     return write(again, services, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, audit_entry=audit_entry)
+
+
+class DeadJobMissingError(RefusedError):
+    """A dead letter stands alone: without its job, nothing says that such a job ever died."""
+
+    code = "dead_job_missing"
+
+    def __init__(self, dead_letter_id: str, job_type: str) -> None:
+        super().__init__(
+            f"there is no dead {job_type} job for dead letter {dead_letter_id}, so it is not run again. "
+            "Discard the letter; enqueue the job anew if it is wanted."
+        )

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import is_trusted_dead_letter
+from leasehold.kernel.errors import NotDeployedError
 from leasehold.kernel.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.kernel.payload_items import report_unreadable
-from leasehold.kernel.refusals import NotDeployedError
 from leasehold.lean import dataclass
 from leasehold.operate.measure import measure_dead_letters
 from leasehold.telemetry import Event

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.audit.records import recorded_reason
 from leasehold.kernel.dead_letter import dead_letter_of
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, WrongStateError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.refusals import WrongStateError
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from leasehold.lean import dataclass
 from leasehold.operate.control import halt

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.kernel.errors import InvalidOptionError, WebhookFailedError
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.signals import GiveUp
 from leasehold.kernel.type_options import DELIVERY, Address
 from leasehold.lean import dataclass
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.webhooks.model import TRIES, is_genuine
-from leasehold.webhooks.outbound import Outbound
+from leasehold.webhooks.outbound import Outbound, WebhookFailedError
 from leasehold.webhooks.standard import signed_headers
 
 if TYPE_CHECKING:

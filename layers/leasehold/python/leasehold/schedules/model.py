@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, RefusedError
 from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.retry import parse_name
 from leasehold.kernel.type_options import parse_priority
@@ -254,3 +254,30 @@ def _parse[Choice: StrEnum](kind: type[Choice], what: str, value: str | None, de
         return kind(value)
     except ValueError:
         raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None
+
+
+class ScheduleNotFoundError(RefusedError):
+    code = "schedule_not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no schedule {name!r}. Look at the names with queue.schedules.list().")
+        self.name = name
+
+
+class ScheduleExistsError(RefusedError):
+    code = "schedule_exists"
+
+    def __init__(self, name: str, origin: str) -> None:
+        super().__init__(f"there is a schedule {name!r} already ({origin}). Update it, or choose another name.")
+        self.name = name
+
+
+class ScheduleDeployedError(RefusedError):
+    code = "schedule_deployed"
+
+    def __init__(self, name: str, wanted: str) -> None:
+        super().__init__(
+            f"cannot {wanted} schedule {name!r}: it comes from functions/jobs/{name}/job.toml, and the next deployment "
+            "would undo it. Change it there and deploy, or pause it."
+        )
+        self.name = name

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload_items import readable
-from leasehold.kernel.refusals import ScheduleDeployedError, ScheduleExistsError, ScheduleNotFoundError
-from leasehold.schedules.model import Origin, parse_schedule_name, planned, replanned
+from leasehold.schedules.model import (
+    Origin,
+    ScheduleDeployedError,
+    ScheduleExistsError,
+    ScheduleNotFoundError,
+    parse_schedule_name,
+    planned,
+    replanned,
+)
 from leasehold.schedules.records import definition_record
 from leasehold.templates.model import job_type_from, merged
 

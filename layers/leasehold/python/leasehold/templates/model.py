@@ -6,13 +6,14 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownTemplateError
+from leasehold.kernel.errors import InvalidInputError, InvalidOptionError, InvalidPayloadError, RefusedError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.registry import is_fresh
 from leasehold.kernel.retry import parse_name
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.features import Store
@@ -144,3 +145,31 @@ class TemplateCache:
 
         known = [template.name for template in self._store.templates.all().items]
         return UnknownTemplateError(name, get_close_matches(name, known))
+
+
+class UnknownTemplateError(InvalidInputError):
+    code = "unknown_template"
+
+    def __init__(self, name: str, close: Sequence[str]) -> None:
+        fix = f"Did you mean {' or '.join(close)}?" if close else "Look at the names with queue.templates.list()."
+        super().__init__(name, "there is no such template", fix)
+
+
+class TemplateExistsError(RefusedError):
+    code = "template_exists"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a template {name!r} already. Update it, or choose another name.")
+        self.name = name
+
+
+class TemplateInUseError(RefusedError):
+    code = "template_in_use"
+
+    def __init__(self, name: str, wanted: str, schedules: Sequence[str]) -> None:
+        super().__init__(
+            f"cannot {wanted} template {name!r}: it is used by the schedules {', '.join(schedules)}. "
+            "Give them another template, or delete them, first."
+        )
+        self.name = name
+        self.schedules = tuple(schedules)

@@ -10,12 +10,19 @@ from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload import fits
 from leasehold.kernel.payload_items import readable
-from leasehold.kernel.refusals import TemplateExistsError, TemplateInUseError
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.type_options import parse_attempts, parse_priority, parse_webhook
 from leasehold.lean import dataclass
 from leasehold.schedules.verbs import all_schedules
-from leasehold.templates.model import MAX_DESCRIPTION_BYTES, NO_DEFAULTS, Template, parse_defaults, parse_template_name
+from leasehold.templates.model import (
+    MAX_DESCRIPTION_BYTES,
+    NO_DEFAULTS,
+    Template,
+    TemplateExistsError,
+    TemplateInUseError,
+    parse_defaults,
+    parse_template_name,
+)
 from leasehold.templates.records import preset_record
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.errors import InvalidOptionError, WebhookVerificationError
-from leasehold.webhooks.standard import TOLERANCE, key_text, parse_key, verify_signed
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.webhooks.standard import TOLERANCE, WebhookVerificationError, key_text, parse_key, verify_signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

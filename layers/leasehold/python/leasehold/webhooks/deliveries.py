@@ -7,12 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.admission import is_trusted
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import report_unreadable
-from leasehold.kernel.refusals import JobNotFoundError
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, RunEvent
 from leasehold.lean import dataclass

@@ -13,7 +13,7 @@ from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidInputError, WebhookFailedError
+from leasehold.kernel.errors import InvalidInputError, LeaseholdError
 from leasehold.kernel.type_options import Address
 from leasehold.lean import dataclass
 
@@ -227,3 +227,15 @@ def is_odd_host(host: str) -> bool:
     except ValueError:
         return _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]) is not None
     return False
+
+
+class WebhookFailedError(LeaseholdError):
+    """A receiver was not told, or did not take it. `code` says how: http_503, timeout, refused_address, …"""
+
+    code = "webhook_failed"
+
+    def __init__(self, code: str, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.code = code
+        # Trying again would not change it.
+        self.is_final = is_final

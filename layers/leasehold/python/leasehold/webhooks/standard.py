@@ -10,7 +10,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidOptionError, WebhookVerificationError
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -144,3 +144,9 @@ def _unfit(place: str) -> InvalidOptionError:
         "what is stored there are no webhook keys",
         'Store what leasehold.webhooks.new_key() makes, or {"*": "whsec_…", "hooks.example.com": "whsec_…"}.',
     )
+
+
+class WebhookVerificationError(LeaseholdError):
+    """The request is forged, altered, replayed, or signed with another key: do not act on it. Answer with 401."""
+
+    code = "webhook_not_verified"

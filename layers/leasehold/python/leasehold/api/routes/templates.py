@@ -12,7 +12,7 @@ from leasehold.api.bodies import NewTemplateBody, ReasonBody, TemplateBody
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import NoSuchTemplateError
 from leasehold.api.requests import Paging
-from leasehold.kernel.errors import UnknownTemplateError
+from leasehold.templates.model import UnknownTemplateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
