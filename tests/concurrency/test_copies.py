@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.services import Services
 
 COPIES = 50

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
 
 POLLERS = 8
 PATIENCE_SECONDS = 100.0

@@ -22,7 +22,7 @@ from tests.contract.handlers import Script, scripted
 if TYPE_CHECKING:
     from leasehold import Job
     from leasehold.kernel.execute import Execution
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Table
 

@@ -18,7 +18,7 @@ from tests.contract.world import World
 
 if TYPE_CHECKING:
     from leasehold import Job
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
 
 # The stream drops records that are older: a wake that lasts as long outlives those behind it.
 OLDEST_RECORD = timedelta(seconds=60)

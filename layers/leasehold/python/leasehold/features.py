@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
-    from leasehold.kernel.page import PollReport
     from leasehold.kernel.payload_items import Payloads
-    from leasehold.kernel.poll import Part
+    from leasehold.kernel.poll import Part, PollReport
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Control, Registry
     from leasehold.kernel.services import Services

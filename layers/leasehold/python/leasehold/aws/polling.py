@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.claim import Claimed
     from leasehold.kernel.job_type import Batch
     from leasehold.kernel.jobs import DueEntry
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.registry import Registry
 
 # A claimed job waits no longer than this, however long its lane is.

@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.admission import Admitted, Gate
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import Poller, PollReport
     from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
-    from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.pollers.window import Window
 
 # A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
@@ -61,21 +60,23 @@ class Claims:
 
     def __init__(
         self,
-        services: Services,
-        handovers: HandOvers,
+        poller: Poller,
+        report: PollReport,
+        window: Window | None,
         *,
-        worker_id: str,
-        policy: ConcurrencyPolicy | None,
+        should_stop: Callable[[], str | None],
         may_go_on: Callable[[], bool],
     ) -> None:
-        self.report = handovers.report
-        self.services = services
-        self.handovers = handovers
-        self.worker_id = worker_id
-        self._policy = policy
+        self.report = report
+        self.services = poller.services
+        self.handovers = HandOvers(
+            poller.services, poller.dispatcher, poller.pool, report, window=window, should_stop=should_stop
+        )
+        self.worker_id = poller.worker_id
+        self._policy = poller.policy
         self.may_go_on = may_go_on
         # Opened for the first job that needs it: a plain job passes by, and nothing is imported for it.
-        self._gate: Gate | None = None
+        self.opened_gate: Gate | None = None
         # Types that nothing but their jobs' own condition decides about, by these switches.
         self._free: dict[str, bool] = {}
         self._switches: Switches | None = None
@@ -154,15 +155,11 @@ class Claims:
 
     @property
     def gate(self) -> Gate:
-        if self._gate is None:
+        if self.opened_gate is None:
             from leasehold.features import open_gate
 
-            self._gate = open_gate(self.services, self._policy)
-        return self._gate
-
-    def after_page(self) -> None:
-        if self._gate is not None:
-            self._gate.after_page()
+            self.opened_gate = open_gate(self.services, self._policy)
+        return self.opened_gate
 
     # --- the steps
 
@@ -251,7 +248,7 @@ class HandOvers:
         self._under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
         self._unreachable: StoreUnavailableError | None = None
         # Jobs that wait for others of their type to share an invocation with.
-        self._gathering: Gathering | None = None
+        self.gathering: Gathering | None = None
 
     def hand_over(self, claimed: Sequence[Claimed], may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Begin to hand these over, in order. Once the poll has to end, the rest is put back: others need not wait."""
@@ -267,17 +264,17 @@ class HandOvers:
         self._collect(at_most=None)
 
     def _gather(self, claimed: Claimed, now: datetime) -> Sequence[Claimed] | None:
-        if self._gathering is None:
+        if self.gathering is None:
             from leasehold.features import open_gathering
 
-            self._gathering = open_gathering()
-        return self._gathering.add(claimed, now)
+            self.gathering = open_gathering()
+        return self.gathering.add(claimed, now)
 
     def send_gathered(self, *, is_last: bool = True) -> None:
         """Hand over whoever waits for others: all once the lane has no more of them, else who waited for long."""
-        if self._gathering is not None:
+        if self.gathering is not None:
             now = self._services.clock.now()
-            for batch in self._gathering.take(now, all_of_them=is_last):
+            for batch in self.gathering.take(now, all_of_them=is_last):
                 self._begin(batch, now)
 
     def _begin(self, claimed: Sequence[Claimed], now: datetime) -> None:

@@ -244,7 +244,7 @@ def _run(
         outcome=outcome,
         error=run_error(failure.error) if failure else None,
         error_code=failure.code if failure else None,
-        reason=run_error(reason),
+        reason=None if reason is None else run_error(reason),
         artifacts=artifacts,
     )
 

@@ -6,13 +6,12 @@ met: room where hand-overs are bounded, the shard's lock where there is a backlo
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.admission import is_trusted_entry
-from leasehold.kernel.claim import Claims, HandOvers
+from leasehold.kernel.claim import Claims
 from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.admission import Visits
     from leasehold.kernel.jobs import DueEntry, DuePage
-    from leasehold.kernel.poll import Part, Poller
+    from leasehold.kernel.poll import Part, Poller, PollReport
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.table import Record
     from leasehold.pollers.sharing import Sharing
@@ -44,48 +43,6 @@ _FORGOTTEN_AFTER = timedelta(seconds=30)
 
 NOTHING_DUE = "nothing due"
 HALT = "halt"
-
-
-@dataclass(slots=True)
-class PollReport:
-    """Counts of one poll. `looked` are scopes that somebody waits for; `lost_races` are jobs that another poller was
-    quicker with; `failed` are entries that could not be handled and were passed by. `stopped_by` says why it ended.
-    """
-
-    scanned: int = 0
-    claimed: int = 0
-    dispatched: int = 0
-    released: int = 0
-    reaped: int = 0
-    settled: int = 0
-    triggered: int = 0
-    held: int = 0
-    expired: int = 0
-    turned_away: int = 0
-    looked: int = 0
-    lost_races: int = 0
-    failed: int = 0
-    # Jobs that stay due because too many others were handed over and have not started yet.
-    held_back: int = 0
-    stopped_by: str = NOTHING_DUE
-    # When this poll itself has seen to it that something falls due, the soonest.
-    soonest_at: datetime | None = None
-
-    @property
-    def goes_on(self) -> bool:
-        return self.stopped_by == NOTHING_DUE
-
-    @property
-    def has_moved_on(self) -> bool:
-        """Whether anything that was due is not so any more."""
-        of_jobs = self.claimed + self.reaped + self.settled + self.held + self.expired + self.turned_away
-        return of_jobs + self.triggered + self.looked > 0
-
-    def note_due(self, at: datetime) -> None:
-        self.soonest_at = min(at, self.soonest_at or at)
-
-    def as_fields(self) -> dict[str, object]:
-        return {name: value for name, value in asdict(self).items() if name != "soonest_at"}
 
 
 @dataclass(slots=True)
@@ -113,7 +70,7 @@ class Pages:
         self.left_to_others: set[str] = set()
         # Opened by the first backlog, and by the first scope that is due.
         self.sharing: Sharing | None = None
-        self._visits: Visits | None = None
+        self.visits: Visits | None = None
         self._poller = poller
         self._services = services = poller.services
         self._settings = poller.settings
@@ -121,12 +78,7 @@ class Pages:
         self._part = part
         window = services.window
         self._room = None if window is None else window.room(services, report, self._may_go_on)
-        self._handovers = HandOvers(
-            services, poller.dispatcher, poller.pool, report, window=window, should_stop=should_stop
-        )
-        self._claims = Claims(
-            services, self._handovers, worker_id=poller.worker_id, policy=poller.policy, may_go_on=self._may_go_on
-        )
+        self._claims = Claims(poller, report, window, should_stop=should_stop, may_go_on=self._may_go_on)
 
     def take(self, hints: Sequence[Hint], switches: Switches) -> None:
         """What a stream has shown before the index may show it."""
@@ -145,7 +97,7 @@ class Pages:
             # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
             is_locked = self._is_backlog(entries) and self.shared.take(shard)
             self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
-        self._handovers.send_gathered()
+        self._claims.handovers.send_gathered()
         self._after_page()
 
     def visit(self, lane: Lane, page: DuePage) -> None:
@@ -183,7 +135,8 @@ class Pages:
             self._may_go_on_alone(lane)
         elif self.report.held_back > held_back_before:
             lane.cursor, lane.is_exhausted = before, False  # there may be room for the others by now
-        self._handovers.send_gathered(is_last=lane.is_exhausted)
+        if self._claims.handovers.gathering is not None:
+            self._claims.handovers.send_gathered(is_last=lane.is_exhausted)
         self._after_page()
 
     def _fresh(self, shown: Sequence[DueEntry]) -> list[DueEntry]:
@@ -234,11 +187,11 @@ class Pages:
     def close(self) -> None:
         """The poll ends: what is under way is waited for, and what is ours is given up."""
         try:
-            if self._visits is not None:
-                self._visits.close()
+            if self.visits is not None:
+                self.visits.close()
         finally:
             try:
-                self._handovers.wait()
+                self._claims.handovers.wait()
             finally:
                 if self.sharing is not None:
                     self.sharing.give_up()
@@ -351,31 +304,20 @@ class Pages:
         setattr(self.report, counted, getattr(self.report, counted) + done)
 
     def _after_page(self) -> None:
-        self._claims.after_page()
-        if self._visits is not None:
-            self._visits.after_page()
-
-    @property
-    def has_guests(self) -> bool:
-        return self._visits is not None and self._visits.is_open
-
-    @property
-    def has_opened_visits(self) -> bool:
-        return self._visits is not None
-
-    def go_on_with_visits(self) -> bool:
-        """One more page for whoever waits for a seat; True if that goes on."""
-        return self._visits is not None and self._visits.go_on()
+        if self._claims.opened_gate is not None:
+            self._claims.opened_gate.after_page()
+        if self.visits is not None:
+            self.visits.after_page()
 
     def _open_visits(self) -> Visits:
-        if self._visits is None:
-            self._visits = self._claims.gate.visits(
+        if self.visits is None:
+            self.visits = self._claims.gate.visits(
                 self._claims,
                 page_limit=self._settings.poll_limit,
                 lower_share=self._settings.lower_share,
                 may_go_on=self._may_go_on,
             )
-        return self._visits
+        return self.visits
 
     def _may_go_on(self) -> bool:
         reason = self._should_stop()

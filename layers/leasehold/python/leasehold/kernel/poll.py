@@ -10,12 +10,13 @@ What only some entries need is imported when one is met: a poller is started for
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import lanes_by_priority, service_lanes
-from leasehold.kernel.page import Lane, Pages, PollReport
+from leasehold.kernel.page import NOTHING_DUE, Lane, Pages
 from leasehold.kernel.pool import ahead
 from leasehold.lean import dataclass
 from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
@@ -23,6 +24,7 @@ from leasehold.telemetry.spans import API, UNTRACED, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.page import Hint
@@ -48,6 +50,48 @@ class PollSettings:
     poll_limit: int = POLL_LIMIT
     lower_share: float = 0.2
     leaves_to_wakes: timedelta = timedelta(0)
+
+
+@dataclass(slots=True)
+class PollReport:
+    """Counts of one poll. `looked` are scopes that somebody waits for; `lost_races` are jobs that another poller was
+    quicker with; `failed` are entries that could not be handled and were passed by. `stopped_by` says why it ended.
+    """
+
+    scanned: int = 0
+    claimed: int = 0
+    dispatched: int = 0
+    released: int = 0
+    reaped: int = 0
+    settled: int = 0
+    triggered: int = 0
+    held: int = 0
+    expired: int = 0
+    turned_away: int = 0
+    looked: int = 0
+    lost_races: int = 0
+    failed: int = 0
+    # Jobs that stay due because too many others were handed over and have not started yet.
+    held_back: int = 0
+    stopped_by: str = NOTHING_DUE
+    # When this poll itself has seen to it that something falls due, the soonest.
+    soonest_at: datetime | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        return self.stopped_by == NOTHING_DUE
+
+    @property
+    def has_moved_on(self) -> bool:
+        """Whether anything that was due is not so any more."""
+        of_jobs = self.claimed + self.reaped + self.settled + self.held + self.expired + self.turned_away
+        return of_jobs + self.triggered + self.looked > 0
+
+    def note_due(self, at: datetime) -> None:
+        self.soonest_at = min(at, self.soonest_at or at)
+
+    def as_fields(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if name != "soonest_at"}
 
 
 class Part(NamedTuple):
@@ -153,7 +197,9 @@ class _Run:
         try:
             if hints:
                 pages.take(hints, switches)
-                if all(isinstance(hint, FreedScope) for hint in hints) and not pages.has_guests:
+                if all(isinstance(hint, FreedScope) for hint in hints) and (
+                    pages.visits is None or not pages.visits.is_open
+                ):
                     return  # a freed seat makes nothing else due
             names: Collection[str] | None = self._lanes
             while (again := self._sweep(names)) is not None and self.report.goes_on:
@@ -170,7 +216,8 @@ class _Run:
         """Work through these lanes once, or through all; then which to look at once more, or None if none."""
         levels = self._levels(names)
         lanes = [lane for level in levels for lane in level]
-        self._pages.forget_old()
+        if self._pages.seen:
+            self._pages.forget_old()
         seen_before, done_before = len(self._pages.seen), self._done_elsewhere()
         while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
@@ -188,11 +235,8 @@ class _Run:
                         return ()
                 is_busy_above = is_busy_above or found
         # Whoever waited is served a page at a time, so that what falls due meanwhile has its turn in between.
-        has_guests = (
-            self._pages.has_opened_visits
-            and self._pages.read_switches().halt is None
-            and self._pages.go_on_with_visits()
-        )
+        visits = self._pages.visits
+        has_guests = visits is not None and self._pages.read_switches().halt is None and visits.go_on()
         if not has_guests and len(self._pages.seen) == seen_before:
             return None
         if self._done_elsewhere() != done_before:
@@ -225,7 +269,7 @@ class _Run:
         """Lanes that showed something, those where features wait, and all that were not read for a while."""
         now = self._services.clock.now()
         also = set(service_lanes(self._pages.registry.shards)) if self.report.looked else set()
-        is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._pages.has_opened_visits
+        is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._pages.visits is not None
         if is_long and self._lanes is None:
             read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
             also |= {name for name in self._all_lanes() if name not in read_lately}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.page import PollReport
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
     from leasehold.limits.admission import Admission

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueScope
-    from leasehold.kernel.page import PollReport
-    from leasehold.kernel.poll import Poller
+    from leasehold.kernel.poll import Poller, PollReport
     from leasehold.kernel.services import Services
 
 _SHORTEST_GAP = timedelta(milliseconds=100)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry, DueJob
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.page import Lane, PollReport
+    from leasehold.kernel.page import Lane
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
