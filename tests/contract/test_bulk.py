@@ -13,7 +13,7 @@ from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold import OnDuplicate
-    from leasehold.kernel.bulk import BulkResult
+    from leasehold.bulk.enqueue_many import BulkResult
     from tests.contract.world import World
 
 

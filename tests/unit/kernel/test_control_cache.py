@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from leasehold.bulk.enqueue_many import Rejected
 from leasehold.features import Store
-from leasehold.kernel.bulk import Rejected
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import NotDeployedError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from leasehold.kernel.bulk import Rejected
+from leasehold.bulk.enqueue_many import Rejected
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from tests.unit.queue.bad_calls import CASES, Bad

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from leasehold.bulk.enqueue_many import Rejected
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
-    from leasehold.kernel.bulk import Rejected
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.dedup import Day, Enqueued, OnDuplicate, UntilEnded, Within
     from leasehold.kernel.enqueue import NewJob
@@ -45,7 +45,7 @@ _HOMES = {
         "GroupState",
         "OnFailure",
     ),
-    "leasehold.kernel.bulk": ("Rejected",),
+    "leasehold.bulk.enqueue_many": ("Rejected",),
     "leasehold.kernel.dead_letter": ("DeadLetter",),
     "leasehold.kernel.dedup": (
         "Day",

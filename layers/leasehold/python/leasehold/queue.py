@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from leasehold.bulk.enqueue_many import enqueue_changes
 from leasehold.features import Store
-from leasehold.kernel.bulk import enqueue_changes
 from leasehold.kernel.dedup import OnDuplicate
 from leasehold.kernel.enqueue import JobRequest, NewJob, enqueue, request_of
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.bulk import BulkResult
+    from leasehold.bulk.enqueue_many import BulkResult
     from leasehold.kernel.dedup import DedupWindow, Enqueued
     from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.keys import JobId, Priority, PriorityName
@@ -187,7 +187,7 @@ class Queue(QueueVerbs):
 
         >>> queue.enqueue_many(NewJob(job="daily_summary", payload={"user_id": n}) for n in users)  # doctest: +SKIP
         """
-        from leasehold.kernel.bulk import enqueue_many
+        from leasehold.bulk.enqueue_many import enqueue_many
 
         return enqueue_many(
             [_request_or_error(job) for job in jobs],

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from leasehold.bulk.enqueue_many import BulkResult
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.groups.create import GroupCreated
-    from leasehold.kernel.bulk import BulkResult
     from leasehold.kernel.dedup import Enqueued
     from leasehold.kernel.execute import Execution
     from leasehold.kernel.job import Job

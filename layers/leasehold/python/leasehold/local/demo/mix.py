@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.bulk import Rejected
+from leasehold.bulk.enqueue_many import Rejected
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.transitions import JobStatus

@@ -1,0 +1,1 @@
+"""Bulk: many jobs in few calls."""
