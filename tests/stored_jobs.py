@@ -25,7 +25,7 @@ def stored_jobs(services: Services) -> list[Job]:
 def _in(partition: str, services: Services) -> Iterator[Job]:
     cursor: Record | None = None
     while True:
-        page = services.store.jobs.by_date(partition, EPOCH, LATEST, limit=_PAGE, after=cursor)
+        page = services.store.listings.by_date(partition, EPOCH, LATEST, limit=_PAGE, after=cursor)
         yield from page.jobs
         cursor = page.cursor
         if cursor is None:

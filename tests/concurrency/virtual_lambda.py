@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.execute import Attempt, Executor
-from leasehold.kernel.keys import lanes_by_priority
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.poll import Poller
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class VirtualLambda:
     def _wake(self) -> None:
         """Have a poll when something falls due: the stream sees to what is due now, a resident poller to the rest."""
         now = self._test.clock.now()
-        upcoming = [at for lane in _LANES if (at := self._test.services.store.jobs.next_due(lane)) is not None]
+        upcoming = [at for lane in _LANES if (at := self._test.services.store.listings.next_due(lane)) is not None]
         if not upcoming or min(upcoming) >= now + TICK:
             return
         at = max(min(upcoming), now) + WAKE_LATENCY

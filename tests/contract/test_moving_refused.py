@@ -10,7 +10,8 @@ import pytest
 from leasehold import JobStatus, Priority, Registry
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError, WrongStateError
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, JobPartition, hold_lane, make_job_id, shard_of
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, JobPartition, make_job_id, shard_of
+from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import Update
 from leasehold.limits.model import group_scope
 from leasehold.operate.order import NoCommonOrderError, NoPlaceLeftError

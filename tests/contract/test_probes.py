@@ -144,7 +144,7 @@ def test_once_a_probe_is_sent_the_jobs_behind_it_are_not_looked_at(
     enqueue(world, 60)
     world.poll()
     wait_for_probe(world)
-    held, lanes = world.store.jobs.held, []
+    held, lanes = world.store.listings.held, []
 
     def noted(scope: str, priority: Priority, **options: Any) -> DuePage:
         lanes.append(priority)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.kernel.keys import hold_lane, queue_of
+from leasehold.kernel.lanes import hold_lane, queue_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.local import servers

@@ -127,11 +127,11 @@ def ended(queue: Queue, job_id: str) -> Job:
 
 
 def completed(queue: Queue, count: int, within: float = 90) -> set[object]:
-    jobs, deadline = queue.services.store.jobs, time.monotonic() + within
+    store, deadline = queue.services.store, time.monotonic() + within
     while True:
-        found, _ = jobs.ended(JobStatus.COMPLETED, "render", limit=100)
+        found, _ = store.listings.ended(JobStatus.COMPLETED, "render", limit=100)
         if len(found) >= count or time.monotonic() > deadline:
-            return {each.result for each in jobs.get_many(found).values()}
+            return {each.result for each in store.jobs.get_many(found).values()}
         time.sleep(0.5)
 
 

@@ -19,14 +19,15 @@ from leasehold.audit import records as audit
 from leasehold.aws import polling
 from leasehold.batches import execute as batches
 from leasehold.batches import gather
-from leasehold.kernel import claim, claims_at_once, enqueue, execute, memory, offload
-from leasehold.kernel.keys import queue_of
+from leasehold.bulk import enqueue_many
+from leasehold.kernel import claim, claims_at_once, dedup, execute, memory, offload
+from leasehold.kernel.lanes import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
 from leasehold.pollers import sharing, waiting, window
-from leasehold.runtime import worker
+from leasehold.runtime import timing
 from leasehold.schedules import by_hand, trigger
 from tests.simulation.guards import Guard, without
 
@@ -149,7 +150,7 @@ def _counts_for_ever() -> None:
 
 
 def _keys_stay_taken() -> None:
-    for module in (enqueue, redrive):
+    for module in (dedup, enqueue_many, redrive):
         _set(module, "is_free", lambda *_, **__: False)
 
 
@@ -316,7 +317,7 @@ MENDINGS = [
     ),
     Mending(
         name="the heartbeat's exit is short",
-        take_out=_as(worker, "_LONGEST_WAIT", timedelta(seconds=25)),
+        take_out=_as(timing, "_LONGEST_WAIT", timedelta(seconds=25)),
         test="unit/runtime/test_heartbeat.py::test_a_beat_that_hangs_in_an_outage_does_not_keep_the_job_from_its_end",
     ),
     Mending(

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import lanes_by_priority
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.poll import Poller
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker

@@ -7,18 +7,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.keys import (
-    LATEST,
-    SERVICE_LANE,
-    Due,
-    Priority,
-    due_until,
-    hold_lane,
-    is_hold_lane,
-    lanes_by_priority,
-    position_at,
-    run_lane,
-)
+from leasehold.kernel.keys import LATEST, Due, Priority, due_until, position_at, run_lane
+from leasehold.kernel.lanes import SERVICE_LANE, hold_lane, is_hold_lane, lanes_by_priority
 from leasehold.operate.order import keys_after, keys_before
 from tests.unit.strategies import dues, instants, job_ids, positions
 

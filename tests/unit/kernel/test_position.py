@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, numbered, position_at
+from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, position_at
+from leasehold.kernel.lanes import numbered
 from leasehold.operate.order import between
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobType
 from leasehold.kernel.admission import Waits
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import service_lanes
+from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import HOLD
 from leasehold.limits.admission import Admission

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
+    from leasehold.kernel.listings import Listings
     from leasehold.kernel.payload_items import Payloads
     from leasehold.kernel.poll import Part, PollReport
     from leasehold.kernel.ports import Clock
@@ -144,6 +145,7 @@ _NOUNS = {
     "dedups": ("kernel.dedup", "Dedups"),
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
+    "listings": ("kernel.listings", "Listings"),
     "lines": ("limits.lines", "Lines"),
     "leases": ("direct_runs.records", "Leases"),
     "dead_letters": ("operate.dead_letters", "DeadLetters"),
@@ -166,6 +168,7 @@ class Store:
         dedups: Dedups
         direct_requests: DirectRequests
         groups: Groups
+        listings: Listings
         lines: Lines
         leases: Leases
         dead_letters: DeadLetters

@@ -11,7 +11,8 @@ from leasehold.admin.pages import JobFilter
 from leasehold.admin.scanning import Budget, QueryContext
 from leasehold.kernel.admission import is_trusted, trusted_jobs
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
-from leasehold.kernel.keys import Due, from_text, lanes_by_priority, to_text
+from leasehold.kernel.keys import Due, from_text, to_text
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, JobStatus
@@ -219,7 +220,7 @@ def _ended_at(ended_key: str) -> datetime:
 
 def _lateness(ends: list[_End], services: Services) -> Lateness | None:
     ran = sorted((end for end in ends if end.status is not JobStatus.CANCELLED), key=lambda end: end.at)
-    jobs, _ = services.store.jobs.look_up([end.job_id for end in ran[-_SAMPLE:]])
+    jobs, _ = services.store.listings.look_up([end.job_id for end in ran[-_SAMPLE:]])
     delays = sorted(delay for job in jobs.values() if (delay := _late(job)) is not None)
     if not delays:
         return None

@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.keys import queue_of_lane, to_text
+from leasehold.kernel.keys import to_text
+from leasehold.kernel.lanes import queue_of_lane
 from leasehold.kernel.payload import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus

@@ -110,7 +110,7 @@ class _PageBuilder:
         """The jobs of the page, as they are now, as far as they still match."""
         listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
         ids = [each for each in listed if not isinstance(each, Job)]
-        fetched, damaged = self.services.store.jobs.look_up(ids) if ids else ({}, [])
+        fetched, damaged = self.services.store.listings.look_up(ids) if ids else ({}, [])
         self.unreadable += damaged
         # An index that lags may show a job in the lane that it left, too.
         jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
@@ -209,7 +209,7 @@ def members_below(
     while top > 0 and budget.left and len(found) < limit:
         numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
         budget.spend()
-        fetched, damaged = services.store.jobs.look_up([group.member_id(number) for number in numbers])
+        fetched, damaged = services.store.listings.look_up([group.member_id(number) for number in numbers])
         unreadable += damaged
         for number in numbers:
             looked, top = looked + 1, number

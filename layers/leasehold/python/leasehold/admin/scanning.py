@@ -13,7 +13,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
-from leasehold.kernel.keys import JobId, from_text, job_id_at, service_lanes
+from leasehold.kernel.keys import JobId, from_text, job_id_at
+from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.lean import dataclass
 from leasehold.limits.model import is_group_scope

@@ -11,7 +11,7 @@ from leasehold.aws import names as wakes
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
-from leasehold.kernel.keys import service_lanes
+from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
 from leasehold.kernel.pool import Stopping
 from leasehold.kernel.transitions import JobStatus

@@ -70,7 +70,7 @@ class BatchExecutor:
         """Those that may start together, with their jobs as they are; none where that would be one alone."""
         if not job_type.starts_together or len(handovers) < 2 or self._services.store.jobs.refused_batches is not None:
             return []
-        found, _ = self._services.store.jobs.look_up([each.job_id for each in handovers])
+        found, _ = self._services.store.listings.look_up([each.job_id for each in handovers])
         together = [
             (each, job)
             for each in handovers

@@ -15,7 +15,7 @@ from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, j
 from leasehold.kernel.enqueue import Draft, JobRequest, creation, draft, inserted, log_enqueued, sent_by, write
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import numbered
+from leasehold.kernel.lanes import numbered
 from leasehold.kernel.offload import lay_out, put_items
 from leasehold.kernel.table import ConditionFailed
 from leasehold.lean import dataclass

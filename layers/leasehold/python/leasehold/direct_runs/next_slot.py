@@ -15,7 +15,7 @@ from leasehold.direct_runs.model import DirectRunTimeoutError, over_by
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job_type import CLOCK_TOLERANCE
-from leasehold.kernel.keys import lanes_by_priority
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.registry import CACHE_FOR, Reservation
 from leasehold.limits.model import Limit
 from leasehold.limits.scopes import Seat, Taking

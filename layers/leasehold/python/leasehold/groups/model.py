@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self, assert_never
 
 from leasehold.kernel.errors import InvalidInputError, InvalidKeyError, RefusedError
 from leasehold.kernel.job import SYSTEM, Outcome
-from leasehold.kernel.keys import Due, JobPartition, derive_job_id, numbered, position_at
+from leasehold.kernel.keys import Due, JobPartition, derive_job_id, position_at
+from leasehold.kernel.lanes import numbered
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope

@@ -22,7 +22,7 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.enqueue import JobRequest, draft, parse_words
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.keys import hold_lane
+from leasehold.kernel.lanes import hold_lane
 from leasehold.lean import dataclass
 from leasehold.templates.model import filled
 

@@ -118,7 +118,7 @@ def members(group_id: object, services: Services, *, start: int, limit: int) -> 
     _check(limit, "limit", 1, _LONGEST_PAGE)
     group = find_group(group_id, services)
     numbers = range(start, min(start + limit, group.made))
-    found, unreadable = services.store.jobs.look_up([group.member_id(number) for number in numbers])
+    found, unreadable = services.store.listings.look_up([group.member_id(number) for number in numbers])
     report_unreadable(unreadable, services)
     jobs = [found[job_id] for number in numbers if (job_id := group.member_id(number)) in found]
     return MemberPage(jobs, numbers.stop if numbers and numbers.stop < group.made else None)

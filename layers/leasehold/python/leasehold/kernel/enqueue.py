@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -53,7 +54,7 @@ from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority, parse_webhook
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
-from leasehold.telemetry.spans import current_trace, span
+from leasehold.telemetry.spans import API, UNTRACED, current_trace, given, span
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -110,7 +111,7 @@ def request_of(wanted: NewJob) -> JobRequest:
         created_by=wanted.created_by,
         retry_of=wanted.retry_of,
         concurrency_key=wanted.concurrency_key,
-        trace=wanted.trace if wanted.trace is not None else current_trace(),
+        trace=_open_trace() if wanted.trace is None else wanted.trace,
         template=wanted.template,
         retry=wanted.retry,
         webhook=wanted.webhook,
@@ -118,6 +119,10 @@ def request_of(wanted: NewJob) -> JobRequest:
     if wanted.debounce is None and wanted.max_wait is None:
         return request
     return features.debounced(request, wanted.debounce, wanted.max_wait)
+
+
+def _open_trace() -> str | None:
+    return current_trace() if API in sys.modules else given.get()
 
 
 def _parse_window(wanted: NewJob) -> DedupWindow:
@@ -173,10 +178,11 @@ def enqueue(
     request: JobRequest, services: Services, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
 ) -> Enqueued:
     services.deployment.refuse_if_halted()
-    with span("enqueue", request.job_type, parent=request.trace) as sending:
-        drafted = draft(sent_by(sending.trace, request), services)
+    with span("enqueue", request.job_type, parent=request.trace) if API in sys.modules else UNTRACED as sending:
+        drafted = draft(sent_by(sending.trace, request) if sending else request, services)
         enqueued = write(drafted, services, on_duplicate=on_duplicate, audit_entry=creation(drafted.job, services))
-        sending.note(job_id=enqueued.job_id)
+        if sending:
+            sending.note(job_id=enqueued.job_id)
         return enqueued
 
 
@@ -202,10 +208,13 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
     scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
         shard = SYSTEM_SHARD if is_systems else _users_shard(registry, services)
-        partition = registry.partition_of(job_type.name, shard)
-        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(RANDOM_BITS))
-    elif not registry.agrees(job_id, job_type.name):
-        raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
+        job_id = make_job_id(
+            scheduled_for, registry.partition_of(job_type.name, shard), services.random_source.bits(RANDOM_BITS)
+        )
+    else:
+        shard = shard_of(job_id)
+        if not registry.agrees(job_id, job_type.name):
+            raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
     if request.dedup_key is not None:
         key = parse_key(request.dedup_key, "dedup key")
@@ -222,7 +231,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         created_at=now,
         created_by=parse_words(request.created_by, "created_by"),
         due=Due(scheduled_for, position_at(now), job_id),
-        due_lane=run_lane(priority, shard_of(job_id)),
+        due_lane=run_lane(priority, shard),
         wake=scheduled_for - now < WAKE_WITHIN,
         start_by=_start_by(request.start_by, scheduled_for),
         retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),

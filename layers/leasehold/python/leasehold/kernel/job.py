@@ -15,13 +15,13 @@ from leasehold.kernel.keys import (
     Priority,
     code_of,
     from_text,
-    is_hold_lane,
     job_id_at,
     key_of,
     run_lane,
     scheduled_for_of,
     shard_of,
 )
+from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.payload_forms import name_apart, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text

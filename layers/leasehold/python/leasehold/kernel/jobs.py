@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, assert_never, cast
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
 from leasehold.kernel.job import encode, encode_all, job_of, job_record
-from leasehold.kernel.keys import (
-    Due,
-    JobId,
-    Priority,
-    due_until,
-    hold_lane,
-    job_id_at,
-    to_text,
-)
-from leasehold.kernel.payload_items import read_each, read_one
+from leasehold.kernel.keys import Due, JobId, Priority, due_until, job_id_at
+from leasehold.kernel.payload_items import read_one
 from leasehold.kernel.table import (
     DUE_INDEX,
-    ENDED_INDEX,
     JOBS,
     Above,
     After,
@@ -48,7 +39,6 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.table import Change, Condition, ForeignItem, Record, Table
     from leasehold.kernel.transitions import Transition
 
@@ -150,12 +140,6 @@ class DuePage:
     cursor: Record | None
 
 
-@dataclass(frozen=True, slots=True)
-class JobPage:
-    jobs: list[Job]
-    cursor: Record | None
-
-
 class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job alone
     """A batch did not make this transition, which says nothing about whether it may be made."""
 
@@ -180,11 +164,6 @@ class Jobs:
         record = self._table.get(keys.job(job_id))
         return read_one(record, job_of) if record else None
 
-    def look_up(self, job_ids: Sequence[JobId]) -> tuple[dict[JobId, Job], list[Unreadable]]:
-        """For listings: those of these jobs that there are, and a word about each that cannot be read."""
-        listed = read_each(self._table.get_many([keys.job(job_id) for job_id in job_ids]), job_of)
-        return {job.job_id: job for job in listed.items}, listed.unreadable
-
     def get_many(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
         found = [job_of(record) for record in self._table.get_many([keys.job(job_id) for job_id in job_ids])]
         return {job.job_id: job for job in found}
@@ -193,44 +172,6 @@ class Jobs:
         """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
         page = self._table.query(JOBS, lane, index=DUE_INDEX, last=due_until(now), limit=limit, after=after)
         return DuePage([due_entry(record) for record in page.records], page.cursor)
-
-    def next_due(self, lane: str) -> datetime | None:
-        """When the lane next needs the poller."""
-        page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
-        return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
-
-    def held(
-        self, queue: str, priority: Priority, *, limit: int, behind: str | None = None, after: Record | None = None
-    ) -> DuePage:
-        """Jobs that wait in a hold lane, in order; only those `behind` a due key, if there is one."""
-        first = None if behind is None else f"{behind}\x00"
-        page = self._table.query(
-            JOBS, hold_lane(queue, priority), index=DUE_INDEX, first=first, limit=limit, after=after
-        )
-        return DuePage([due_entry(record) for record in page.records], page.cursor)
-
-    def by_date(
-        self, partition: str, start: datetime, end: datetime, *, limit: int, after: Record | None = None
-    ) -> JobPage:
-        """Jobs by the date they were first meant to run, ended ones included."""
-        page = self._table.query(
-            JOBS,
-            partition,
-            first=f"scheduled#{to_text(start)}",
-            last=f"scheduled#{to_text(end)}",
-            limit=limit,
-            after=after,
-        )
-        return JobPage([job_of(record) for record in page.records], page.cursor)
-
-    def ended(
-        self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
-    ) -> tuple[list[JobId], Record | None]:
-        """Ended jobs of one type, the newest first, as far as their keys are those of jobs."""
-        page = self._table.query(
-            JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
-        )
-        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
 
     def apply_and_read(self, write: Write) -> Job:
         """Make one transition and return the job after it."""

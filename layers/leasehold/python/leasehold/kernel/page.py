@@ -15,7 +15,8 @@ from leasehold.kernel.claim import Claims
 from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
-from leasehold.kernel.keys import Due, is_asked_for, shard_of
+from leasehold.kernel.keys import Due, shard_of
+from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event

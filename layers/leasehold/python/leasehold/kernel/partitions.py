@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at, service_lane
+from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at
+from leasehold.kernel.lanes import service_lane
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key, Update
 
 if TYPE_CHECKING:

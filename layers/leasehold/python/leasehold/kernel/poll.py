@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel.jobs import FreedScope
-from leasehold.kernel.keys import lanes_by_priority, service_lanes
+from leasehold.kernel.lanes import lanes_by_priority, service_lanes
 from leasehold.kernel.page import NOTHING_DUE, Lane, Pages
 from leasehold.kernel.pool import ahead
 from leasehold.lean import dataclass

@@ -16,7 +16,8 @@ from leasehold.kernel.admission import Joined, TurnedAway, Undecided, Waits
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
-from leasehold.kernel.keys import EPOCH, Due, queue_of
+from leasehold.kernel.keys import EPOCH, Due
+from leasehold.kernel.lanes import queue_of
 from leasehold.kernel.transitions import SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull, type_scope
 from leasehold.lean import dataclass

@@ -19,7 +19,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Due, is_asked_for, to_text
+from leasehold.kernel.keys import Due, to_text
+from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.partitions import due_at, mark_of
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update

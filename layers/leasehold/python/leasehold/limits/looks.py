@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.keys import Due, creation_of, is_asked_for
+from leasehold.kernel.keys import Due
+from leasehold.kernel.lanes import creation_of, is_asked_for
 from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, together
 from leasehold.limits.lines import EMPTY_FOR
 from leasehold.limits.scopes import Scope

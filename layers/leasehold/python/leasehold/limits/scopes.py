@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Priority, from_text, hold_lane, to_text
+from leasehold.kernel.keys import Priority, from_text, to_text
+from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import Equals, Missing, Put
 from leasehold.lean import dataclass
 

@@ -131,7 +131,7 @@ class Visit:
                 return None
             shared.forget_old()
             taken = self._just_taken(lane) if lane not in self._cursors else None
-            page = shared.services.store.jobs.held(
+            page = shared.services.store.listings.held(
                 lane.queue, lane.priority, limit=shared.page_limit, behind=taken, after=self._cursors.get(lane)
             )
             shared.report.scanned += len(page.entries)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import Outcome
 from leasehold.kernel.claims_at_once import end_page, take_ahead
-from leasehold.kernel.keys import Priority, type_of_queue
+from leasehold.kernel.keys import Priority
+from leasehold.kernel.lanes import type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
 from leasehold.limits.looks import A_PAGE, Looks

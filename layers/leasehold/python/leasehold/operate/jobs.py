@@ -13,7 +13,8 @@ from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, draft, due_time
 from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError, LeaseholdError, WrongStateError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
-from leasehold.kernel.keys import Due, hold_lane, parse_job_id, position_at, queue_of_lane, run_lane, to_text
+from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
+from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_items import shown

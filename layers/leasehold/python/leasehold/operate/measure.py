@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import lanes_by_priority
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.lean import dataclass
 from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
 from leasehold.telemetry import (
@@ -144,7 +144,7 @@ def _due_pages(lane: str, services: Services) -> Iterator[DuePage]:
 def _held_pages(lane: Lane, services: Services) -> Iterator[DuePage]:
     cursor: Record | None = None
     while True:
-        page = services.store.jobs.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
+        page = services.store.listings.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
         yield page
         cursor = page.cursor
         if cursor is None:

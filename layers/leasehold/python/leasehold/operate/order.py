@@ -22,16 +22,14 @@ from leasehold.kernel.keys import (
     MAX_POSITION_LENGTH,
     Due,
     Priority,
-    _cut,
-    hold_lane,
     key_of,
     parse_job_id,
-    queue_of_lane,
     run_lane,
     shard_of,
     to_digits,
     to_text,
 )
+from leasehold.kernel.lanes import _cut, hold_lane, queue_of_lane
 from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import lanes_by_priority, service_lanes
+from leasehold.kernel.lanes import lanes_by_priority, service_lanes
 from leasehold.kernel.page import HALT
 from leasehold.kernel.pool import ahead
 from leasehold.kernel.services import make_nonce
@@ -231,7 +231,7 @@ class WaitingPoller:
         levels = lanes_by_priority(self._services.deployment.registry().shards)
         wanted = [lane for level in levels for lane in level if lanes is None or lane in lanes]
         unknown = [lane for lane in wanted if not self._is_known(lane, now)]
-        for lane, due_at in ahead(self._services.pool, self._services.store.jobs.next_due, unknown):
+        for lane, due_at in ahead(self._services.pool, self._services.store.listings.next_due, unknown):
             self._read[lane] = (now, due_at)
         return min((at for _, at in self._read.values() if at is not None), default=None)
 

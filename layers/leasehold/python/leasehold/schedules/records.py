@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 from leasehold.audit.records import Audits
 from leasehold.kernel import partitions
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import SERVICE_LANE, Due, Priority, from_text, position_at, to_text
+from leasehold.kernel.keys import Due, Priority, from_text, position_at, to_text
+from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (

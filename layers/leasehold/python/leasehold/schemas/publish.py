@@ -84,6 +84,6 @@ def waiting_jobs(job_type: str, services: Services) -> list[Job]:
     since = services.clock.now() - _LATE
     found: list[Job] = []
     for partition in services.deployment.registry().partitions(job_type):
-        page = services.store.jobs.by_date(partition, since, LATEST, limit=SAMPLE)
+        page = services.store.listings.by_date(partition, since, LATEST, limit=SAMPLE)
         found += [job for job in page.jobs if job.job_type == job_type and job.status.is_waiting]
     return found[:SAMPLE]

@@ -11,7 +11,8 @@ from leasehold.features import Store
 from leasehold.groups.sdk import Groups
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import EPOCH, LATEST, instant, lanes_by_priority
+from leasehold.kernel.keys import EPOCH, LATEST, instant
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
@@ -132,9 +133,9 @@ class LeaseholdTest:
         return sorted(found, key=lambda job: job.key.sk)
 
     def _stored(self, *job_types: str) -> list[Job]:
-        jobs = self.services.store.jobs
+        by_date = self.services.store.listings.by_date
         partitions = self.services.deployment.registry().partitions(*job_types)
-        stored = [job for each in partitions for job in jobs.by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
+        stored = [job for each in partitions for job in by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
         return self.services.store.payloads.shown_many(stored)
 
     def assert_enqueued(
@@ -207,7 +208,7 @@ class LeaseholdTest:
 
     def _next_due_at(self) -> datetime | None:
         lanes = [lane for level in lanes_by_priority(1) for lane in level]
-        upcoming = [at for lane in lanes if (at := self.services.store.jobs.next_due(lane)) is not None]
+        upcoming = [at for lane in lanes if (at := self.services.store.listings.next_due(lane)) is not None]
         waiting = any(not job.has_ended for job in (*self._stored(), *self._stored(DELIVERY)))
         return min(upcoming) if upcoming and waiting else None
 

@@ -73,12 +73,12 @@ def failed_deliveries(services: Services, *, limit: int) -> list[Delivery]:
     """The newest deliveries that were given up, of all jobs; it needs the ended index."""
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
-    ids, _ = services.store.jobs.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+    ids, _ = services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
     return _listed(ids, services)
 
 
 def _listed(ids: Sequence[JobId], services: Services) -> list[Delivery]:
-    read, unreadable = services.store.jobs.look_up(ids)
+    read, unreadable = services.store.listings.look_up(ids)
     report_unreadable(unreadable, services)
     found = {
         job.job_id: job

@@ -125,7 +125,7 @@ def _made_by(who: str, began_at: datetime, queue: Queue) -> list[Job]:
 def _since(start: datetime, partition: str, queue: Queue) -> Iterator[Job]:
     cursor: Record | None = None
     while True:
-        page = queue.services.store.jobs.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
+        page = queue.services.store.listings.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
         yield from page.jobs
         cursor = page.cursor
         if cursor is None:

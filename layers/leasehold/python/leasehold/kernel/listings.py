@@ -1,0 +1,78 @@
+"""Access patterns of those who list jobs: no plain job's way passes here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from leasehold.kernel import keys
+from leasehold.kernel.job import job_of
+from leasehold.kernel.jobs import DuePage, due_entry, ended_lane, job_id_in
+from leasehold.kernel.keys import Due, to_text
+from leasehold.kernel.lanes import hold_lane
+from leasehold.kernel.payload_items import read_each
+from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.lean import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId, Priority
+    from leasehold.kernel.payload_items import Unreadable
+    from leasehold.kernel.table import Record, Table
+    from leasehold.kernel.transitions import JobStatus
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: list[Job]
+    cursor: Record | None
+
+
+class Listings:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def look_up(self, job_ids: Sequence[JobId]) -> tuple[dict[JobId, Job], list[Unreadable]]:
+        """Those of these jobs that there are, and a word about each that cannot be read."""
+        listed = read_each(self._table.get_many([keys.job(job_id) for job_id in job_ids]), job_of)
+        return {job.job_id: job for job in listed.items}, listed.unreadable
+
+    def next_due(self, lane: str) -> datetime | None:
+        """When the lane next needs the poller."""
+        page = self._table.query(JOBS, lane, index=DUE_INDEX, limit=1)
+        return Due.parse(cast("str", page.records[0]["due_key"])).at if page.records else None
+
+    def held(
+        self, queue: str, priority: Priority, *, limit: int, behind: str | None = None, after: Record | None = None
+    ) -> DuePage:
+        """Jobs that wait in a hold lane, in order; only those `behind` a due key, if there is one."""
+        first = None if behind is None else f"{behind}\x00"
+        page = self._table.query(
+            JOBS, hold_lane(queue, priority), index=DUE_INDEX, first=first, limit=limit, after=after
+        )
+        return DuePage([due_entry(record) for record in page.records], page.cursor)
+
+    def by_date(
+        self, partition: str, start: datetime, end: datetime, *, limit: int, after: Record | None = None
+    ) -> JobPage:
+        """Jobs by the date they were first meant to run, ended ones included."""
+        page = self._table.query(
+            JOBS,
+            partition,
+            first=f"scheduled#{to_text(start)}",
+            last=f"scheduled#{to_text(end)}",
+            limit=limit,
+            after=after,
+        )
+        return JobPage([job_of(record) for record in page.records], page.cursor)
+
+    def ended(
+        self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
+    ) -> tuple[list[JobId], Record | None]:
+        """Ended jobs of one type, the newest first, as far as their keys are those of jobs."""
+        page = self._table.query(
+            JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
+        )
+        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
