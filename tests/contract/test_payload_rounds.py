@@ -127,7 +127,7 @@ def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monke
     visits = iter(lambda: keep_payloads(world.services, worker_id="poller", should_stop=lambda: "time is up"), None)
     stopped = next(each for each in visits if each.looked_at)
     assert (stopped.renewed, stopped.is_done) == (1, False)
-    renew, calls = world.store.payloads.renew, []
+    renew, calls = world.store.payload_rounds.renew, []
 
     def dying(job_id: JobId, name: str, expires_at: int) -> bool:
         calls.append(job_id)
@@ -135,7 +135,7 @@ def test_a_round_that_broke_off_is_gone_on_with_where_it_was(world: World, monke
             raise StoreUnavailableError("gone")
         return renew(job_id, name, expires_at)
 
-    monkeypatch.setattr(world.store.payloads, "renew", dying)
+    monkeypatch.setattr(world.store.payload_rounds, "renew", dying)
     assert visit(world) is None
     world.clock.advance(timedelta(minutes=3))
     kept = visit(world)

@@ -85,7 +85,7 @@ def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
     stored = job_of({**keys.job(layout.job.job_id).attributes, **job_record(layout.job)})
 
     assert Payloads(table).read(stored).payload_text == text
-    assert Payloads(table).shown_many([stored])[0].payload_text == text
+    assert Payloads(table).shown(stored).payload_text == text
     assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
     assert stored.payload_bytes <= MAX_INLINE_BYTES
     assert layout_of(stored, expires_at=2).item is None

@@ -10,7 +10,7 @@ from leasehold.kernel import partitions
 from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.keys import due_until, from_text, to_text
 from leasehold.kernel.partitions import awakened
-from leasehold.kernel.registry_records import _reservation_record, reservation_of
+from leasehold.kernel.registry_records import reservation_of
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Attribute, Record, Table
 
 _PAGE = 500
+_TIDIED_AFTER = timedelta(days=1)
 
 
 class DirectRequests:
@@ -198,3 +199,13 @@ class Leases:
             cursor = page.cursor
             if cursor is None:
                 return
+
+
+def _reservation_record(reservation: Reservation) -> Record:
+    return {
+        "run_id": reservation.run_id,
+        "since": to_text(reservation.since),
+        "until": to_text(reservation.until),
+        # Every poll reads it: one whose caller died shall not stay for ever.
+        "expires_at": int((reservation.until + _TIDIED_AFTER).timestamp()),
+    }

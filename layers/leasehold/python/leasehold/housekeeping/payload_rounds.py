@@ -10,9 +10,9 @@ from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.offload import expiry_of
-from leasehold.kernel.partitions import payload_round
+from leasehold.kernel.partitions import payload, payload_round
 from leasehold.kernel.services import make_nonce
-from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Missing, NotAfter, OneOf, Update
+from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
 
@@ -76,6 +77,15 @@ class PayloadRounds:
         )
         following = None if page.cursor is None else replace(place, below=cast("str", page.cursor["SK"]))
         return [job for record in page.records if (job := _readable(record)) is not None], following
+
+    def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
+        """Let an item live longer; False if it is gone. It is billed like its first writing."""
+        later = Update(key=payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
+        try:
+            self._table.write(later)
+        except ConditionFailed:
+            return False
+        return True
 
     def leave(self, place: Round, now: datetime) -> bool:
         """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
@@ -177,7 +187,7 @@ def _keep(job: Job, services: Services, kept: Kept) -> None:
     if job.payload_name is None:
         return
     expires_at = expiry_of(job, max(job.due_at or job.scheduled_for, services.clock.now()), services)
-    if services.store.payloads.renew(job.job_id, job.payload_name, expires_at):
+    if services.store.payload_rounds.renew(job.job_id, job.payload_name, expires_at):
         kept.renewed += 1
     else:
         kept.missing += 1

@@ -20,20 +20,18 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import MISSING
 from leasehold.kernel.payload_forms import text_in, text_or
-from leasehold.kernel.table import ConditionFailed, Delete, Exists, Put, Update
-from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.table import ConditionFailed, Delete, Put
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Key, Record, Table
+    from leasehold.kernel.table import Record, Table
 
 
 class Payloads:
@@ -82,32 +80,6 @@ class Payloads:
         except PAYLOAD_IS_LOST:
             return replace(job, read_payload=MISSING)
 
-    def shown_many(self, jobs: Sequence[Job]) -> list[Job]:
-        """As `shown`, in as few calls as possible."""
-        wanted = [key for job in jobs if (key := _unread_item(job)) is not None]
-        records = self._table.get_many(wanted) if wanted else []
-        texts: dict[tuple[str, ...], str] = {
-            (cast("str", record["PK"]), cast("str", record["SK"])): text_or(MISSING, cast("Form", record["payload"]))
-            for record in records
-        }
-        return [
-            _readable(job)
-            if (key := _unread_item(job)) is None
-            else replace(job, read_payload=texts.get(key.values, MISSING))
-            for job in jobs
-        ]
-
-    def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
-        """Let an item live longer; False if it is gone. It is billed like its first writing."""
-        later = Update(
-            key=partitions.payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at}
-        )
-        try:
-            self._table.write(later)
-        except ConditionFailed:
-            return False
-        return True
-
     def names(self, job_id: JobId) -> list[str]:
         """All payloads that a job has or had: each edit leaves the one before it, until that expires."""
         return [cast("str", record["SK"]) for record in records_in(self._table, partitions.payload_partition(job_id))]
@@ -124,24 +96,6 @@ def deletion(job_id: JobId, name: str) -> Delete:
 def _readable(job: Job) -> Job:
     """The job, with the word in the place of bytes in it that cannot be unpacked."""
     return replace(job, read_payload=MISSING) if text_or(None, job.stored_payload) is None else job
-
-
-def _unread_item(job: Job) -> Key | None:
-    name = job.payload_name
-    return None if name is None or job.read_payload is not None else partitions.payload(job.job_id, name)
-
-
-def shown(job: Job, services: Services) -> Job:
-    """The job with its payload, or with a word in its place if that is gone."""
-    if job.status is JobStatus.DEAD_LETTER and job.payload_name is not None:
-        dead_letter = services.store.dead_letters.get(job.job_id)
-        job = job if dead_letter is None else with_payload_of(dead_letter, job)
-    return services.store.payloads.shown(job)
-
-
-def with_payload_of(dead_letter: DeadLetter, job: Job) -> Job:
-    """A dead job's own payload may have expired; its dead letter has a copy for as long as it is needed."""
-    return job if job.payload_name is None else replace(job, read_payload=dead_letter.payload_text)
 
 
 def readable[Item](listed: Listed[Item], services: Services) -> list[Item]:

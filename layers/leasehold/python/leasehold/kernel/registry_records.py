@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel.job_type import Batch, JobType, Retention
-from leasehold.kernel.keys import Priority, from_text, to_text
+from leasehold.kernel.keys import Priority, from_text
 from leasehold.kernel.registry import Registry, Reservation
 from leasehold.kernel.retry import retry_document, retry_of
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
@@ -167,22 +167,9 @@ def _rate_of(document: list[float] | None) -> Rate | None:
     return None if document is None else Rate(int(document[0]), timedelta(seconds=document[1]))
 
 
-def _reservation_record(reservation: Reservation) -> Record:
-    return {
-        "run_id": reservation.run_id,
-        "since": to_text(reservation.since),
-        "until": to_text(reservation.until),
-        # Every poll reads it: one whose caller died shall not stay for ever.
-        "expires_at": int((reservation.until + _TIDIED_AFTER).timestamp()),
-    }
-
-
 def reservation_of(record: Record) -> Reservation:
     return Reservation(
         run_id=cast("str", record["run_id"]),
         since=from_text(cast("str", record["since"])),
         until=from_text(cast("str", record["until"])),
     )
-
-
-_TIDIED_AFTER = timedelta(days=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
@@ -23,6 +23,7 @@ from leasehold.kernel.table import (
     Update,
     request_token,
 )
+from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import Audit
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.job import Run
+    from leasehold.kernel.job import Job, Run
     from leasehold.kernel.payload_items import Unreadable
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
 
 # More than one, since the oldest may be unreadable.
@@ -190,3 +192,16 @@ def _resolved(job_id: JobId, how: Resolution, by: ResolvedBy, redriven_as: JobId
         sets=sets,
         removes=_INDEX_KEYS,
     )
+
+
+def shown(job: Job, services: Services) -> Job:
+    """The job with its payload, or with a word in its place if that is gone."""
+    if job.status is JobStatus.DEAD_LETTER and job.payload_name is not None:
+        dead_letter = services.store.dead_letters.get(job.job_id)
+        job = job if dead_letter is None else with_payload_of(dead_letter, job)
+    return services.store.payloads.shown(job)
+
+
+def with_payload_of(dead_letter: DeadLetter, job: Job) -> Job:
+    """A dead job's own payload may have expired; its dead letter has a copy for as long as it is needed."""
+    return job if job.payload_name is None else replace(job, read_payload=dead_letter.payload_text)

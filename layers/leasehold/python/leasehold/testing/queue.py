@@ -136,7 +136,7 @@ class LeaseholdTest:
         by_date = self.services.store.listings.by_date
         partitions = self.services.deployment.registry().partitions(*job_types)
         stored = [job for each in partitions for job in by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
-        return self.services.store.payloads.shown_many(stored)
+        return [self.services.store.payloads.shown(job) for job in stored]
 
     def assert_enqueued(
         self,

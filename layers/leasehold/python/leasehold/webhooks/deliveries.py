@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
+from leasehold.kernel.partitions import payload
 from leasehold.kernel.payload import MISSING, PURGED
+from leasehold.kernel.payload_forms import text_or
 from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, RunEvent
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Form
     from leasehold.kernel.services import Services
 
 
@@ -85,9 +89,22 @@ def _listed(ids: Sequence[JobId], services: Services) -> list[Delivery]:
         for job in read.values()
         if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, services)
     }
-    jobs = services.store.payloads.shown_many([found[each] for each in ids if each in found])
+    jobs = _shown([found[each] for each in ids if each in found], services)
     # What it told is gone with its payload.
     return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]
+
+
+def _shown(jobs: Sequence[Job], services: Services) -> list[Job]:
+    """With their payloads, in as few calls as possible."""
+    items = {job.job_id: payload(job.job_id, job.payload_name) for job in jobs if job.payload_name is not None}
+    records = services.store.table.get_many(list(items.values())) if items else []
+    texts = {record["PK"]: text_or(MISSING, cast("Form", record["payload"])) for record in records}
+    return [
+        replace(job, read_payload=texts.get(items[job.job_id].values[0], MISSING))
+        if job.job_id in items
+        else services.store.payloads.shown(job)
+        for job in jobs
+    ]
 
 
 def delivery_of(job: Job) -> Delivery:
