@@ -64,7 +64,7 @@ class Claims:
         report: PollReport,
         window: Window | None,
         *,
-        should_stop: Callable[[], str | None],
+        should_stop: Callable[[], str | None] | None,
         may_go_on: Callable[[], bool],
     ) -> None:
         self.report = report
@@ -78,7 +78,7 @@ class Claims:
         # Opened for the first job that needs it: a plain job passes by, and nothing is imported for it.
         self.opened_gate: Gate | None = None
         # Types that nothing but their jobs' own condition decides about, by these switches.
-        self._free: dict[str, bool] = {}
+        self._free: dict[str, JobType | None] = {}
         self._switches: Switches | None = None
         # What a batch has claimed, and what it left open until it is decided.
         self.taken: set[str] = set()
@@ -91,13 +91,13 @@ class Claims:
         if entry.due_key in self.taken:
             return
         if not self._is_concerned(entry, switches):
-            self.claim(entry, None)
+            self.claim(entry, None, self._free[entry.job_type])
         else:
             offer(entry, switches, self)
 
-    def claim(self, entry: DueJob, admitted: Admitted | None) -> Outcome:
+    def claim(self, entry: DueJob, admitted: Admitted | None, job_type: JobType | None = None) -> Outcome:
         """Take the lease on a job that may run, and hand it over."""
-        job_type = self.services.deployment.registry().types[entry.job_type]
+        job_type = job_type or self.services.deployment.registry().types[entry.job_type]
         self.handovers.wait(at_most=UNDER_WAY)
         try:
             if admitted is None:
@@ -138,13 +138,13 @@ class Claims:
         if switches is not self._switches:
             self._free, self._switches = {}, switches
         if entry.job_type not in self._free:
-            self._free[entry.job_type] = self._is_free(entry.job_type, switches)
-        return not self._free[entry.job_type] and self.gate.concerns(entry, switches)
+            self._free[entry.job_type] = self._if_free(entry.job_type, switches)
+        return self._free[entry.job_type] is None and self.gate.concerns(entry, switches)
 
-    def _is_free(self, name: str, switches: Switches) -> bool:
+    def _if_free(self, name: str, switches: Switches) -> JobType | None:
         registry = self.services.deployment.registry()
         job_type = registry.types.get(name)
-        return (
+        is_free = (
             job_type is not None
             and not (job_type.is_limited or job_type.breaker)
             and registry.concurrency is None
@@ -152,6 +152,7 @@ class Claims:
             and name not in switches.reservations
             and self._policy is None
         )
+        return job_type if is_free else None
 
     @property
     def gate(self) -> Gate:
@@ -237,7 +238,7 @@ class HandOvers:
         report: PollReport,
         *,
         window: Window | None,
-        should_stop: Callable[[], str | None],
+        should_stop: Callable[[], str | None] | None,
     ) -> None:
         self.report = report
         self._services = services
@@ -245,7 +246,7 @@ class HandOvers:
         self._pool = pool
         self._window = window
         self._should_stop = should_stop
-        self._under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
+        self.under_way: deque[tuple[Sequence[Claimed], Pending[list[_Delivery]]]] = deque()
         self._unreachable: StoreUnavailableError | None = None
         # Jobs that wait for others of their type to share an invocation with.
         self.gathering: Gathering | None = None
@@ -285,7 +286,7 @@ class HandOvers:
             self._end(claimed, lambda: self._deliver(claimed))
             return
         trace = current_trace()  # another thread does not know the poll's
-        self._under_way.append((claimed, self._pool.submit(lambda: self._deliver_in_time(claimed, trace, now))))
+        self.under_way.append((claimed, self._pool.submit(lambda: self._deliver_in_time(claimed, trace, now))))
 
     def put_back(self, handovers: Sequence[Handover], reason: str) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
@@ -307,7 +308,7 @@ class HandOvers:
     def _deliver_in_time(self, claimed: Sequence[Claimed], trace: str | None, since: datetime) -> list[_Delivery]:
         """In the pool: behind others that hang it may be too late for it."""
         now = self._services.clock.now()
-        stop = self._should_stop() if now - since >= _HANGS_AFTER else None
+        stop = self._should_stop() if self._should_stop is not None and now - since >= _HANGS_AFTER else None
         if stop is None:
             return self._deliver(claimed, trace)
         reason = f"not handed over: {stop}"
@@ -331,11 +332,11 @@ class HandOvers:
 
     def _collect(self, *, at_most: int | None) -> None:
         """Count what has ended; wait for the oldest while more than `at_most` are under way."""
-        while self._under_way:
-            claimed, pending = self._under_way[0]
-            if not pending.is_done and (at_most is None or len(self._under_way) <= at_most):
+        while self.under_way:
+            claimed, pending = self.under_way[0]
+            if not pending.is_done and (at_most is None or len(self.under_way) <= at_most):
                 break
-            self._under_way.popleft()
+            self.under_way.popleft()
             self._end(claimed, pending.result)
         unreachable, self._unreachable = self._unreachable, None
         if unreachable is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import MAX_ERROR_BYTES, encode_all, runs_in, typed
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.payload import MISSING, shortened
+from leasehold.kernel.payload import MISSING, is_short, shortened
 from leasehold.kernel.payload_forms import compact, text_or
 from leasehold.kernel.table import check_format
 from leasehold.lean import dataclass
@@ -74,9 +74,10 @@ _NUMBERS = ("attempts", "max_attempts")
 
 
 def dead_letter_record(dead_letter: DeadLetter) -> Record:
+    text = dead_letter.payload_text
     values: dict[str, object] = {
         # Its own copy, whatever becomes of the job's.
-        "payload": compact(dead_letter.payload_text),
+        "payload": text if is_short(text) else compact(text),
         "runs": dead_letter.runs or None,
         **{name: getattr(dead_letter, name) for name in ("resolution", *_TEXTS[1:], *_TIMES, *_NUMBERS)},
     }

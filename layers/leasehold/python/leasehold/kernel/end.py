@@ -108,8 +108,8 @@ class Ending:
         if step.target is JobStatus.DEAD_LETTER:
             assert failure is not None
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
-            dead_letter = dead_letter_for(services.store.payloads.shown(job), failure, now, runs)
-            self.joined.insert(0, dead_letter_insertion(dead_letter))
+            shown = job if job.plain_payload is not None else services.store.payloads.shown(job)
+            self.joined.insert(0, dead_letter_insertion(dead_letter_for(shown, failure, now, runs)))
         if "completed_at" in written:
             written |= self._whereabouts(step.target, now)
         elif self.owed != job.owed and step.target is JobStatus.FAILED:

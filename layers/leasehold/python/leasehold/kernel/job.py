@@ -23,7 +23,7 @@ from leasehold.kernel.keys import (
 )
 from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.payload_forms import name_apart, size_of, text_in
+from leasehold.kernel.payload_forms import APART, name_apart, size_of, text_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import JobStatus
@@ -115,11 +115,18 @@ class Job:
     @property
     def payload_text(self) -> str:
         """As JSON; PayloadNotReadError if it stands apart and was not read, as in a listing."""
-        if self.read_payload is not None:
-            return self.read_payload
+        known = self.read_payload or self.plain_payload
+        if known is not None:
+            return known
         if self.payload_name is not None:
             raise PayloadNotReadError(self.job_id)
         return text_in(self.stored_payload)
+
+    @property
+    def plain_payload(self) -> str | None:
+        """The payload as JSON where it is stored as such; None where it is compressed, or stands apart."""
+        form = self.stored_payload
+        return form if isinstance(form, str) and not form.startswith(APART) else None
 
     @property
     def payload_name(self) -> str | None:

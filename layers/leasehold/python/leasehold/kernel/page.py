@@ -62,7 +62,9 @@ class Lane:
 class Pages:
     """What one poll has met."""
 
-    def __init__(self, poller: Poller, report: PollReport, should_stop: Callable[[], str | None], part: Part) -> None:
+    def __init__(
+        self, poller: Poller, report: PollReport, should_stop: Callable[[], str | None] | None, part: Part
+    ) -> None:
         self.report = report
         self.registry: Registry
         # Due keys that were handled, or could not be; forgotten after a while, so that a long poll tries again.
@@ -192,7 +194,9 @@ class Pages:
                 self.visits.close()
         finally:
             try:
-                self._claims.handovers.wait()
+                handovers = self._claims.handovers
+                if handovers.under_way or handovers.gathering is not None:
+                    handovers.wait()
             finally:
                 if self.sharing is not None:
                     self.sharing.give_up()
@@ -321,8 +325,7 @@ class Pages:
         return self.visits
 
     def _may_go_on(self) -> bool:
-        reason = self._should_stop()
-        if reason is not None:
+        if self._should_stop is not None and (reason := self._should_stop()) is not None:
             self.report.stopped_by = reason
         return self.report.stopped_by == NOTHING_DUE
 

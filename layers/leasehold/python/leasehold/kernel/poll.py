@@ -143,7 +143,7 @@ class Poller:
         hints: Sequence[Hint] = (),
         lanes: Collection[str] | None = None,
         part: Part = ALONE,
-        should_stop: Callable[[], str | None] = lambda: None,
+        should_stop: Callable[[], str | None] | None = None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
 
@@ -173,7 +173,7 @@ class _Run:
     """One poll."""
 
     def __init__(
-        self, poller: Poller, should_stop: Callable[[], str | None], lanes: Collection[str] | None, part: Part
+        self, poller: Poller, should_stop: Callable[[], str | None] | None, lanes: Collection[str] | None, part: Part
     ) -> None:
         self.report = PollReport()
         self._poller = poller
