@@ -16,9 +16,9 @@ from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Poll
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect, create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.job_type import Batch
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services
+from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from tests.latency import AWS, slowed
 

@@ -13,13 +13,13 @@ from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import DispatchError
-from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
 from leasehold.kernel.services import Services
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
-from leasehold.kernel.type_options import DELIVERY, CircuitBreaker, OnFull, Rate
+from leasehold.kernel.type_options import DELIVERY, Batch, CircuitBreaker, OnFull, Rate
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker

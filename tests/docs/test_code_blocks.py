@@ -30,8 +30,8 @@ from leasehold.cli.commands import app
 from leasehold.cli.init import write_project
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.hooks import End, Feature, Hooks
-from leasehold.kernel.job_type import Batch
 from leasehold.kernel.services import Services
+from leasehold.kernel.type_options import Batch
 from leasehold.telemetry import Metric, Unit
 from leasehold.testing import LeaseholdTest
 from tests.docs import test_guides

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.job_type import Batch, JobType, Retention
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.type_options import DELIVERY, CircuitBreaker, OnFull, Rate
+from leasehold.kernel.type_options import DELIVERY, Batch, CircuitBreaker, OnFull, Rate, Retention
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.permission import Permission
 from leasehold.job_folders.schedule import JobSchedule
-from leasehold.kernel.job_type import JobType, Retention
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.retry import Delays, Exponential, Fixed
-from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, RunEvent, Webhook
+from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, Retention, RunEvent, Webhook
 from tests.unit.job_folders.reading import read_well
 
 

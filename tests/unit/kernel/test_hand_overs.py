@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.job_type import Batch, JobType
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.poll import Part, Poller
 from leasehold.kernel.pool import Stopping
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from leasehold.testing import LeaseholdTest
 

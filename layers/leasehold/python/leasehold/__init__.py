@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from leasehold.kernel.enqueue import NewJob
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.job import Job, Outcome, Run
-    from leasehold.kernel.job_type import JobType, Retention
+    from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
     from leasehold.kernel.signals import Cancel, Skip, Snooze
     from leasehold.kernel.transitions import JobStatus
-    from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate
+    from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, Retention
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
     from leasehold.operate.operator import Operator
     from leasehold.queue import Queue, TransactEnqueue
@@ -70,10 +70,7 @@ _HOMES = {
         "Outcome",
         "Run",
     ),
-    "leasehold.kernel.job_type": (
-        "JobType",
-        "Retention",
-    ),
+    "leasehold.kernel.job_type": ("JobType",),
     "leasehold.kernel.poll": ("Poller",),
     "leasehold.kernel.registry": ("Registry",),
     "leasehold.kernel.retry": (
@@ -90,6 +87,7 @@ _HOMES = {
         "CircuitBreaker",
         "OnFull",
         "Rate",
+        "Retention",
     ),
     "leasehold.limits.model": (
         "ConcurrencyPolicy",

@@ -24,11 +24,11 @@ from leasehold.admin.scanning import (
 )
 from leasehold.kernel import partitions
 from leasehold.kernel.job import NO_WINDOW, DedupRef
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import Priority, due_until, scheduled_for_of, to_text
 from leasehold.kernel.lanes import hold_lane, lanes_by_priority
 from leasehold.kernel.transitions import ENDED, JobStatus
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

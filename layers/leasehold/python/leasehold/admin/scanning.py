@@ -12,10 +12,10 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import JobId, from_text, job_id_at
 from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 from leasehold.limits.model import is_group_scope
 from leasehold.limits.waiting import is_told_by_name, lanes_by_name, lanes_waiting_for, waiting_scopes

@@ -10,8 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, Inc
 from leasehold.aws.clients import boto3_client
 from leasehold.direct_runs.model import COLD_START, DirectAnswer, DirectRunLostError
 from leasehold.kernel.errors import DispatchError
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.keys import to_text
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.claim import Claimed
-    from leasehold.kernel.job_type import Batch
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.registry import Registry
+    from leasehold.kernel.type_options import Batch
 
 # A claimed job waits no longer than this, however long its lane is.
 _GATHERED_FOR = timedelta(milliseconds=500)

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError, RefusedError, cut, shown
-from leasehold.kernel.job_type import CLOCK_TOLERANCE, parse_job_type
+from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from leasehold.direct_runs.model import DirectRunTimeoutError, over_by
 from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.registry import CACHE_FOR, Reservation
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.limits.model import Limit
 from leasehold.limits.scopes import Seat, Taking
 from leasehold.limits.seating import plan_seats

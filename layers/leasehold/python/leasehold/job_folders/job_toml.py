@@ -12,18 +12,17 @@ from leasehold.job_folders.permission import Permission, read_permission
 from leasehold.job_folders.schedule import JobSchedule, read_schedule
 from leasehold.job_folders.toml import Section, Unfit, choice, duration, flag, one_of, share, text, whole_number
 from leasehold.kernel.errors import InvalidJobTypeError
-from leasehold.kernel.job_type import (
+from leasehold.kernel.job_type import JobType, parse_users_job_type
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority
+from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
+from leasehold.kernel.type_options import (
     CLOCK_TOLERANCE,
     LARGEST_BATCH,
     LONGEST_BATCH_WAIT,
     SMALLEST_BATCH,
     Batch,
-    JobType,
     Retention,
-    parse_users_job_type,
 )
-from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority
-from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

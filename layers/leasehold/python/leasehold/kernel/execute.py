@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from leasehold.kernel.end import Ending, Failure, is_last_attempt, retry_values, waiting_values
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.payload_forms import APART
 from leasehold.kernel.services import make_nonce
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 
 if TYPE_CHECKING:

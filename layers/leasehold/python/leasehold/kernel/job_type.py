@@ -7,10 +7,19 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
-from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority, type_code
+from leasehold.kernel.checks import check_code, check_job_type
+from leasehold.kernel.errors import InvalidJobTypeError
+from leasehold.kernel.keys import SYSTEM_CODE, Priority, type_code
 from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
-from leasehold.kernel.type_options import DELIVERY, OnFull, Rate, check_resource, check_seats, type_scope
+from leasehold.kernel.type_options import (
+    CLOCK_TOLERANCE,
+    DELIVERY,
+    Batch,
+    OnFull,
+    Rate,
+    Retention,
+    type_scope,
+)
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -18,14 +27,10 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.type_options import CircuitBreaker, Webhook
 
-SMALLEST_BATCH, LARGEST_BATCH = 2, 100
-LONGEST_BATCH_WAIT = timedelta(minutes=5)
 # An invocation of Lambda lives no longer.
 LONGEST_INVOCATION = timedelta(minutes=15)
 # What an invocation needs besides its jobs' own time: to start with a small share of a core, and to write the ends.
 START_AND_RESERVE = timedelta(seconds=10)
-# How far apart the clocks of two machines may be before only fencing protects a job.
-CLOCK_TOLERANCE = timedelta(seconds=5)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -45,41 +50,6 @@ def parse_users_job_type(name: object) -> str:
     if parse_job_type(name) == DELIVERY:
         raise InvalidJobTypeError(name, "this job type is the system's own", "Use another name.")
     return str(name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How long an ended job stays readable. Dead letters stay until they are resolved."""
-
-    completed: timedelta = timedelta(days=7)
-    cancelled: timedelta = timedelta(days=7)
-    dead_letter: timedelta = timedelta(days=30)
-
-    def __post_init__(self) -> None:
-        shortest = min(self.completed, self.cancelled, self.dead_letter)
-        if shortest <= timedelta(0):
-            raise InvalidOptionError(shortest, "an ended job is kept for a while", "Use an hour or more.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Several jobs of a type in one invocation.
-
-    size: how many at most. wait: how long a job that is due waits for others before it is claimed.
-    """
-
-    size: int = 10
-    wait: timedelta = timedelta(0)
-
-    def __post_init__(self) -> None:
-        if not SMALLEST_BATCH <= self.size <= LARGEST_BATCH:
-            raise InvalidOptionError(
-                self.size, f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs", "Use 10, or leave the batch out."
-            )
-        if not timedelta(0) <= self.wait <= LONGEST_BATCH_WAIT:
-            raise InvalidOptionError(
-                self.wait, f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs", 'Use a short while, e.g. "1s".'
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,40 +112,8 @@ class JobType:
         if self.name == DELIVERY or not self.code:
             object.__setattr__(self, "code", SYSTEM_CODE if self.name == DELIVERY else type_code(self.name))
         else:
-            self._check_code()
-        if self.timeout <= timedelta(0) or self.max_event_age < timedelta(0):
-            raise InvalidOptionError(
-                (self.timeout, self.max_event_age),
-                f"{self.name}: timeout and event age must be positive",
-                "Correct it.",
-            )
-        if self.max_attempts < 1:
-            raise InvalidOptionError(self.max_attempts, f"{self.name}: max_attempts is at least 1", "Use 1 or more.")
-        for limit in (self.concurrency, self.concurrency_per_key):
-            if limit is not None:
-                check_seats(limit, f"{self.name}: concurrency")
-        for resource in self.resources:
-            check_resource(resource)
-        for weight in (self.weight, *self.weights.values()):
-            check_seats(weight, f"{self.name}: a weight")
-        if self.lease is not None and self.lease < self.full_lease and not self.heartbeat:
-            raise InvalidOptionError(
-                self.lease,
-                f"{self.name}: a lease shorter than timeout + event age + 5 s ({self.full_lease}) needs a heartbeat",
-                "Set heartbeat, or leave the lease out.",
-            )
-        if self.lease is not None and self.lease < 3 * CLOCK_TOLERANCE:
-            raise InvalidOptionError(
-                self.lease, f"{self.name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
-            )
-
-    def _check_code(self) -> None:
-        if not NOT_ISOLATED < self.code < SYSTEM_CODE:
-            raise InvalidOptionError(
-                self.code,
-                f"{self.name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}",
-                "Leave it out, or choose another.",
-            )
+            check_code(self)
+        check_job_type(self)
 
     @property
     def is_limited(self) -> bool:

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
+from leasehold.kernel.checks import check_registry
 from leasehold.kernel.errors import (
-    InvalidOptionError,
     NotDeployedError,
     StoreUnavailableError,
     SystemHaltedError,
@@ -17,7 +17,6 @@ from leasehold.kernel.errors import (
 )
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import (
-    MAX_SHARDS,
     NOT_ISOLATED,
     SYSTEM_CODE,
     JobPartition,
@@ -27,11 +26,11 @@ from leasehold.kernel.keys import (
     type_code,
 )
 from leasehold.kernel.table import JOBS
-from leasehold.kernel.type_options import DELIVERY, check_resource, check_seats
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from leasehold.features import Store
@@ -103,23 +102,7 @@ class Registry:
     require_reasons: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shards <= MAX_SHARDS:
-            raise InvalidOptionError(self.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
-        if self.isolate_types:
-            check_codes({name: each.code for name, each in self.types.items()} | dict(self.retired))
-        if self.concurrency is not None:
-            check_seats(self.concurrency, "the concurrency of all types")
-        for name, seats in self.resources.items():
-            check_resource(name)
-            check_seats(seats, f"resource {name}")
-        for job_type in self.types.values():
-            for name in job_type.resources:
-                if name not in self.resources:
-                    raise InvalidOptionError(
-                        name,
-                        f"{job_type.name} needs a resource that is not there",
-                        f"Say how much of it there is, in the stage's resources: {sorted(self.resources)} are known.",
-                    )
+        check_registry(self)
 
     def code_of(self, job_type: str) -> int:
         """What the ids of a type's jobs carry, also of one that is not deployed any more."""
@@ -155,23 +138,6 @@ class Registry:
             return self.types[name]
         except KeyError:
             raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY]) from None
-
-
-def check_codes(codes: Mapping[str, int]) -> None:
-    """Two types with one code would share partitions, and with them rights."""
-    owners: dict[int, str] = {}
-    for name, code in sorted(codes.items()):
-        if code in owners:
-            raise InvalidOptionError(
-                f"0x{code:04x}",
-                f"{owners[code]} and {name} have the same code, which names the partitions of their jobs",
-                f"Give the newer of them another in its job.toml: {free_code_line(codes.values())}.",
-            )
-        owners[code] = name
-
-
-def free_code_line(taken: Collection[int]) -> str:
-    return f"code = 0x{next(code for code in range(0x1000, SYSTEM_CODE) if code not in taken):04x}"
 
 
 @dataclass(slots=True)

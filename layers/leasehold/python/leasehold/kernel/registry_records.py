@@ -6,12 +6,12 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.kernel.job_type import Batch, JobType, Retention
+from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import Priority, from_text
 from leasehold.kernel.registry import Registry, Reservation
 from leasehold.kernel.retry import retry_document, retry_of
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
-from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, RunEvent, Webhook
+from leasehold.kernel.type_options import Batch, CircuitBreaker, OnFull, Rate, Retention, RunEvent, Webhook
 
 if TYPE_CHECKING:
     from leasehold.kernel.table import Record

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Run
     from leasehold.kernel.keys import JobId
 
+SMALLEST_BATCH, LARGEST_BATCH = 2, 100
+LONGEST_BATCH_WAIT = timedelta(minutes=5)
+# How far apart the clocks of two machines may be before only fencing protects a job.
+CLOCK_TOLERANCE = timedelta(seconds=5)
 MAX_ATTEMPTS = 1000
 
 
@@ -274,3 +278,38 @@ def parse_attempts(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ATTEMPTS:
         raise InvalidOptionError(value, f"max_attempts is a whole number from 1 to {MAX_ATTEMPTS}", "Correct it.")
     return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long an ended job stays readable. Dead letters stay until they are resolved."""
+
+    completed: timedelta = timedelta(days=7)
+    cancelled: timedelta = timedelta(days=7)
+    dead_letter: timedelta = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        shortest = min(self.completed, self.cancelled, self.dead_letter)
+        if shortest <= timedelta(0):
+            raise InvalidOptionError(shortest, "an ended job is kept for a while", "Use an hour or more.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Several jobs of a type in one invocation.
+
+    size: how many at most. wait: how long a job that is due waits for others before it is claimed.
+    """
+
+    size: int = 10
+    wait: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        if not SMALLEST_BATCH <= self.size <= LARGEST_BATCH:
+            raise InvalidOptionError(
+                self.size, f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs", "Use 10, or leave the batch out."
+            )
+        if not timedelta(0) <= self.wait <= LONGEST_BATCH_WAIT:
+            raise InvalidOptionError(
+                self.wait, f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs", 'Use a short while, e.g. "1s".'
+            )

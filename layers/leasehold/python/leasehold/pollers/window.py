@@ -16,7 +16,7 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.job_type import CLOCK_TOLERANCE
+from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
