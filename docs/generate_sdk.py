@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 import leasehold
+from leasehold.bulk.sdk import BulkVerbs
 from leasehold.operate.verbs import QueueVerbs
 from leasehold.testing import LeaseholdTest
 
@@ -57,7 +58,7 @@ def _part(name: str) -> list[str]:
 
 def _methods(kind: type) -> list[tuple[str, object]]:
     """Those that a user calls: with a docstring, in the order of the code."""
-    homes = [kind, QueueVerbs] if kind is leasehold.Queue else [kind]
+    homes = [kind, BulkVerbs, QueueVerbs] if kind is leasehold.Queue else [kind]
     named = [(name, _function(each)) for home in homes for name, each in vars(home).items() if not name.startswith("_")]
     return [(name, each) for name, each in named if inspect.isfunction(each) and each.__doc__]
 

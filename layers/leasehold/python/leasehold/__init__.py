@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leasehold.bulk.enqueue_many import Rejected
+    from leasehold.bulk.sdk import TransactEnqueue
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.dead_letter import DeadLetter
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, Retention
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
     from leasehold.operate.operator import Operator
-    from leasehold.queue import Queue, TransactEnqueue
+    from leasehold.queue import Queue
     from leasehold.runtime.functions import job
     from leasehold.runtime.handler import BaseJobHandler, JobContext
     from leasehold.runtime.worker import Worker
@@ -95,10 +96,8 @@ _HOMES = {
         "Limit",
     ),
     "leasehold.operate.operator": ("Operator",),
-    "leasehold.queue": (
-        "Queue",
-        "TransactEnqueue",
-    ),
+    "leasehold.bulk.sdk": ("TransactEnqueue",),
+    "leasehold.queue": ("Queue",),
     "leasehold.runtime.functions": ("job",),
     "leasehold.runtime.handler": (
         "BaseJobHandler",

@@ -3,62 +3,32 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
-from leasehold.bulk.enqueue_many import enqueue_changes
+from leasehold.bulk.sdk import BulkVerbs
 from leasehold.features import Store
 from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import JobRequest, NewJob, enqueue, request_of
-from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
+from leasehold.kernel.enqueue import NewJob, enqueue, parse_on_duplicate, request_of
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.services import Services
-from leasehold.lean import dataclass
 from leasehold.operate.verbs import QueueVerbs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from datetime import datetime, timedelta
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.bulk.enqueue_many import BulkResult
     from leasehold.kernel.dedup import DedupWindow, Enqueued
     from leasehold.kernel.dynamodb.table import TableNames
-    from leasehold.kernel.keys import JobId, Priority, PriorityName
+    from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.telemetry import Telemetry
 
 
-class JobOptions(TypedDict, total=False):
-    """The options of a new job, for functions that pass them on; see `Queue.enqueue`."""
-
-    run_at: datetime | None
-    run_in: timedelta | None
-    start_by: datetime | None
-    dedup_key: str | None
-    dedup_window: DedupWindow | None
-    priority: Priority | PriorityName | int | None
-    max_attempts: int | None
-    created_by: str
-    retry_of: str | None
-    concurrency_key: str | None
-    trace: str | None
-    template: str | None
-    retry: RetryPolicy | None
-    webhook: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactEnqueue:
-    """A job as items for the caller's own TransactWriteItems. The job exists once that transaction commits."""
-
-    job_id: JobId
-    items: list[dict[str, Any]]
-
-
-class Queue(QueueVerbs):
+class Queue(QueueVerbs, BulkVerbs):
     """A queue in one pair of DynamoDB tables.
 
     >>> queue = Queue.connect("my-app-jobs")                                   # doctest: +SKIP
@@ -171,67 +141,7 @@ class Queue(QueueVerbs):
             retry=retry,
             webhook=webhook,
         )
-        return enqueue(request_of(wanted), self._services, on_duplicate=_parse_on_duplicate(on_duplicate))
-
-    def enqueue_many(
-        self,
-        jobs: Iterable[NewJob],
-        *,
-        on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[BulkResult]:
-        """Enqueue many jobs, 25 to a call and calls side by side; the answer has one result for each, in order.
-
-        A job that cannot be accepted is `Rejected` with its error and does not stop the others. `progress` is called
-        with how many are done and how many there are.
-
-        >>> queue.enqueue_many(NewJob(job="daily_summary", payload={"user_id": n}) for n in users)  # doctest: +SKIP
-        """
-        from leasehold.bulk.enqueue_many import enqueue_many
-
-        return enqueue_many(
-            [_request_or_error(job) for job in jobs],
-            self._services,
-            on_duplicate=_parse_on_duplicate(on_duplicate),
-            progress=progress,
-        )
-
-    def transact_items(
-        self,
-        job: str | TypedPayload | None = None,
-        payload: Json | PayloadModel = None,
-        **options: Unpack[JobOptions],
-    ) -> TransactEnqueue:
-        """A job as items to put into your own DynamoDB transaction: both happen, or neither.
-
-        Takes the options of `enqueue` except `on_duplicate`: if the dedup key is taken, your transaction is cancelled.
-        Ask for the items right before you use them: a key that is free now may be taken by then.
-
-        >>> job = queue.transact_items("send_receipt", {"order": "o1"})                    # doctest: +SKIP
-        >>> client.transact_write_items(TransactItems=[put_order, *job.items])             # doctest: +SKIP
-        """
-        from leasehold.kernel.dynamodb.table import DynamoTable
-
-        table = self._services.store.table
-        if not isinstance(table, DynamoTable):
-            raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
-        job_id, changes = enqueue_changes(request_of(NewJob(job=job, payload=payload, **options)), self._services)
-        return TransactEnqueue(job_id=job_id, items=table.transact_items(changes))
-
-
-def _request_or_error(wanted: NewJob) -> JobRequest | LeaseholdError:
-    try:
-        return request_of(wanted)
-    except LeaseholdError as error:
-        return error
-
-
-def _parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
-    try:
-        return OnDuplicate(value)
-    except ValueError:
-        names = ", ".join(OnDuplicate)
-        raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
+        return enqueue(request_of(wanted), self._services, on_duplicate=parse_on_duplicate(on_duplicate))
 
 
 def _tables_of(name: str | None, **where: Any) -> TableNames:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
-from leasehold.kernel.payload import shown_json
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.schedules.explain import explain

@@ -12,7 +12,7 @@ from leasehold.api.requests import Moment, Word
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
-from leasehold.kernel.payload import encode_shown
+from leasehold.kernel.payload_forms import encode_shown
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
 from leasehold.operate.order import MAX_PLACES
 

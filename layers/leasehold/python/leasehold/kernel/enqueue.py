@@ -121,6 +121,14 @@ def request_of(wanted: NewJob) -> JobRequest:
     return features.debounced(request, wanted.debounce, wanted.max_wait)
 
 
+def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
+    try:
+        return OnDuplicate(value)
+    except ValueError:
+        names = ", ".join(OnDuplicate)
+        raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
+
+
 def _open_trace() -> str | None:
     return current_trace() if API in sys.modules else given.get()
 

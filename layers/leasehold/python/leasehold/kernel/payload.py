@@ -48,31 +48,8 @@ def encode(value: object, *, root: str = "payload") -> str:
     return json.dumps(_plain(value, root, 0), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def shown_json(text: str) -> object:
-    """What is stored, for documents; a word in its place if that is no JSON."""
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return {"$unreadable": True}
-
-
-def encode_shown(document: object) -> str:
-    """A payload in the form that `shown_json` has: its datetimes and decimals are what they were."""
-    try:
-        value = _restored(document)
-    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        raise InvalidPayloadError(
-            "payload", document, f"has a $datetime or $decimal that is none ({error})", "Correct it."
-        ) from None
-    return encode_payload(value)
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
-
-
 def decode(text: str) -> Json:
-    return _restored(json.loads(text))
+    return restored(json.loads(text))
 
 
 def _plain(value: object, path: str, depth: int) -> object:
@@ -132,9 +109,9 @@ def _encodable(text: object, path: str) -> str:
     return text
 
 
-def _restored(value: object) -> Json:
+def restored(value: object) -> Json:
     if isinstance(value, list):
-        return [_restored(item) for item in value]
+        return [restored(item) for item in value]
     if not isinstance(value, dict):
         return value  # type: ignore[return-value]
     if len(value) == 1:
@@ -144,8 +121,8 @@ def _restored(value: object) -> Json:
         if key == _DECIMAL:
             return Decimal(inner)
         if key == _ESCAPED:
-            return {name: _restored(item) for name, item in inner.items()}
-    return {key: _restored(item) for key, item in value.items()}
+            return {name: restored(item) for name, item in inner.items()}
+    return {key: restored(item) for key, item in value.items()}
 
 
 def _bounded(what: str, text: str, limit: int) -> str:

@@ -1,13 +1,14 @@
-"""The forms in which a payload is stored that is not short: compressed, or as the name of an item of its own."""
+"""The forms of a payload that is not short: compressed, or the name of an item of its own; and the form people see."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import PayloadUnreadableError
-from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, is_short
+from leasehold.kernel.errors import InvalidPayloadError, PayloadUnreadableError
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload, is_short, restored
 
 if TYPE_CHECKING:
     from leasehold.kernel.payload import Form
@@ -124,3 +125,29 @@ def _filters() -> list[dict[str, int]]:
     import lzma
 
     return [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]
+
+
+# --- as it is shown to people, and typed by them
+
+
+def shown_json(text: str) -> object:
+    """What is stored, for documents; a word in its place if that is no JSON."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return {"$unreadable": True}
+
+
+def encode_shown(document: object) -> str:
+    """A payload in the form that `shown_json` has: its datetimes and decimals are what they were."""
+    try:
+        value = restored(document)
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise InvalidPayloadError(
+            "payload", document, f"has a $datetime or $decimal that is none ({error})", "Correct it."
+        ) from None
+    return encode_payload(value)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")

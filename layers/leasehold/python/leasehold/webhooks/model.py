@@ -23,7 +23,8 @@ from leasehold.kernel.keys import (
     run_lane,
     to_text,
 )
-from leasehold.kernel.payload import encode_payload, shown_json
+from leasehold.kernel.payload import encode_payload
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, Address, RunEvent
