@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.features import Store
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.keys import key_of
 from leasehold.kernel.registry import Registry
@@ -16,6 +15,7 @@ from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.testing import FakeClock, Recorder
 from leasehold.webhooks.model import delivery_type
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

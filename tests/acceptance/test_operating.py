@@ -13,11 +13,11 @@ import boto3
 import pytest
 
 from leasehold import JobType, Registry
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from tests.local_project import LEASEHOLD
+from tests.tables import create_tables
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel import keys
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.pool import Threads, threads_for
 from leasehold.kernel.services import Services
@@ -39,6 +38,7 @@ from tests.benchmarks.engines import CREDENTIALS, ROOT, client_of, dynoxide
 from tests.benchmarks.workload import PHASES, Workload
 from tests.latency import cpu_share, quota, release, slowed
 from tests.meter import Meter
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -23,7 +23,6 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, Poller, Queue, Registry, Worker
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.execute import Execution
 from leasehold.kernel.ports import Handover
@@ -32,6 +31,7 @@ from leasehold.operate.operator import Operator
 from leasehold.telemetry import Silence
 from leasehold.testing import FakeClock
 from tests.real_queue import Inbox
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

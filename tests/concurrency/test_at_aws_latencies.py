@@ -14,13 +14,14 @@ from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Poller, Queue, Registry, Worker
 from leasehold.features import Store
-from leasehold.kernel.dynamodb.connection import connect, create_tables
+from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from tests.latency import AWS, slowed
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

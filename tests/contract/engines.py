@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.kernel import keys
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import Job, Outcome, Run, job_record
 from leasehold.kernel.jobs import ended_lane
@@ -23,6 +22,7 @@ from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id, posi
 from leasehold.kernel.lanes import hold_lane, queue_of
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.transitions import JobStatus
+from tests.tables import creation_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

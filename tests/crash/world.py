@@ -10,7 +10,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from leasehold.features import Store
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.job_type import JobType
@@ -28,6 +27,7 @@ from leasehold.testing.receiver import Told, receiver
 from leasehold.testing.recorder import Recorder
 from leasehold.webhooks.model import delivery_type
 from tests.crash.handlers import handler_in
+from tests.tables import creation_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

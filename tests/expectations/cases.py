@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.expressions import (
     REFUSED,
     from_item,
@@ -38,6 +37,7 @@ from leasehold.kernel.table import (
     Put,
     Update,
 )
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ from app import ROOT
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.aws import names as variables
 from leasehold.functions import poller
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.ports import KnownIdentity
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,7 +24,6 @@ from leasehold.functions import registry_publisher as publisher
 from leasehold.functions import schedule_trigger as trigger
 from leasehold.functions import webhook_sender as sender
 from leasehold.job_folders.folder import load_job_folders, registry_of, schedules_of
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.ports import NoMirror
 from leasehold.kernel.registry_records import registry_record
@@ -35,6 +34,7 @@ from tests.infra.cloudformation import ACCOUNT, REGION, Resolver
 from tests.infra.iam import Call
 from tests.infra.recorded_calls import RecordedCalls
 from tests.infra.synthesised import synthesised
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from aws_cdk.assertions import Match, Template
 
 from infra.environments import ENVIRONMENTS, Environment
 from infra.stacks import DataStack
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.table import DEAD_LETTERS, ENDED_INDEX, JOBS
 from tests.infra.cloudformation import with_names
+from tests.tables import creation_request
 
 if TYPE_CHECKING:
     from leasehold.kernel.table import TableDefinition

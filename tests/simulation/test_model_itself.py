@@ -9,11 +9,11 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.parsers import create_parser
 
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.table import JOBS
 from tests.simulation.dynamodb.database import Change, Database
 from tests.simulation.dynamodb.refusal import Refusal
 from tests.simulation.dynamodb.wire import connect_to, let_go
+from tests.tables import creation_request
 
 TABLE = "jobs-table"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.keys import JobId, key_of
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
@@ -26,6 +25,7 @@ from tests.simulation.network import Network
 from tests.simulation.streams import Streams
 from tests.simulation.trace import Trace
 from tests.simulation.watch import Watch
+from tests.tables import creation_request
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.table import JOBS, Exists, Key, Put, Update
 from tests.simulation.dynamodb.database import Database
 from tests.simulation.dynamodb.wire import connect_to
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold.kernel.dynamodb.connection import create_tables
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.table import JOBS, ConditionFailed, Key, Put
 from tests.simulation.dynamodb.database import Database
 from tests.simulation.dynamodb.refusal import Refusal
 from tests.simulation.dynamodb.wire import connect_to
+from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

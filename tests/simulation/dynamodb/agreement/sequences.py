@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
-from leasehold.kernel.dynamodb.connection import creation_request
 from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from tests.simulation.dynamodb.agreement.comparison import outcome_of
 from tests.simulation.dynamodb.agreement.hostile import Hostile
 from tests.simulation.dynamodb.agreement.ordinary import Ordinary
 from tests.simulation.dynamodb.database import Database
+from tests.tables import creation_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

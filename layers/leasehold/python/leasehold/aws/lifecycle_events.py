@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
 
 
-EVENT_NAMES = (
-    "job.enqueued",
-    "job.started",
-    "job.completed",
-    "job.failed",
-    "job.dead_lettered",
-    "job.cancelled",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent:
     """`event_id` is the same however often the event is delivered: followers can tell a copy by it."""

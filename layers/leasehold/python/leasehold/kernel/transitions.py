@@ -366,32 +366,5 @@ PURGE = Transition(
     removes=frozenset({"result", "artifacts", "trace"}),
 )
 
-TRANSITIONS: tuple[Transition, ...] = (
-    CLAIM,
-    RELEASE,
-    START,
-    EXTEND,
-    COMPLETE,
-    FAIL,
-    DEAD_LETTER,
-    SNOOZE,
-    ABORT,
-    CANCEL,
-    REQUEST_CANCEL,
-    EXPIRE,
-    REAP_UNSTARTED,
-    REAP_FAILED,
-    REAP_DEAD,
-    REAP_CANCELLED,
-    HOLD,
-    SKIP,
-    TURN_AWAY,
-    RESCHEDULE,
-    TAKE_TURN,
-    EDIT,
-    DEBOUNCE,
-    SETTLE,
-    SETTLE_RUN,
-    RESOLVE,
-    PURGE,
-)
+# In the order of this file.
+TRANSITIONS = tuple(each for each in list(vars().values()) if isinstance(each, Transition))
