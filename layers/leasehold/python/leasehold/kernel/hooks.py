@@ -11,7 +11,8 @@ passes through none of it, and no cold start pays for what it does not use.
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
 
 Beside these, a poll asks for two things by name (`leasehold/features.py`): the `Gate` that admits jobs of limited types
-(kernel/admission.py), opened once per poll; and the `DueKind` of entries that are due and no jobs.
+(kernel/admission.py), opened once per poll; and the `DueKind` of entries that are due and no jobs. An enqueue asks by
+name, too, for what fills in a new job, checks it, or is written with it.
 """
 
 from __future__ import annotations
