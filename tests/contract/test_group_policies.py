@@ -128,7 +128,7 @@ def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world:
             return NOTHING
 
     other = Feature(name="other", load=Owed, concerns=lambda job, _: job.member == 2)
-    world.services.known_features = [other, *world.services.features]
+    world.services.features = [other, *world.services.features]
     make(world, 3)
     world.script.then(BROKEN)
 

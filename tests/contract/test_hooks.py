@@ -56,7 +56,7 @@ ENDED = frozenset({JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.DEAD_LETT
 def follow(world: World, job_type: str = "email", statuses: frozenset[JobStatus] = ENDED) -> FollowUps:
     hooks = FollowUps(job_type, statuses)
     concerns = Feature(name="follow-ups", load=lambda: hooks, concerns=lambda job, _: job.job_type == "report")
-    world.services.known_features = [concerns]
+    world.services.features = [concerns]
     return hooks
 
 
@@ -168,12 +168,12 @@ def test_what_is_owed_to_a_feature_that_nobody_knows_waits_for_a_version_that_do
     follow(world)
     job_id = world.queue.enqueue("report").job_id
     world.work()
-    known, world.services.known_features = world.services.features, []
+    known, world.services.features = world.services.features, []
 
     world.poll()
 
     assert world.job(job_id).owed == ("follow-ups",)
-    world.services.known_features = known
+    world.services.features = known
     world.clock.advance(timedelta(minutes=1))
     assert world.poll().settled == 1
 
@@ -196,7 +196,7 @@ def test_the_code_of_a_feature_is_loaded_by_the_first_job_that_it_concerns(world
     def load() -> Hooks:
         pytest.fail("a plain job needs no feature")
 
-    world.services.known_features = [Feature(name="any", load=load, concerns=lambda job, _: job.job_type == "report")]
+    world.services.features = [Feature(name="any", load=load, concerns=lambda job, _: job.job_type == "report")]
     world.queue.enqueue("email")
 
     assert world.work() == ["completed"]

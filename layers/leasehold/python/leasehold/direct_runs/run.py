@@ -27,9 +27,8 @@ from leasehold.kernel.errors import (
 )
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.job_type import parse_users_job_type
-from leasehold.kernel.keys import to_text
+from leasehold.kernel.keys import make_nonce, to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
-from leasehold.kernel.services import make_nonce
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 

@@ -18,9 +18,9 @@ from leasehold.groups.records import GroupChanged
 from leasehold.groups.turn import next_turn
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
+from leasehold.kernel.keys import make_stamp
 from leasehold.kernel.offload import laid_out_many
 from leasehold.kernel.partitions import awakened
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import request_token
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event

@@ -14,10 +14,9 @@ from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
-from leasehold.kernel.keys import Due, position_at, to_text
+from leasehold.kernel.keys import Due, make_stamp, position_at, to_text
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import encode, shortened
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus
 from leasehold.lean import dataclass

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.admission import Outcome, claim_joined, offer
 from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.keys import run_lane, shard_of
+from leasehold.kernel.keys import make_nonce, run_lane, shard_of
 from leasehold.kernel.ports import BatchDispatcher, Handover
-from leasehold.kernel.services import make_nonce
 from leasehold.kernel.transitions import CLAIM, JobStatus
 from leasehold.lean import dataclass
 from leasehold.telemetry import CLAIMED, Event

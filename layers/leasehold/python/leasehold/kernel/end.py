@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from leasehold.kernel.hooks import Feature, Hooks
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
@@ -97,7 +98,7 @@ class Ending:
         self.end = End(
             job=job, job_type=job_type, step=step, at=now, values=written, failed=failed, is_orphan=is_orphan
         )
-        self._concerned = services.concerned(job, job_type)
+        self._concerned = _concerned(job, job_type, services.features)
         joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned if name not in done}
         # What an earlier run owes still, to a feature that has no say in this end, stays owed.
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
@@ -170,6 +171,17 @@ class Ending:
         if self.owed:
             return {**due_values(self.job, now, now), "wake": True, "owed": self.owed}
         return expiry_values(self.job, status, now, self.end.job_type)
+
+
+def _concerned(job: Job, job_type: JobType, features: Sequence[Feature]) -> list[tuple[str, Hooks]]:
+    """Features that may have something to say about an end of this job."""
+    return [
+        (feature.name, feature.load())
+        for feature in features
+        if (feature.job_field is not None and getattr(job, feature.job_field) is not None)
+        or (feature.type_field is not None and getattr(job_type, feature.type_field) is not None)
+        or (feature.concerns is not None and feature.concerns(job, job_type))
+    ]
 
 
 def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:

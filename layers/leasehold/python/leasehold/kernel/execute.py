@@ -16,10 +16,9 @@ from leasehold.kernel.end import Ending, Failure, is_last_attempt, retry_values,
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
-from leasehold.kernel.keys import to_text
+from leasehold.kernel.keys import make_nonce, to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.payload_forms import APART
-from leasehold.kernel.services import make_nonce
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from leasehold.kernel.hooks import Hooks
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
@@ -103,7 +103,7 @@ class Executor:
 
     def turn_back(self, handover: Handover, job_type: JobType) -> bool:
         """Release a job whose type may not run now; True if so."""
-        switches, joining = self._services.deployment.switches(), self._services.joining_starts(job_type)
+        switches, joining = self._services.deployment.switches(), self._joining(job_type)
         if not (switches.halt or switches.pauses or switches.reservations or joining):
             return False
         from leasehold.kernel.release import turn_back
@@ -134,11 +134,16 @@ class Executor:
         from leasehold.kernel.release import expire_if_too_late
 
         if expire_if_too_late(current, self._services):
-            for hooks in self._services.joining_starts(self._services.deployment.settings_of(handover.job_type)):
+            for hooks in self._joining(self._services.deployment.settings_of(handover.job_type)):
                 hooks.never_started(handover, self._services)
             return Execution.EXPIRED
         self.log_lost(handover.job_id, handover.job_type, START.name)
         return Execution.NOT_STARTED
+
+    def _joining(self, job_type: JobType) -> list[Hooks]:
+        """Features that may stop a start of this type's jobs."""
+        joining = (each for each in self._services.features if each.joins_starts and each.type_field)
+        return [each.load() for each in joining if getattr(job_type, each.type_field or "") is not None]
 
     # --- from the handler's work to the end
 

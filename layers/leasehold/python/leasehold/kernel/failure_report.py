@@ -60,7 +60,7 @@ def allowed_fields(payload: Json, names: Sequence[str]) -> dict[str, Json]:
 def report_failure(job: Job, failure: Failure, services: Services) -> None:
     """Tell of a lost or failed run of `job`, given as its start left it. Nothing that goes wrong here shows outside.
 
-    A run that was the last is told by the dead-letter table's stream, which does not give up: see report_letters.py.
+    A run that was the last is told by the dead-letter table's stream, which does not give up: see operate/reports.py.
     """
     try:
         if not services.reporter.is_on or services.reporter.report(_report(job, failure, services)):

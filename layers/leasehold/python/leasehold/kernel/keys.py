@@ -12,10 +12,13 @@ import hashlib
 import uuid
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import Literal, NamedTuple, NewType
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType
 
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, NaiveDatetimeError, TimeOutOfRangeError
 from leasehold.kernel.table import JOBS, Key
+
+if TYPE_CHECKING:
+    from leasehold.kernel.ports import RandomSource
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -311,3 +314,13 @@ def to_digits(number: int, width: int) -> str:
         number, digit = divmod(number, BASE)
         text = _DIGITS[digit] + text
     return text
+
+
+def make_stamp(random_source: RandomSource) -> str:
+    """Tells apart two writes that would otherwise be the same."""
+    return f"{random_source.bits(32):08x}"
+
+
+def make_nonce(random_source: RandomSource, worker_id: str) -> str:
+    """Names one claim or one invocation, unlike any other; the worker's id is in it for people who read logs."""
+    return f"{worker_id}.{random_source.bits(64):016x}"

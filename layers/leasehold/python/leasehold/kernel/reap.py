@@ -10,8 +10,8 @@ from leasehold.kernel.end import Ending, Failure, is_last_attempt, log_cancelled
 from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
+from leasehold.kernel.keys import make_stamp
 from leasehold.kernel.release import handed_back_values, is_given_up
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
 from leasehold.telemetry import COMPLETED, Event
 

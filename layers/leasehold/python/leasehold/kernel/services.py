@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.pool import InTurn
 from leasehold.kernel.ports import (
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.features import Store
-    from leasehold.kernel.hooks import Feature, Hooks
-    from leasehold.kernel.job import Job
-    from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.hooks import Feature
     from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
     from leasehold.pollers.window import Window
@@ -52,8 +49,8 @@ class Services:
     pool: Pool = field(default_factory=InTurn)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.
     identity: Identity = field(default_factory=lambda: KnownIdentity(SYSTEM))
-    # Who joins in where the kernel asks, in the order in which they are asked; all that there are, if None.
-    known_features: Sequence[Feature] | None = None
+    # Who joins in where the kernel asks, in the order in which they are asked; all that there are, if nobody is named.
+    features: Sequence[Feature] = ()
     deployment: Deployment = field(init=False)
     # Where hand-overs are bounded: what this container has handed over and nobody was seen to start.
     window: Window | None = field(init=False, default=None)
@@ -61,37 +58,10 @@ class Services:
     next_payload_round: datetime | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        from leasehold.features import features
+
         self.deployment = Deployment(self.store, self.clock)
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        if self.known_features is None:
-            from leasehold.features import features
-
-            self.known_features = features()
-        return self.known_features
-
-    def concerned(self, job: Job, job_type: JobType) -> list[tuple[str, Hooks]]:
-        """Features that may have something to say about an end of this job."""
-        return [
-            (feature.name, feature.load())
-            for feature in self.known_features or self.features
-            if (feature.job_field is not None and getattr(job, feature.job_field) is not None)
-            or (feature.type_field is not None and getattr(job_type, feature.type_field) is not None)
-            or (feature.concerns is not None and feature.concerns(job, job_type))
-        ]
-
-    def joining_starts(self, job_type: JobType) -> list[Hooks]:
-        """Features that may stop a start of this type's jobs."""
-        joining = (each for each in self.known_features or self.features if each.joins_starts and each.type_field)
-        return [each.load() for each in joining if getattr(job_type, each.type_field or "") is not None]
-
-    def hooks_of(self, name: str) -> Hooks:
-        """The feature that a job owes something to."""
-        feature = next((each for each in self.features if each.name == name), None)
-        if feature is None:
-            raise StoreError(f"nobody here knows how to settle {name!r}; a newer version may")
-        return feature.load()
+        self.features = self.features or features()
 
     @property
     def templates(self) -> TemplateCache:
@@ -106,13 +76,3 @@ class Services:
         other = copy(self)
         other.identity = identity
         return other
-
-
-def make_stamp(random_source: RandomSource) -> str:
-    """Tells apart two writes that would otherwise be the same."""
-    return f"{random_source.bits(32):08x}"
-
-
-def make_nonce(random_source: RandomSource, worker_id: str) -> str:
-    """Names one claim or one invocation, unlike any other; the worker's id is in it for people who read logs."""
-    return f"{worker_id}.{random_source.bits(64):016x}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.admission import trusted_job
 from leasehold.kernel.end import due_values, expiry_values, retire_dedup_record
-from leasehold.kernel.errors import LeaseholdError, StoreUnavailableError
+from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import Joining
+    from leasehold.kernel.hooks import Hooks, Joining
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.services import Services
@@ -36,7 +36,7 @@ def settle(entry: DueJob, services: Services) -> bool:
     for _ in range(_TRIES):
         try:
             names = [each.partition(":")[0] for each in job.owed]
-            joinings = [services.hooks_of(each).settle(job, services) for each in names]
+            joinings = [_hooks_of(each, services).settle(job, services) for each in names]
         except StoreUnavailableError:
             raise
         except LeaseholdError as error:
@@ -54,6 +54,14 @@ def settle(entry: DueJob, services: Services) -> bool:
         return True
     # It stays due, and the next poll tries again.
     return False
+
+
+def _hooks_of(name: str, services: Services) -> Hooks:
+    """The feature that a job owes something to."""
+    feature = next((each for each in services.features if each.name == name), None)
+    if feature is None:
+        raise StoreError(f"nobody here knows how to settle {name!r}; a newer version may")
+    return feature.load()
 
 
 def _settled(job: Job, joinings: Sequence[Joining], services: Services) -> Mapping[str, object]:

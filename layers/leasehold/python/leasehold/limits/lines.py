@@ -19,10 +19,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Due, to_text
+from leasehold.kernel.keys import Due, make_stamp, to_text
 from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.partitions import due_at, mark_of
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
 from leasehold.limits.scopes import LANES, entry_of, scope_and_line, scope_of

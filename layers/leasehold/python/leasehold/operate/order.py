@@ -23,6 +23,7 @@ from leasehold.kernel.keys import (
     Due,
     Priority,
     key_of,
+    make_stamp,
     parse_job_id,
     run_lane,
     shard_of,
@@ -30,7 +31,6 @@ from leasehold.kernel.keys import (
     to_text,
 )
 from leasehold.kernel.lanes import _cut, hold_lane, queue_of_lane
-from leasehold.kernel.services import make_stamp
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
@@ -245,7 +245,7 @@ def between(low: str | None, high: str | None) -> str | None:
     return None
 
 
-# What a position leaves room for at its end: see `engine.ports.make_stamp`.
+# What a position leaves room for at its end: see `make_stamp`.
 _STAMP_WIDTH = 8
 # A place is chosen among so many at least, this share of them away from the neighbour that was moved last.
 _FEWEST = 36

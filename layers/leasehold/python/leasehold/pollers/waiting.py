@@ -14,10 +14,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import make_nonce
 from leasehold.kernel.lanes import lanes_by_priority, service_lanes
 from leasehold.kernel.page import HALT
 from leasehold.kernel.pool import ahead
-from leasehold.kernel.services import make_nonce
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

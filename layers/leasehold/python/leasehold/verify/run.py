@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
-from leasehold.kernel.services import make_stamp
+from leasehold.kernel.keys import make_stamp
 from leasehold.verify.flow import BULK, flow
 from leasehold.verify.preflight import preflight
 from leasehold.verify.probe import probe
