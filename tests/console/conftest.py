@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.console.opening import console_of
+from leasehold.console.server import console_of
 from tests.console.browser import MISSING, chromium
 from tests.console.working_queue import WorkingQueue
 

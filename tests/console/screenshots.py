@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from playwright.sync_api import sync_playwright
 from pydantic import BaseModel, Field
 
-from leasehold.console.opening import console_of
+from leasehold.console.server import console_of
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity

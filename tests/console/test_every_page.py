@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.console.opening import console_of
+from leasehold.console.server import console_of
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry

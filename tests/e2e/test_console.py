@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.console.opening import console_of
+from leasehold.console.server import console_of
 from leasehold.kernel.transitions import JobStatus
 from tests.console.knocking import Door
 from tests.local_stack import LOCAL_AWS

@@ -13,8 +13,7 @@ import pytest
 
 from leasehold.local.aws.cdk import run_cdk
 from leasehold.local.aws.instance import LocalAws, Running
-from leasehold.local.servers import Server, free_port
-from leasehold.local.signals import held_signals
+from leasehold.local.servers import Server, free_port, held_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

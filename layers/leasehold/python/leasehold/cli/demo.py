@@ -73,8 +73,7 @@ def _run(aws: LocalAws, port: int, console: Console) -> Report:
     from leasehold.local.aws.connection import open_queue
     from leasehold.local.aws.deployment import deploy
     from leasehold.local.demo import mix, view
-    from leasehold.local.demo.demo import run_demo
-    from leasehold.local.demo.journal import Journal
+    from leasehold.local.demo.demo import Journal, run_demo
 
     with Progress(console) as progress:
         progress.say("starting the local AWS")

@@ -8,14 +8,19 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
+from leasehold.console.backend import ApiBackend
 from leasehold.console.console import Console
 from leasehold.console.exchange import Request, problem
 from leasehold.console.security import HEADERS, MAX_BODY_BYTES, Guard
 from leasehold.kernel.errors import ServerUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from leasehold.audit.roots import Archive
     from leasehold.console.exchange import Answer, Backend
     from leasehold.kernel.ports import Identity
+    from leasehold.kernel.services import Services
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
@@ -23,6 +28,22 @@ _LOGGER = logging.getLogger("leasehold.console")
 _SILENT_FOR_SECONDS = 60
 # How long a stop takes at most.
 _LOOK_EVERY_SECONDS = 0.05
+
+
+def console_of(
+    services: Services,
+    *,
+    name: str | None = None,
+    port: int = DEFAULT_PORT,
+    open_roots: Callable[[str], Archive] | None = None,
+) -> ConsoleServer:
+    """Acts in the name of the services' own identity: that of the operator who started it.
+
+    name: as operators call the queue; without one, the name of its table stands there.
+    open_roots: the archive of audit roots in a bucket, which a verification reads too.
+    """
+    shown = name or services.store.table.name
+    return ConsoleServer(ApiBackend(services, open_roots), services.identity, name=shown, port=port)
 
 
 class ConsoleServer:

@@ -17,17 +17,17 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from leasehold.kernel.errors import ServerUnavailableError
-from leasehold.local.signals import held_signals
 from leasehold.local.tools import ministack_python, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leasehold.local.tools import Say
 
@@ -235,3 +235,28 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
     # The group's id is the process's own: it was started as the leader of a new session.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+_HELD = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Within the block a request to stop waits; it comes through at its end.
+
+    Python runs a signal's handler between any two steps, also in the middle of `Popen`: what the handler raises there
+    leaves a running process whose number nobody has. The mask of the kernel would hold signals too, but the new
+    process would inherit it.
+    """
+    # Only the main thread runs handlers; what is ignored stays so, also for the new process.
+    is_main = threading.current_thread() is threading.main_thread()
+    heard = [number for number in _HELD if signal.getsignal(number) not in {None, signal.SIG_IGN}] if is_main else []
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for request in dict.fromkeys(came):
+            signal.raise_signal(request)

@@ -24,7 +24,7 @@ def console(
 
     It works with your own AWS credentials, and lets in only who opens the address that it prints.
     """
-    from leasehold.console.opening import console_of
+    from leasehold.console.server import console_of
 
     server = console_of(session.admin.services, name=session.queue_name, port=port, open_roots=session.root_archive)
     session.out.done({"url": server.url}, f"The console of {server.name} is open at\n{server.url}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import DeploymentError
-from leasehold.local.signals import held_signals
+from leasehold.local.servers import held_signals
 from leasehold.local.tools import cdk_program, silent
 
 if TYPE_CHECKING:

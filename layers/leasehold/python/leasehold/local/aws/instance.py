@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws.process import is_local_aws, stop
-from leasehold.local.servers import HOST, free_port, ministack_command, ministack_environment, port_is_free
-from leasehold.local.signals import held_signals
+from leasehold.local.servers import (
+    HOST,
+    free_port,
+    held_signals,
+    ministack_command,
+    ministack_environment,
+    port_is_free,
+)
 from leasehold.local.tools import silent
 
 if TYPE_CHECKING:

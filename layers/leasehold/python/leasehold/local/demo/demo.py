@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.table import Record
     from leasehold.local.demo.case import Case
-    from leasehold.local.demo.journal import Journal
     from leasehold.local.demo.view import View
     from leasehold.queue import Queue
 
@@ -31,6 +30,30 @@ PATIENCE_SECONDS = 120.0
 START_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.3
 _PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    after_seconds: float
+    text: str
+
+
+class Journal:
+    """What happened so far, for a view that shows it."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self._began = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+    def say(self, text: str) -> None:
+        self._lines.append(Line(self.elapsed, text))
+
+    def since(self, position: int) -> list[Line]:
+        return self._lines[position:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from leasehold.kernel.job import Job
-    from leasehold.local.demo.journal import Journal, Line
+    from leasehold.local.demo.demo import Journal, Line
 
 _RECENT = 10
 _STYLES = {
