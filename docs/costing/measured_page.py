@@ -61,7 +61,14 @@ def _circumstances(results: dict[str, Any]) -> str:
     whole = all(results["sizes"].get(name, value) == value for name, value in _WHOLE.items())
     small = "" if whole else f"**{SMALLER}**\n\n"
     took = f" All of it took {results['seconds'] / 60:.1f} minutes." if "seconds" in results else ""
-    return f"{small}Measured at {results['measured_at']}, commit `{results['commit'][:12]}`{on}: {where}; {what}.{took}"
+    anew = "".join(
+        f" `{name}` was measured anew at {each['measured_at']}."
+        for name, each in results.get("measured_anew", {}).items()
+    )
+    return (
+        f"{small}Measured at {results['measured_at']}, commit `{results['commit'][:12]}`{on}: "
+        f"{where}; {what}.{took}{anew}"
+    )
 
 
 def _bounds(results: dict[str, Any]) -> str:
@@ -138,7 +145,7 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
         return
     yield table(
         [
-            f"{figures['tasks']} tasks, {figures['threads']} threads",
+            f"{figures['tasks']} tasks, {figures['threads']} threads, {figures.get('senders', 1)} senders",
             "tasks a second",
             "requests per task",
             "requests",
@@ -156,15 +163,20 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
                 ("Leasehold on DynamoDB", "leasehold"),
                 ("Leasehold, batches of 10", "leasehold_batches"),
                 ("Celery on SQS", "celery"),
+                ("Leasehold, `enqueue_many`, batches of 10", "leasehold_enqueue_many"),
             )
             if side in figures
         ],
     )
     yield ""
     celerys = figures["celery"]["tasks_per_second"]
-    yield _faster("Leasehold", figures["leasehold"]["tasks_per_second"], celerys)
-    if "leasehold_batches" in figures:
-        yield _faster("Leasehold with batches", figures["leasehold_batches"]["tasks_per_second"], celerys)
+    for us, side in (
+        ("Leasehold", "leasehold"),
+        ("Leasehold with batches", "leasehold_batches"),
+        ("Leasehold with `enqueue_many` and batches", "leasehold_enqueue_many"),
+    ):
+        if side in figures:
+            yield _faster(us, figures[side]["tasks_per_second"], celerys)
     yield ""
     yield "What differs:"
     yield ""

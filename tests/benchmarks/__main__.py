@@ -1,6 +1,7 @@
 """Run the benchmarks: `make bench`, or one of them, `python -m tests.benchmarks --only lives`.
 
-A whole run writes results/latest.json and a chart per benchmark; exit 1 if a figure misses its bound.
+A whole run writes results/latest.json and a chart per benchmark; exit 1 if a figure misses its bound. One of them with
+`--keep` replaces its own figures there, and the file says when.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.bounds import judge, table
 from tests.benchmarks.catalogue import CATALOGUE, NAMES
-from tests.benchmarks.results import FOLDER, keep
+from tests.benchmarks.results import FOLDER, keep, keep_anew
 from tests.benchmarks.sizes import SMALL, WHOLE
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ def main(arguments: Sequence[str] | None = None, catalogue: Sequence[Benchmark] 
     if options.only is None and not options.small:
         keep(results, verdicts, WHOLE, seconds=seconds)
         print(f"\nwrote {FOLDER}; next: make docs, and commit both")
+    elif options.keep and not any("error" in each for each in results.values()):
+        keep_anew(results)
+        print(f"\nwrote {FOLDER}; next: make docs, and commit both")
     else:
         print(json.dumps(results, indent=2, sort_keys=True))
-        print("\nshown, not kept: only a whole run (`make bench`) writes results")
+        print("\nshown, not kept: only a whole run (`make bench`) or `--keep` writes results")
     missed = [verdict for verdict in verdicts if not verdict.is_met]
     if missed:
         print(f"\n{len(missed)} of {len(verdicts)} bounds are not met", file=sys.stderr)
@@ -67,7 +71,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Leasehold's benchmarks")
     parser.add_argument("--only", choices=NAMES, help="run one of them, and show its figures instead of keeping them")
     parser.add_argument("--small", action="store_true", help="do little of each, to see that it works")
-    return parser.parse_args(arguments)
+    parser.add_argument("--keep", action="store_true", help="with --only: keep its figures beside the last whole run's")
+    options = parser.parse_args(arguments)
+    if options.keep and (options.only is None or options.small):
+        parser.error("--keep goes with --only, and not with --small")
+    return options
 
 
 if __name__ == "__main__":

@@ -72,7 +72,13 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("import of a handler, to botocore", ("imports", "slowest_handler"), 1.5, TIMES),
     Bound("lateness of warm functions, 99th percentile", ("lateness", "p99_seconds"), 1, "s"),
     Bound("a burst of 1,000 jobs, to the floor", ("burst", "ratio"), 1.5, TIMES),
-    Bound("with batches, to Celery's tasks a second", ("celery", "batches_to_celery"), 1, TIMES, is_least=True),
+    Bound(
+        "sent and handled in batches, to Celery's tasks a second",
+        ("celery", "batches_to_celery"),
+        1,
+        TIMES,
+        is_least=True,
+    ),
     *(
         Bound(f"hand-overs with {shards} shards, virtual", (AWS, "handovers_per_second", str(shards)), rate, "/s", True)
         for shards, rate in ((1, 200), (4, 600), (16, 1600))

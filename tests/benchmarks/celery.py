@@ -1,4 +1,4 @@
-"""Celery on SQS beside Leasehold: the same local AWS, as many tasks, as many threads, requests counted by a proxy."""
+"""Celery on SQS beside Leasehold: the same local AWS, as many tasks, senders and threads, requests counted."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from tests.benchmarks.sizes import Sizes
 
-THREADS = 8
-SIDES = ("leasehold", "leasehold_batches", "celery")
+THREADS, SENDERS = 8, 4
+# The first three send one by one from as many threads; with `enqueue_many` one call sends all, which Celery cannot.
+SIDES = ("leasehold", "leasehold_batches", "celery", "leasehold_enqueue_many")
 _WARM_UP = 20
 # Seconds: for the last task's end to be written, and to see what a worker asks for while there is nothing to do.
 _TO_REST, _IDLE = 0.3, 5
@@ -33,7 +34,7 @@ DIFFERENCES = (
     "Celery's queue keeps a task only until it is done: no status, no result, no history, no listing.",
     "Celery on SQS does not deduplicate, and waits longer than 15 minutes only by holding the message in a worker.",
     "Celery's worker must run and be paid for all the time; here both run, deployed Leasehold has none.",
-    "With batches one call enqueues all tasks and ten are handled at a time; Celery has neither.",
+    "With batches ten tasks are handled at a time, and `enqueue_many` sends all in one call; Celery has neither.",
     "Leasehold writes four states of each job to a table; Celery sends, receives and deletes a message.",
 )
 
@@ -52,14 +53,18 @@ def measure(sizes: Sizes) -> dict[str, Any]:
                 "leasehold": _leasehold(proxy.endpoint, Path(folder)),
                 "leasehold_batches": _leasehold(proxy.endpoint, Path(folder), BENCH_BATCHES="10"),
                 "celery": _celery(aws.endpoint, proxy.endpoint, Path(folder), f"celery-bench-{number}"),
+                "leasehold_enqueue_many": _leasehold(
+                    proxy.endpoint, Path(folder), BENCH_BATCHES="10", BENCH_SENDERS="0"
+                ),
             }
             for name in reversed(sides) if number % 2 else sides:
                 taken[name].append(_round(sides[name], proxy, sizes.tasks, idle_seconds=0 if number else _IDLE))
     figures = {name: _figures(rounds, sizes.tasks) for name, rounds in taken.items()}
-    ratio = figures["leasehold_batches"]["tasks_per_second"] / figures["celery"]["tasks_per_second"]
+    ratio = figures["leasehold_enqueue_many"]["tasks_per_second"] / figures["celery"]["tasks_per_second"]
     return {
         "tasks": sizes.tasks,
         "threads": THREADS,
+        "senders": SENDERS,
         "differences": list(DIFFERENCES),
         "batches_to_celery": round(ratio, 2),
         **figures,
@@ -104,13 +109,13 @@ def _figures(rounds: Sequence[dict[str, Any]], tasks: int) -> dict[str, Any]:
 def _environment(endpoint: str, done: Path, **more: str) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     keys = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_DEFAULT_REGION": "us-east-1"}
-    return {**inherited, **keys, "BENCH_ENDPOINT": endpoint, "BENCH_DONE_FILE": str(done), **more}
+    ours = {"BENCH_ENDPOINT": endpoint, "BENCH_DONE_FILE": str(done), "BENCH_SENDERS": str(SENDERS)}
+    return {**inherited, **keys, **ours, **more}
 
 
 def _leasehold(endpoint: str, folder: Path, **settings: str) -> Side:
-    """With BENCH_BATCHES, one `enqueue_many` and ten jobs at a time; else one by one, as Celery's tasks are sent."""
     program = [sys.executable, "-m", "tests.benchmarks.side_by_side.leasehold_side"]
-    done = folder / ("leasehold_batches" if settings else "leasehold")
+    done = folder / "-".join(["leasehold", *settings])
     environment = _environment(endpoint, done, **settings)
     return Side([*program, "work", str(THREADS)], [*program, "send"], environment, ROOT, done)
 

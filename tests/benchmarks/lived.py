@@ -26,6 +26,11 @@ TYPE = "send_order_receipt"
 ENQUEUE, POLL, HANDLE = PHASES = ("enqueue", "poll", "handle")
 
 
+# Where a deployed handler stands. With the path of a checkout in its traceback, a failure costs a unit more in one
+# checkout than in another.
+_HANDLER = "/var/task/handler.py"
+
+
 class FirstTryError(Exception):
     """What a job that is retried fails with."""
 
@@ -90,6 +95,8 @@ class Life:
     def _work(self, attempt: Attempt) -> None:
         if self._kind.fails_once and attempt.job.attempts == 1:
             raise FirstTryError("no answer")
+
+    _work.__code__ = _work.__code__.replace(co_filename=_HANDLER)
 
     def _spend[T](self, phase: str, work: Callable[[], T]) -> T:
         began = time.process_time()

@@ -1,4 +1,4 @@
-"""The results of a whole run: one JSON file, and a chart for whatever can be seen better than read."""
+"""The results of a whole run and of what was measured anew since: a JSON file, and a chart for what is better seen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.benchmarks.bounds import judge
 from tests.benchmarks.charts import charts
 from tests.benchmarks.machine import circumstances
 
@@ -32,6 +33,21 @@ def keep(
         "benchmarks": dict(results),
         "bounds": [verdict.as_record() for verdict in verdicts],
     }
+    _write(document, folder)
+
+
+def keep_anew(results: Mapping[str, Any], folder: Path = FOLDER) -> None:
+    """Replace some benchmarks of the last whole run by these, which say when they were measured."""
+    kept = load(folder / "latest.json")
+    kept["benchmarks"] |= results
+    now = circumstances()
+    when = {name: now[name] for name in ("measured_at", "commit", "has_uncommitted_changes")}
+    kept["measured_anew"] = {**kept.get("measured_anew", {}), **dict.fromkeys(results, when)}
+    kept["bounds"] = [verdict.as_record() for verdict in judge(kept["benchmarks"])]
+    _write(kept, folder)
+
+
+def _write(document: dict[str, Any], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     # Charts of an earlier run would stand beside figures that they do not show.
     for stale in folder.glob("*.svg"):

@@ -15,7 +15,7 @@ from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.payload_forms import compact
 from tests.benchmarks import celery
 from tests.benchmarks.counting_proxy import CountingProxy, operation_of
-from tests.benchmarks.engines import client_of
+from tests.benchmarks.engines import ROOT, client_of
 from tests.benchmarks.lateness import percentile
 from tests.benchmarks.lived import Kind, Life
 from tests.benchmarks.payloads import INCOMPRESSIBLE, SHAPES, SIZES, TYPICAL, packed_as, payload
@@ -166,6 +166,18 @@ def test_of_the_rounds_beside_celery_the_median_one_counts() -> None:
     assert (figures["seconds"], figures["tasks_per_second"], figures["requests_per_task"]) == (5, 2, 2)
     assert figures["seconds_of_rounds"] == [9, 2, 5]
     assert figures["idle_requests_per_second"] == 1
+
+
+@pytest.mark.dynoxide
+def test_what_a_failure_costs_does_not_depend_on_where_the_checkout_is(dynoxide_endpoint: str) -> None:
+    client = client_of(dynoxide_endpoint)
+    life = Life(client, Kind(fails_once=True), 1, payload("0.2 KB", "typical"), is_metered=False)
+    life.live()
+
+    errors = [each["last_error"]["S"] for each in client.scan(TableName=life.table)["Items"] if "last_error" in each]
+
+    assert len(errors) == 1
+    assert str(ROOT) not in errors[0]
 
 
 @pytest.mark.dynoxide

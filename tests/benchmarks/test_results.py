@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.benchmarks.machine import circumstances
-from tests.benchmarks.results import LATEST, keep, load
+from tests.benchmarks.results import LATEST, keep, keep_anew, load
 from tests.benchmarks.sizes import SMALL, WHOLE
 
 if TYPE_CHECKING:
@@ -39,6 +39,25 @@ def test_a_run_is_kept_with_its_circumstances_and_sorted_keys(tmp_path: Path) ->
     assert kept.keys() == NEEDED
     assert kept["seconds"] == 12.3
     assert text == json.dumps(kept, indent=2, sort_keys=True) + "\n"
+
+
+def test_one_that_is_measured_anew_replaces_its_figures_and_says_when(tmp_path: Path) -> None:
+    keep(
+        {"aws_latency": {"idle_poll_calls": 30}, "polls": {"error": "no engine"}},
+        [],
+        SMALL,
+        seconds=12,
+        folder=tmp_path,
+    )
+    whole = load(tmp_path / "latest.json")
+
+    keep_anew({"aws_latency": {"idle_poll_calls": 8}}, folder=tmp_path)
+
+    kept = load(tmp_path / "latest.json")
+    assert kept["benchmarks"] == {"aws_latency": {"idle_poll_calls": 8}, "polls": {"error": "no engine"}}
+    assert kept["measured_at"] == whole["measured_at"]
+    assert list(kept["measured_anew"]) == ["aws_latency"]
+    assert [each["value"] for each in kept["bounds"] if each["what"].startswith("calls of an idle poll")] == [8]
 
 
 def test_charts_of_an_earlier_run_go(tmp_path: Path) -> None:
@@ -74,7 +93,7 @@ def test_the_kept_results_have_what_pages_are_made_of() -> None:
     kept: dict[str, Any] = load()
 
     # Runs before November 16 did not say how long they took.
-    assert kept.keys() | {"seconds"} == NEEDED
+    assert (kept.keys() | {"seconds"}) - {"measured_anew"} == NEEDED
 
 
 def test_the_kept_results_are_of_a_whole_run() -> None:

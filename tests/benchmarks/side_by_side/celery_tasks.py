@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from celery import Celery  # type: ignore[import-not-found]
@@ -16,6 +17,7 @@ from celery import Celery  # type: ignore[import-not-found]
 _QUEUE = "celery-bench"
 _ENDPOINT = os.environ["BENCH_ENDPOINT"]
 _DONE = os.environ["BENCH_DONE_FILE"]
+_SENDERS = int(os.environ["BENCH_SENDERS"])
 
 app: Any = Celery("bench", broker=f"sqs://bench:bench@{_ENDPOINT.removeprefix('http://')}//")
 app.conf.update(
@@ -23,7 +25,9 @@ app.conf.update(
     # At least once, as Leasehold has it: a worker that dies gives its task back.
     task_acks_late=True,
     task_ignore_result=True,
-    worker_prefetch_multiplier=1,
+    # Celery's default, four tasks a thread. With one, a worker that receives as many as it has threads asks again only
+    # after a second, now and then: github.com/celery/celery/issues/6941.
+    worker_prefetch_multiplier=4,
     broker_connection_retry_on_startup=True,
     worker_enable_remote_control=False,
     worker_send_task_events=False,
@@ -43,13 +47,14 @@ def send_order_receipt(order_id: str, note: str) -> None:
         done.write(f"{time.time()}\n")
 
 
-def send(count: int) -> None:
+def send(count: int, senders: ThreadPoolExecutor) -> None:
     began = time.time()
-    for _ in range(count):
-        send_order_receipt.delay(order_id="o-20260101-000417", note="thank you")
+    # A group sends its tasks one by one as well, and from one thread.
+    list(senders.map(lambda _: send_order_receipt.delay("o-20260101-000417", "thank you"), range(count)))
     print(began, flush=True)
 
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        send(int(line))
+    with ThreadPoolExecutor(max_workers=_SENDERS) as pool:
+        for line in sys.stdin:
+            send(int(line), pool)

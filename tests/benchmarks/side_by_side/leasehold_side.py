@@ -3,7 +3,8 @@
 python -m tests.benchmarks.side_by_side.leasehold_side send          enqueue as many jobs as each line of its input says
 python -m tests.benchmarks.side_by_side.leasehold_side work THREADS  poll and handle until it is told to end
 
-With BENCH_BATCHES set, jobs are enqueued with one call of `enqueue_many` and handled ten at a time.
+BENCH_SENDERS threads enqueue one by one; if it is 0, one call of `enqueue_many` enqueues all. With BENCH_BATCHES set,
+jobs are handled ten at a time.
 """
 
 from __future__ import annotations
@@ -79,15 +80,16 @@ def prepare(endpoint: str) -> None:
 def send() -> None:
     """And print when it began."""
     queue = open_queue()
-    for line in sys.stdin:
-        began = time.time()
-        jobs = [NewJob(job=type_used(), payload={"order_id": "o-20260101-000417", "note": "thank you"})] * int(line)
-        if type_used() == _BATCHED:
-            queue.enqueue_many(jobs)
-        else:
-            for job in jobs:
-                queue.enqueue(job.job, job.payload)
-        print(began, flush=True)
+    senders = int(os.environ["BENCH_SENDERS"])
+    with ThreadPoolExecutor(max_workers=max(1, senders)) as pool:
+        for line in sys.stdin:
+            began = time.time()
+            jobs = [NewJob(job=type_used(), payload={"order_id": "o-20260101-000417", "note": "thank you"})] * int(line)
+            if senders:
+                list(pool.map(lambda job: queue.enqueue(job.job, job.payload), jobs))
+            else:
+                queue.enqueue_many(jobs)
+            print(began, flush=True)
 
 
 def work(threads: int) -> None:
