@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from tests.infra.synthesised import Synthesised
 
 CONDITIONS = {
-    "ForAllValues:StringLike": {"dynamodb:LeadingKeys"},
-    "Null": {"dynamodb:LeadingKeys"},
-    "ForAllValues:StringNotEquals": {"dynamodb:Attributes"},
+    "ForAllValues:StringLike": [{"dynamodb:LeadingKeys"}],
+    "Null": [{"dynamodb:LeadingKeys"}, {"dynamodb:LeadingKeys", "dynamodb:Attributes"}],
+    "ForAllValues:StringNotEquals": [{"dynamodb:Attributes"}],
 }
 
 
@@ -56,8 +56,8 @@ class Call:
     action: str
     resource: str
     leading_keys: tuple[str, ...] = ()
-    # Those that an update names, as far as a test says so.
-    attributes: tuple[str, ...] = ()
+    # Those that an update names: its key, unless a test says more.
+    attributes: tuple[str, ...] = ("PK", "SK")
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,11 @@ def _role_names(stage: Synthesised, resolver: Resolver) -> Iterator[tuple[str, s
 
 def _conditions_hold(statement: Statement, call: Call) -> bool:
     for operator, compared in statement.conditions.items():
-        if set(compared) != CONDITIONS.get(operator):
+        if set(compared) not in CONDITIONS.get(operator, []):
             raise NotImplementedError(f"{statement.sid}: this evaluator does not know {operator} of {sorted(compared)}")
         if operator == "Null":
-            if bool(call.leading_keys) != (compared["dynamodb:LeadingKeys"] == "false"):
+            present = {"dynamodb:LeadingKeys": call.leading_keys, "dynamodb:Attributes": call.attributes}
+            if any(bool(present[key]) != (wanted == "false") for key, wanted in compared.items()):
                 return False
             continue
         if operator == "ForAllValues:StringNotEquals":

@@ -8,7 +8,8 @@ import pytest
 
 from app import ROOT
 from tests.infra.deployed_functions import ENQUEUER, PLAIN_ENQUEUER, POLLER, PUBLISHER, REPORTER, SENDER, TRIGGER
-from tests.infra.rights_table import OWN, cells, table
+from tests.infra.iam import Call
+from tests.infra.rights_table import COLUMNS, OWN, cells, table
 from tests.infra.simulator import allowed
 from tests.infra.test_rights import HANDLERS, granted, role_of
 
@@ -39,6 +40,16 @@ def test_no_cell_says_more_than_it_should() -> None:
     assert decided["poller", "audit records"] == []
     for column in ("own type's jobs", "other types' jobs"):
         assert decided["schedule trigger", column] == ["insert"]
+
+
+def test_an_update_that_names_no_attribute_is_refused() -> None:
+    handler, own = role_of(f"{HANDLERS}{OWN}"), COLUMNS["own type's jobs"]
+    named = [(), ("PK", "SK", "status"), ("PK", "SK", "payload")]
+
+    asked = [(handler, Call("dynamodb:UpdateItem", own[0], (own[1],), each)) for each in named]
+
+    assert allowed(asked) == [False, True, False]
+    assert [bool(role.allowing(call)) for role, call in asked] == [False, True, False]
 
 
 @pytest.mark.dynoxide

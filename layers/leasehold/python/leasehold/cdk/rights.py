@@ -100,7 +100,7 @@ def handler_statements(
             ["GetItem", *(["BatchGetItem"] if job_type.batch is not None else [])],
             partitions_of(code),
         ),
-        _end_jobs("EndJobs", jobs, partitions_of(code)),
+        *_end_jobs("EndJobs", jobs, partitions_of(code)),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
@@ -119,7 +119,7 @@ def sender_statements(
         scopes.append(scope_partition(key_scope(DELIVERY, "*")))
     return [
         _on_keys("ReadDeliveries", jobs, ["GetItem"], SYSTEM_JOB_PARTITIONS),
-        _end_jobs("EndDeliveries", jobs, SYSTEM_JOB_PARTITIONS),
+        *_end_jobs("EndDeliveries", jobs, SYSTEM_JOB_PARTITIONS),
         _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
         *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
         _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
@@ -347,14 +347,18 @@ def partitions_of(code: int) -> list[str]:
     return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
 
 
-def _end_jobs(sid: str, jobs: dynamodb.ITable, partitions: Sequence[str]) -> iam.PolicyStatement:
+def _end_jobs(sid: str, jobs: dynamodb.ITable, partitions: Sequence[str]) -> list[iam.PolicyStatement]:
     """To move jobs on, and not to make others of them; an end with its dead letter is a transaction of statements.
 
     So an update that creates an item makes none that is read as a job.
     """
-    statement = _on_keys(sid, jobs, ["PartiQLUpdate", "UpdateItem"], partitions)
-    statement.add_condition("ForAllValues:StringNotEquals", {"dynamodb:Attributes": list(_MADE_WITH)})
-    return statement
+    by_item = _on_keys(sid, jobs, ["UpdateItem"], partitions)
+    # An update names its key at least, so what names nothing is not one. Of statements nobody has seen that yet.
+    by_item.add_condition("Null", {"dynamodb:Attributes": "false"})
+    by_statement = _on_keys(f"{sid}ByStatement", jobs, ["PartiQLUpdate"], partitions)
+    for each in (by_item, by_statement):
+        each.add_condition("ForAllValues:StringNotEquals", {"dynamodb:Attributes": list(_MADE_WITH)})
+    return [by_item, by_statement]
 
 
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:

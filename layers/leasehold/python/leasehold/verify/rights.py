@@ -109,8 +109,10 @@ def _simulate(
 def _decide(
     site: Site, policies: Sequence[dict[str, Any]], actions: Sequence[str], arn: str, partition: str
 ) -> dict[str, bool]:
+    named = {"dynamodb:LeadingKeys": [partition], "dynamodb:Attributes": ["PK", "SK"]}
     context = [
-        {"ContextKeyName": "dynamodb:LeadingKeys", "ContextKeyValues": [partition], "ContextKeyType": "stringList"}
+        {"ContextKeyName": key, "ContextKeyValues": values, "ContextKeyType": "stringList"}
+        for key, values in named.items()
     ]
     try:
         answer = site.client("iam").simulate_custom_policy(
