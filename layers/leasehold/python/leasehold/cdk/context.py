@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from aws_cdk import RemovalPolicy, Stage
+from aws_cdk import Aws, RemovalPolicy, Stage
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -251,9 +251,20 @@ class QueueContext:
 
     @property
     def key_statements(self) -> list[iam.PolicyStatement]:
-        from leasehold.cdk.rights import key_statements
-
         return key_statements(self.key) if self.key else []
+
+
+def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
+    """What working with records under a customer key needs: the tables and queues use it, nobody by himself."""
+    services = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in ("dynamodb", "sqs")]
+    return [
+        iam.PolicyStatement(
+            sid="UseKey",
+            actions=["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"],
+            resources=[key.key_arn],
+            conditions={"StringEquals": {"kms:ViaService": services}},
+        )
+    ]
 
 
 def place_of(store: TextStore | None, secret: str, parameter: str) -> dict[str, str]:

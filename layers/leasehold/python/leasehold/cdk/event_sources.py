@@ -131,3 +131,17 @@ class StreamFollower(Construct):
         )
         mapping.node.add_dependency(follower.policy)
         acknowledge(follower.policy, *STREAM_LISTING)
+
+
+def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
+    """What Lambda needs to read a stream on a function's behalf."""
+    assert table.table_stream_arn is not None
+    return [
+        iam.PolicyStatement(
+            sid="ReadStream",
+            actions=["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
+            resources=[table.table_stream_arn],
+        ),
+        # ListStreams names no resource: AWS accepts nothing but `*` for it.
+        iam.PolicyStatement(sid="ListStreams", actions=["dynamodb:ListStreams"], resources=["*"]),
+    ]

@@ -15,12 +15,12 @@ from constructs import Construct
 from leasehold import telemetry
 from leasehold.aws import names as variables
 from leasehold.cdk.api_rights import operate_statements, read_statements
+from leasehold.cdk.context import key_statements
 from leasehold.cdk.metrics import MINUTE, own_metric
 from leasehold.cdk.rights import (
     create_group_statements,
     deduplicate_statements,
     enqueue_statements,
-    key_statements,
     manage_schedules_statements,
     manage_templates_statements,
     read_template_statements,

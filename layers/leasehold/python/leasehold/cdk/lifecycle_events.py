@@ -10,9 +10,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from leasehold.aws import names as variables
-from leasehold.cdk.event_sources import StreamFollower
+from leasehold.cdk.event_sources import StreamFollower, stream_statements
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
-from leasehold.cdk.rights import stream_statements
 
 if TYPE_CHECKING:
     from leasehold.cdk.context import QueueContext

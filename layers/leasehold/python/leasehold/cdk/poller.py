@@ -8,10 +8,10 @@ from aws_cdk import Duration
 from constructs import Construct
 
 from leasehold.aws import names as variables
-from leasehold.cdk.event_sources import ScheduledStart, StreamFollower
+from leasehold.cdk.event_sources import ScheduledStart, StreamFollower, stream_statements
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import policy_layer
-from leasehold.cdk.rights import poller_statements, schedule_statements, stream_statements
+from leasehold.cdk.rights import poller_statements, schedule_statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

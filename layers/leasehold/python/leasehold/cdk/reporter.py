@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration
 from constructs import Construct
 
-from leasehold.cdk.event_sources import ScheduledStart, StreamFollower
+from leasehold.cdk.event_sources import ScheduledStart, StreamFollower, stream_statements
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
-from leasehold.cdk.rights import reporter_statements, stream_statements
+from leasehold.cdk.rights import reporter_statements
 
 if TYPE_CHECKING:
     from leasehold.cdk.context import QueueContext

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, id_pattern
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aws_cdk import aws_dynamodb as dynamodb
-    from aws_cdk import aws_kms as kms
     from aws_cdk import aws_lambda as lambda_
 
     from leasehold.cdk.context import QueueContext
@@ -287,33 +285,6 @@ def run_now_statements(
 def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Reads every trail and writes to none."""
     return [_on_keys("ReadTrails", jobs, ["GetItem", "Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
-
-
-def stream_statements(table: dynamodb.ITable) -> list[iam.PolicyStatement]:
-    """What Lambda needs to read a stream on a function's behalf."""
-    assert table.table_stream_arn is not None
-    return [
-        iam.PolicyStatement(
-            sid="ReadStream",
-            actions=["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
-            resources=[table.table_stream_arn],
-        ),
-        # ListStreams names no resource: AWS accepts nothing but `*` for it.
-        iam.PolicyStatement(sid="ListStreams", actions=["dynamodb:ListStreams"], resources=["*"]),
-    ]
-
-
-def key_statements(key: kms.IKey) -> list[iam.PolicyStatement]:
-    """What working with records under a customer key needs: the tables and queues use it, nobody by himself."""
-    services = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in ("dynamodb", "sqs")]
-    return [
-        iam.PolicyStatement(
-            sid="UseKey",
-            actions=["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"],
-            resources=[key.key_arn],
-            conditions={"StringEquals": {"kms:ViaService": services}},
-        )
-    ]
 
 
 def code_of_type(job_type: JobType, queue: QueueContext) -> int:
