@@ -115,8 +115,7 @@ class Job:
     @property
     def payload_text(self) -> str:
         """As JSON; PayloadNotReadError if it stands apart and was not read, as in a listing."""
-        known = self.read_payload or self.plain_payload
-        if known is not None:
+        if (known := self.read_payload or self.plain_payload) is not None:
             return known
         if self.payload_name is not None:
             raise PayloadNotReadError(self.job_id)
@@ -125,8 +124,7 @@ class Job:
     @property
     def plain_payload(self) -> str | None:
         """The payload as JSON where it is stored as such; None where it is compressed, or stands apart."""
-        form = self.stored_payload
-        return form if isinstance(form, str) and not form.startswith(APART) else None
+        return form if isinstance(form := self.stored_payload, str) and not form.startswith(APART) else None
 
     @property
     def payload_name(self) -> str | None:
