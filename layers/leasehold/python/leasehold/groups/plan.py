@@ -22,6 +22,7 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.enqueue import JobRequest, draft, parse_words
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.keys import code_of
 from leasehold.kernel.lanes import hold_lane
 from leasehold.lean import dataclass
 from leasehold.templates.model import filled
@@ -102,7 +103,7 @@ def planned(request: GroupRequest, group: Group, services: Services) -> GroupPla
     members = [_member(group, number, each, services) for number, each in enumerate(request.members)]
     callback = _callback(request, group, services)
     if callback is not None:
-        group = replace(group, callback=callback.job_type, callback_code=callback.code)
+        group = replace(group, callback=callback.job_type, callback_code=code_of(callback.job_id))
     return GroupPlan(group, members, callback)
 
 

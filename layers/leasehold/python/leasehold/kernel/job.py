@@ -13,7 +13,6 @@ from leasehold.kernel.keys import (
     JobId,
     JobKey,
     Priority,
-    code_of,
     from_text,
     job_id_at,
     key_of,
@@ -151,10 +150,6 @@ class Job:
     @property
     def shard(self) -> int:
         return shard_of(self.job_id)
-
-    @property
-    def code(self) -> int:
-        return code_of(self.job_id)
 
     @property
     def run_lane(self) -> str:
