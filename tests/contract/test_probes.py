@@ -150,7 +150,7 @@ def test_once_a_probe_is_sent_the_jobs_behind_it_are_not_looked_at(
         lanes.append(priority)
         return held(scope, priority, **options)
 
-    monkeypatch.setattr(world.store.jobs, "held", noted)
+    monkeypatch.setattr(world.store.listings, "held", noted)
 
     assert len(world.claim()) == 1
     # One page of the lane that has jobs, and none of those behind it.
