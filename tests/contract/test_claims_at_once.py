@@ -10,14 +10,18 @@ import pytest
 from leasehold import JobStatus
 from leasehold.features import Store
 from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import Priority, run_lane
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import ConditionFailed, StatementRefused
 from leasehold.telemetry import Event
 from tests.contract.engines import without_moto
+from tests.contract.world import Dispatches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.table import Change, Record, Table, Update
     from tests.contract.world import World
@@ -167,6 +171,29 @@ def test_what_another_poller_took_is_a_lost_race_and_the_rest_is_handed_over(wor
     assert sorted(ids(world.dispatches.handovers) + ids(theirs)) == sorted(jobs)
     assert report.lost_races >= 1
     assert report.claimed == len(world.dispatches.handovers) == 12 - len(theirs)
+
+
+def test_what_a_batch_has_claimed_is_left_alone_though_others_of_it_were_lost_and_the_index_lags(
+    world: World, batches: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = enqueue(world, 10)
+    lanes: dict[str, DuePage] = {}
+    whole = world.services.store.jobs.due
+
+    def as_first_read(lane: str, *args: Any, **options: Any) -> DuePage:
+        return lanes.setdefault(lane, whole(lane, *args, **options))
+
+    monkeypatch.setattr(world.services.store.jobs, "due", as_first_read)
+    entries = as_first_read(run_lane(Priority.NORMAL, 0), world.clock.now(), limit=PAGE, after=None).entries
+    rival = Poller(world.services, Dispatches(), worker_id="rival")
+    lost = [entry for entry in (entries[2], entries[4]) if isinstance(entry, DueJob)]
+    assert rival.poll(hints=lost, lanes=()).claimed == 2
+
+    report = world.poll()
+
+    assert batches.sizes == [10]
+    assert (report.claimed, report.lost_races) == (8, 2)
+    assert ids(world.dispatches.handovers) == [*jobs[:2], jobs[3], *jobs[5:]]
 
 
 def test_an_engine_that_takes_no_such_statement_gets_single_claims_and_it_is_said_once(

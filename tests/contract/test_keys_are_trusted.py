@@ -66,6 +66,18 @@ def test_a_job_that_calls_itself_another_type_s_is_never_run(world: World) -> No
     assert forged not in {job.job_id for job in shown}
 
 
+def test_items_that_carry_an_honest_job_s_due_key_do_not_hide_that_job(world: World) -> None:
+    record = record_of(world, "report")
+    for bits in (0, 2**RANDOM_BITS - 1):  # whichever of them an index shows first
+        forged = id_in(world, "email", bits)
+        forge(world, keys.job(forged), **{**record, "job_id": forged})
+
+    assert world.work() == ["completed"]
+
+    assert world.status(str(record["job_id"])) is JobStatus.COMPLETED
+    assert disagreements(world) >= 2
+
+
 def test_an_item_under_another_job_s_sort_key_does_not_stand_for_that_job(world: World) -> None:
     record = record_of(world, "report", run_in=timedelta(hours=1))
     wanted: JobId = record["job_id"]  # type: ignore[assignment]

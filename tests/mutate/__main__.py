@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -139,16 +141,28 @@ def _read_covering(files: Iterable[Path]) -> list[Covering]:
 
 
 def tests_for(mutant: Mutant, covering: list[Covering]) -> list[str]:
-    wanted = set(mutant.lines)
-    running = [(each["seconds"], each["test"]) for each in covering if wanted & set(each["lines"].get(mutant.path, ()))]
+    places = {path: lines_naming(path, mutant.names) for each in covering for path in each["lines"] if mutant.names}
+    places[mutant.path] = places.get(mutant.path, set()) | set(mutant.lines)
+    running = []
+    for each in covering:
+        runs = {path for path, wanted in places.items() if not wanted.isdisjoint(each["lines"].get(path, ()))}
+        if runs:
+            running.append((mutant.path not in runs, each["seconds"], each["test"]))
     chosen: list[str] = []
     left = SECONDS_A_MUTANT
-    for seconds, test in sorted(running):
+    for _, seconds, test in sorted(running):
         if chosen and left < seconds:
             break
         left -= seconds
         chosen.append(test)
     return chosen
+
+
+@cache
+def lines_naming(path: str, names: tuple[str, ...]) -> set[int]:
+    naming = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    lines = (ROOT / path).read_text("utf-8").splitlines()
+    return {number for number, line in enumerate(lines, 1) if naming.search(line)}
 
 
 def is_equivalent(mutant: Mutant) -> bool:

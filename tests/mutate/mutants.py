@@ -39,12 +39,14 @@ class Mutant:
     """One change.
 
     path: of the file below the repository.
-    lines: every line that the change touches, from 1.
+    lines: every line that the change touches, from 1; of a default, those of its function.
+    names: what runs once, when the file is imported, is noticed where these are used.
     text: the whole file with the change.
     """
 
     path: str
     lines: range
+    names: tuple[str, ...] = ()
     before: str
     after: str
     text: str
@@ -55,13 +57,43 @@ class Mutant:
 
 def mutants_of(root: Path, path: Path) -> list[Mutant]:
     text = path.read_text("utf-8")
+    body = ast.parse(text).body
     made = []
-    for node, after in _changes(ast.parse(text).body):
+    for node, after in _changes(body):
         before, mutated = _replaced(text, node, after)
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        one_line = " ".join(before.split())
-        made.append(Mutant(path=str(path.relative_to(root)), lines=lines, before=one_line, after=after, text=mutated))
+        lines, names = _noticed_at(body, node)
+        made.append(
+            Mutant(
+                path=str(path.relative_to(root)),
+                lines=lines,
+                names=names,
+                before=" ".join(before.split()),
+                after=after,
+                text=mutated,
+            )
+        )
     return made
+
+
+def _noticed_at(body: list[ast.stmt], node: ast.expr | ast.stmt) -> tuple[range, tuple[str, ...]]:
+    """No test runs the lines that only an import runs: it uses what they have made."""
+    around = next(each for each in body if node.lineno in _lines_of(each))
+    match around:
+        case ast.ClassDef(body=inner) if node.lineno >= inner[0].lineno:
+            return _noticed_at(inner, node)
+        case ast.FunctionDef(body=inner) if node.lineno < inner[0].lineno:
+            return _lines_of(around), ()
+        case ast.Assign(targets=targets):
+            named = (each for target in targets for each in ast.walk(target))
+            return _lines_of(node), tuple(each.id for each in named if isinstance(each, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return _lines_of(node), (name,)
+        case _:
+            return _lines_of(node), ()
+
+
+def _lines_of(node: ast.expr | ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _changes(body: list[ast.stmt]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

@@ -83,6 +83,37 @@ def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
     assert platform.late in [each.job_id for each in platform.taken[:100]]
 
 
+def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=4))
+    for _ in range(16):
+        world.queue.enqueue("plain")
+    platform = Slow(world, 0)
+    Poller(world.services, platform, worker_id="tick").poll(part=Part(1, 4))
+    assert len(platform.taken) == 16
+    shards = [shard_of(each.job_id) for each in platform.taken]
+    assert list(dict.fromkeys(shards)) == [1, 2, 3, 0]
+
+
+def test_a_lane_that_another_poller_works_off_is_asked_for_once_a_poll(monkeypatch):
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(10):
+        world.queue.enqueue("plain")
+    world.queue.enqueue("plain", priority="low")
+    pollers, now = world.services.store.pollers, world.clock.now()
+    assert pollers.take_shard_lock(0, "other", now, now + timedelta(seconds=10))
+    asked: list[int] = []
+    whole = pollers.take_shard_lock
+
+    def ask(shard: int, *rest: object) -> bool:
+        asked.append(shard)
+        return whole(shard, *rest)
+
+    monkeypatch.setattr(pollers, "take_shard_lock", ask)
+    assert Poller(world.services, Slow(world, 0), worker_id="tick").poll().claimed == 1
+    assert asked == [0]
+
+
 def test_a_claimed_job_of_a_batch_type_does_not_wait_for_the_end_of_its_lane():
     world = LeaseholdTest(types=[JobType(name="plain"), JobType(name="batched", batch=Batch(size=10))])
     batched = world.queue.enqueue("batched").job_id

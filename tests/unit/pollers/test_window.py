@@ -112,6 +112,25 @@ def test_while_hand_overs_start_in_time_one_poll_goes_on_with_what_there_was_no_
     assert platform.of("other") == 100
 
 
+def test_a_job_that_started_and_failed_is_no_lost_hand_over(world):
+    class Failing(Lambda):
+        """Starts each job as soon as it was handed over; its handler fails, and it will be tried again."""
+
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            super().dispatch(handover, function)
+            Executor(world.services, worker_id="handler").execute(handover, fail)
+
+    def fail(_: object) -> None:
+        raise RuntimeError("not this time")
+
+    enqueue(world, "other", 60)
+    polled(world, Failing())
+    platform = Lambda()
+    enqueue(world, "other", 100)
+    polled(world, platform)
+    assert platform.of("other") > 16  # the window has grown
+
+
 def test_a_waiting_poller_that_holds_jobs_back_looks_for_room_about_once_a_second(world):
     platform = Lambda()
     enqueue(world, "stuck", 60)
