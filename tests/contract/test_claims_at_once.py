@@ -133,6 +133,19 @@ def test_limited_paused_and_plain_jobs_of_one_page_each_go_their_own_way(world: 
     assert report.held == 2 + len(paused)
 
 
+def test_two_plain_jobs_among_others_are_claimed_by_one_call_and_one_is_claimed_alone(
+    world: World, batches: Batches
+) -> None:
+    enqueue(world, 8, "limited")
+    enqueue(world, 2)
+    assert world.poll().claimed == 2 + 2
+    enqueue(world, 8, "limited")
+    enqueue(world, 1)
+    assert world.poll().claimed == 1
+
+    assert batches.sizes == [2]
+
+
 def test_an_answer_that_was_lost_is_recognised_by_its_token(world: World, batches: Batches) -> None:
     jobs = enqueue(world, 8)
 

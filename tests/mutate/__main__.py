@@ -141,7 +141,9 @@ def _read_covering(files: Iterable[Path]) -> list[Covering]:
 
 
 def tests_for(mutant: Mutant, covering: list[Covering]) -> list[str]:
-    places = {path: lines_naming(path, mutant.names) for each in covering for path in each["lines"] if mutant.names}
+    files = {path for each in covering for path in each["lines"]} if mutant.names else set()
+    names = with_those_made_of_it(mutant.names, frozenset(files))
+    places = {path: lines_naming(path, names) for path in files}
     places[mutant.path] = places.get(mutant.path, set()) | set(mutant.lines)
     running = []
     for each in covering:
@@ -156,6 +158,17 @@ def tests_for(mutant: Mutant, covering: list[Covering]) -> list[str]:
         left -= seconds
         chosen.append(test)
     return chosen
+
+
+@cache
+def with_those_made_of_it(names: tuple[str, ...], files: frozenset[str]) -> tuple[str, ...]:
+    """These constants, and those that are made of one of them."""
+    found = set(names)
+    for path in sorted(files):
+        lines = (ROOT / path).read_text("utf-8").splitlines()
+        made = (re.match(r"(\w+) = (.*)", lines[number - 1]) for number in sorted(lines_naming(path, names)))
+        found |= {each[1] for each in made if each}
+    return names if found == set(names) else with_those_made_of_it(tuple(sorted(found)), files)
 
 
 @cache

@@ -54,6 +54,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
+    sys.monitoring.set_events(_TOOL, sys.monitoring.events.NO_EVENTS)
     found = [
         {"test": test, "seconds": _seconds[test], "lines": {_below_root(name): lines[name] for name in lines}}
         for test, lines in _of_tests.items()

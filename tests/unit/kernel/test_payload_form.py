@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import lzma
 import sys
 import zlib
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.kernel import keys
-from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError
+from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError, StoreError
 from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
@@ -22,6 +24,7 @@ from leasehold.kernel.offload import layout_of
 from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload
 from leasehold.kernel.payload_forms import apart, compact, fits_into_its_job, name_apart, name_of, size_of, text_in
 from leasehold.kernel.payload_items import Payloads
+from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
 from tests.sample_payloads import order_event
 
@@ -89,6 +92,17 @@ def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
     assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
     assert stored.payload_bytes <= MAX_INLINE_BYTES
     assert layout_of(stored, expires_at=2).item is None
+
+
+@pytest.mark.parametrize("answer", [None, ConditionFailed(None), StoreError("full")])
+def test_an_item_that_is_there_already_is_as_good_as_written_and_any_other_refusal_is_raised(answer):
+    class Answering(MemoryTable):
+        def insert_many(self, puts):
+            return [answer for _ in puts]
+
+    item = layout_of(job_with(json.dumps("é" * 5000)), expires_at=1).item
+    with pytest.raises(StoreError, match="full") if isinstance(answer, StoreError) else nullcontext():
+        Payloads(Answering()).insert(item)
 
 
 @given(payload_texts, payload_texts)

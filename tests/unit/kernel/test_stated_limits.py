@@ -14,7 +14,7 @@ from leasehold.kernel.job import Outcome, Run, appended, run_error
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.payload import encode_payload, encode_result
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.retry import Delays, Fixed, parse_retry
+from leasehold.kernel.retry import Delays, Exponential, Fixed, parse_retry
 from leasehold.kernel.signals import NonRetryableError, Snooze, failure_of
 from leasehold.kernel.type_options import (
     Batch,
@@ -137,3 +137,30 @@ def test_an_error_s_code_is_at_most_128_bytes() -> None:
 
     assert code(128) == "E" * 128
     assert len(code(129).encode()) <= 128
+
+
+def test_a_type_that_says_nothing_has_the_defaults_of_the_pages() -> None:
+    plain = JobType(name="plain")
+
+    assert (plain.timeout, plain.max_event_age) == (timedelta(seconds=60), timedelta(seconds=60))
+    assert (plain.max_attempts, plain.priority, plain.weight) == (5, 1, 1)
+    assert (plain.heartbeat, plain.audit_creation, plain.check_payload) == (False, True, True)
+    assert [plain.is_limited, plain.batch, plain.breaker, plain.webhook] == [False, None, None, None]
+    assert plain.retry == Exponential(base=timedelta(seconds=60), cap=timedelta(hours=6), jitter=0.1)
+    kept = plain.retention
+    assert [each.days for each in (kept.completed, kept.cancelled, kept.dead_letter)] == [7, 7, 30]
+    assert Batch() == Batch(size=10, wait=timedelta(0))
+    assert CircuitBreaker() == CircuitBreaker(
+        failure_rate=0.5,
+        min_runs=20,
+        window=timedelta(minutes=5),
+        probe_after=timedelta(minutes=1),
+        longest_pause=timedelta(hours=1),
+    )
+
+
+def test_an_invocation_has_ten_seconds_more_than_its_run_and_at_most_a_quarter_of_an_hour() -> None:
+    def invocation(**seconds: int) -> float:
+        return JobType(name="timed", timeout=timedelta(**seconds)).function_timeout.total_seconds()
+
+    assert (invocation(seconds=60), invocation(minutes=15)) == (70, 900)
