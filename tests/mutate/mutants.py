@@ -107,6 +107,8 @@ def _of(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
             return
         case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Expr(value=ast.Constant()):
             return
+        case ast.Expr(value=ast.Call(func=ast.Name(id="assert_never"))):
+            return
         case ast.stmt():
             yield from _of_a_statement(node)
         case ast.expr():

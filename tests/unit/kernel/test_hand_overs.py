@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
+
+from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.poll import Part, Poller
@@ -13,10 +16,12 @@ from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
+from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from leasehold.kernel.pool import Pending
     from leasehold.kernel.ports import Handover
@@ -63,6 +68,49 @@ def test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang
     assert sum(world.queue.get(job.job_id).status is JobStatus.PENDING for job in jobs) == 19
 
 
+def test_no_more_than_two_pages_are_claimed_and_not_handed_over():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(100):
+        world.queue.enqueue("plain")
+    under_way: list[int] = [0]
+
+    class Counting(Hanging):
+        def submit[T](self, call: Callable[[], T]) -> Pending[T]:
+            under_way.append(under_way[-1] + 1)
+
+            def counted() -> T:
+                under_way.append(under_way[-1] - 1)
+                return call()
+
+            return super().submit(counted)
+
+    platform = Slow(world, 0)
+    report = Poller(world.services, platform, worker_id="tick", pool=Counting()).poll()
+    assert report.dispatched == len(platform.taken) == 100
+    assert max(under_way) == 50
+
+
+def test_a_hand_over_that_failed_and_could_not_be_put_back_is_reported_and_stops_no_other(monkeypatch):
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    jobs = [world.queue.enqueue("plain").job_id for _ in range(3)]
+
+    class Refusing(Slow):
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            if handover.job_id == jobs[1]:
+                raise DispatchError("no")
+            super().dispatch(handover, function)
+
+    def fail(*_: object, **__: object) -> bool:
+        raise RuntimeError("cannot be written")
+
+    monkeypatch.setattr("leasehold.kernel.release.release", fail)
+    platform = Refusing(world, 0)
+    report = Poller(world.services, platform, worker_id="tick").poll()
+    assert (report.failed, report.dispatched) == (1, 2)
+    (failed,) = world.telemetry.of(Event.ENTRY_FAILED)
+    assert (failed["entry"], failed["error_code"]) == (jobs[1], "RuntimeError")
+
+
 def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
     world = LeaseholdTest(types=[JobType(name="plain")])
     for _ in range(200):
@@ -83,16 +131,17 @@ def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
     assert platform.late in [each.job_id for each in platform.taken[:100]]
 
 
-def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others():
+@pytest.mark.parametrize(("part", "order"), [(Part(1, 4), [1, 2, 3, 0]), (Part(1, 2), [2, 3, 0, 1])])
+def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others(part, order):
     world = LeaseholdTest(types=[JobType(name="plain")])
     Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=4))
     for _ in range(16):
         world.queue.enqueue("plain")
     platform = Slow(world, 0)
-    Poller(world.services, platform, worker_id="tick").poll(part=Part(1, 4))
+    Poller(world.services, platform, worker_id="tick").poll(part=part)
     assert len(platform.taken) == 16
     shards = [shard_of(each.job_id) for each in platform.taken]
-    assert list(dict.fromkeys(shards)) == [1, 2, 3, 0]
+    assert list(dict.fromkeys(shards)) == order
 
 
 def test_a_lane_that_another_poller_works_off_is_asked_for_once_a_poll(monkeypatch):
@@ -105,9 +154,9 @@ def test_a_lane_that_another_poller_works_off_is_asked_for_once_a_poll(monkeypat
     asked: list[int] = []
     whole = pollers.take_shard_lock
 
-    def ask(shard: int, *rest: object) -> bool:
+    def ask(shard: int, holder: str, now: datetime, until: datetime) -> bool:
         asked.append(shard)
-        return whole(shard, *rest)
+        return whole(shard, holder, now, until)
 
     monkeypatch.setattr(pollers, "take_shard_lock", ask)
     assert Poller(world.services, Slow(world, 0), worker_id="tick").poll().claimed == 1

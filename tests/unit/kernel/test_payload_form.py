@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import lzma
 import sys
@@ -100,7 +101,9 @@ def test_an_item_that_is_there_already_is_as_good_as_written_and_any_other_refus
         def insert_many(self, puts):
             return [answer for _ in puts]
 
-    item = layout_of(job_with(json.dumps("é" * 5000)), expires_at=1).item
+    text = json.dumps([hashlib.sha256(bytes([n])).hexdigest() for n in range(40)])
+    item = layout_of(job_with(text), expires_at=1).item
+    assert item is not None
     with pytest.raises(StoreError, match="full") if isinstance(answer, StoreError) else nullcontext():
         Payloads(Answering()).insert(item)
 

@@ -9,13 +9,13 @@ import pytest
 
 from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.enqueue import parse_words
-from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError, NonRetryableError
 from leasehold.kernel.job import Outcome, Run, appended, run_error
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.payload import encode_payload, encode_result
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Delays, Exponential, Fixed, parse_retry
-from leasehold.kernel.signals import NonRetryableError, Snooze, failure_of
+from leasehold.kernel.signals import Snooze, failure_of
 from leasehold.kernel.type_options import (
     Batch,
     CircuitBreaker,
