@@ -12,6 +12,7 @@ from leasehold.kernel.job import Outcome
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.type_options import OnFull, Rate
 from leasehold.limits.model import Limit
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from leasehold.kernel.ports import Handover
@@ -158,6 +159,8 @@ def test_a_full_type_that_cancels_new_ones_says_why(world: World) -> None:
     assert len(world.claim()) == 2
 
     assert (world.status(second), world.job(second).cancel_reason) == (JobStatus.CANCELLED, "at its rate limit")
+    (cancelled,) = world.recorder.of(Event.JOB_CANCELLED)
+    assert (cancelled["job_id"], cancelled["reason"]) == (second, "at its rate limit")
     assert world.status(other) is JobStatus.IN_PROGRESS
 
 

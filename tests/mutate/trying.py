@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 # Imported once, before any mutant; nothing of the library, which is imported anew for each.
 IMPORTED = ("pytest", "boto3", "botocore.client", "pydantic", "hypothesis", "aws_lambda_powertools", __name__)
 SEEDS = 20
+MEMORY_BYTES = 4 * 1024**3
 
 
 class _MutatedLoader(SourceFileLoader):
@@ -65,6 +67,8 @@ def holds_in_simulation(mutant: Mutant) -> None:
 
 
 def _begin(mutant: Mutant) -> None:
+    # One that never ends shall not take the machine's memory with it.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

@@ -144,6 +144,18 @@ def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others
     assert list(dict.fromkeys(shards)) == order
 
 
+@pytest.mark.parametrize(("shards", "called"), [(1, []), (2, [Part(1, 2)])])
+def test_others_are_called_where_several_shards_have_a_backlog(shards, called):
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=shards))
+    for _ in range(12 * shards):
+        world.queue.enqueue("plain")
+    parts: list[Part] = []
+    platform = Slow(world, 0)
+    Poller(world.services, platform, worker_id="tick", call_helper=parts.append).poll()
+    assert (parts, len(platform.taken)) == (called, 12 * shards)
+
+
 def test_a_lane_that_another_poller_works_off_is_asked_for_once_a_poll(monkeypatch):
     world = LeaseholdTest(types=[JobType(name="plain")])
     for _ in range(10):

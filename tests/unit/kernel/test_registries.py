@@ -127,3 +127,14 @@ def test_a_policy_of_a_newer_version_is_not_guessed():
 
     with pytest.raises(ValueError, match="unknown retry policy"):
         registry_of({"shards": 1, "isolate_types": True, "ended_index": True, "types": document})
+
+
+def test_a_registry_has_the_codes_of_its_types_and_the_system_s_own():
+    registry = Registry(
+        types={name: JobType(name=name, code=code) for name, code in (("one", 0x1001), ("two", 0x1002))}
+    )
+
+    assert [registry.has_code(code) for code in (0, 0x1001, 0x1002, 0x1003, SYSTEM_CODE)] == [
+        *(True, True, True, False),
+        True,
+    ]

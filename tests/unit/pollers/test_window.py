@@ -55,6 +55,13 @@ def test_what_has_not_started_is_bounded(world):
     assert platform.of("stuck") == 16
 
 
+def test_a_poll_that_has_room_for_all_looks_for_no_more(world):
+    polled(world, Lambda())  # a new type is looked at once
+    enqueue(world, "other", 10)
+    report = Poller(world.services, Lambda(), worker_id="tick").poll()
+    assert (report.dispatched, report.held_back, report.soonest_at) == (10, 0, None)
+
+
 def test_a_type_that_fills_the_window_leaves_others_places_of_their_own(world):
     platform = Lambda()
     enqueue(world, "stuck", 60)

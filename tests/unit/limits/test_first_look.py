@@ -1,0 +1,36 @@
+"""When a scope that is full is looked at first, if nobody says that a seat was freed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from leasehold.kernel.memory import MemoryTable
+from leasehold.limits.admission import Admission
+from tests.contract.world import World
+
+
+@pytest.mark.parametrize(
+    ("free_in", "earliest", "latest"),
+    [
+        (None, 60, 60),
+        (-5, 0, 0),
+        (20, 20, 20),
+        (300, 60, 60),
+        (600, 60, 60),
+        (3_000, 130, 320),
+        (100_000, 280, 620),
+    ],
+)
+def test_the_longer_a_seat_may_be_held_the_later_it_is_looked_at(
+    free_in: int | None, earliest: int, latest: int
+) -> None:
+    world = World(MemoryTable())
+    now = world.clock.now()
+    free_at = None if free_in is None else now + timedelta(seconds=free_in)
+
+    looks = [Admission(world.services, None)._first_look(now, free_at) - now for _ in range(20)]
+
+    assert timedelta(seconds=earliest) <= min(looks)
+    assert max(looks) <= timedelta(seconds=latest)
