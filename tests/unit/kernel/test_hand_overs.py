@@ -144,16 +144,26 @@ def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others
     assert list(dict.fromkeys(shards)) == order
 
 
-@pytest.mark.parametrize(("shards", "called"), [(1, []), (2, [Part(1, 2)])])
-def test_others_are_called_where_several_shards_have_a_backlog(shards, called):
+@pytest.mark.parametrize(
+    ("before", "after", "part", "called"),
+    [
+        pytest.param(0, 24, Part(0, 1), [Part(1, 2)], id="each of two shards has a backlog"),
+        pytest.param(12, 0, Part(0, 1), [], id="one of them has, and a small one"),
+        pytest.param(60, 0, Part(0, 1), [Part(1, 2)], id="one of them has a large one"),
+        pytest.param(0, 24, Part(0, 2), [], id="it was called itself"),
+    ],
+)
+def test_others_are_called_where_a_backlog_is_more_than_one_s_work(before, after, part, called):
     world = LeaseholdTest(types=[JobType(name="plain")])
-    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=shards))
-    for _ in range(12 * shards):
+    for _ in range(before):
+        world.queue.enqueue("plain")
+    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=2))
+    for _ in range(after):
         world.queue.enqueue("plain")
     parts: list[Part] = []
     platform = Slow(world, 0)
-    Poller(world.services, platform, worker_id="tick", call_helper=parts.append).poll()
-    assert (parts, len(platform.taken)) == (called, 12 * shards)
+    Poller(world.services, platform, worker_id="tick", call_helper=parts.append).poll(part=part)
+    assert (parts, len(platform.taken)) == (called, before + after)
 
 
 def test_a_lane_that_another_poller_works_off_is_asked_for_once_a_poll(monkeypatch):
