@@ -203,6 +203,53 @@ def test_a_slot_that_a_poll_has_put_off_is_not_woken_for(world: World) -> None:
     assert not wakes("queued", world)
 
 
+def test_a_later_slot_is_woken_for_though_a_poll_has_put_off_one_before_it(world: World) -> None:
+    world.queue.schedules.create("queued", "report", every=HOUR, overlap="queue")
+    for slot in (ONE, TWO):
+        world.clock.move_to(slot)
+        trigger("queued", world.services)
+    put_off = find("queued", world.services)
+    world.store.schedules.look_again(put_off, THREE + HOUR, world.clock.now())
+    world.work()
+    world.clock.move_to(THREE)
+
+    assert woken("queued", world) == []
+    assert wakes("queued", world)
+    world.poll()
+
+    assert all_jobs(world) == [ONE, THREE]
+
+
+def test_a_slot_that_was_seen_in_time_is_not_missed_by_a_poll_that_is_late(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR, missed="skip", overlap="skip")
+    world.clock.move_to(ONE)
+    trigger("hourly", world.services)
+    world.work()
+    world.clock.move_to(TWO)
+    assert woken("hourly", world) == []
+    world.clock.advance(timedelta(minutes=30))
+
+    world.poll()
+
+    assert all_jobs(world) == [ONE, TWO]
+    assert find("hourly", world.services).seen_at is None
+
+
+def test_each_wake_changes_the_schedule_or_the_stream_would_not_show_it(world: World) -> None:
+    world.queue.schedules.create("hourly", "report", every=HOUR)
+    world.clock.move_to(ONE)
+    trigger("hourly", world.services)
+    world.work()
+    seen = []
+    for slot in (TWO, THREE):
+        world.clock.move_to(slot)
+        woken("hourly", world)
+        seen.append(world.table.get(schedule("hourly")))
+
+    assert seen[0] != seen[1]
+    assert find("hourly", world.services).seen_at == TWO, "the first slot was seen in time"
+
+
 def woken(name: str, world: World) -> list[JobId]:
     return trigger(name, world.services, reads_jobs=False)
 

@@ -17,6 +17,7 @@ CONDITIONS = {
     "ForAllValues:StringLike": [{"dynamodb:LeadingKeys"}],
     "Null": [{"dynamodb:LeadingKeys"}, {"dynamodb:LeadingKeys", "dynamodb:Attributes"}],
     "ForAllValues:StringNotEquals": [{"dynamodb:Attributes"}],
+    "StringEquals": [{"dynamodb:EnclosingOperation"}],
 }
 
 
@@ -58,6 +59,7 @@ class Call:
     leading_keys: tuple[str, ...] = ()
     # Those that an update names: its key, unless a test says more.
     attributes: tuple[str, ...] = ("PK", "SK")
+    enclosed_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ def _conditions_hold(statement: Statement, call: Call) -> bool:
         if operator == "Null":
             present = {"dynamodb:LeadingKeys": call.leading_keys, "dynamodb:Attributes": call.attributes}
             if any(bool(present[key]) != (wanted == "false") for key, wanted in compared.items()):
+                return False
+            continue
+        if operator == "StringEquals":
+            if call.enclosed_by != compared["dynamodb:EnclosingOperation"]:
                 return False
             continue
         if operator == "ForAllValues:StringNotEquals":

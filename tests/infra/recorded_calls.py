@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
@@ -66,7 +67,8 @@ def calls_of(operation: str, params: Mapping[str, Any]) -> Iterator[Call]:
                 ((kind, change),) = item.items()
                 key = change["Item"] if kind == "Put" else change["Key"]
                 named = _named(change) if kind == "Update" else ()
-                yield _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key), attributes=named)
+                call = _call(_IN_TRANSACTION[kind], change["TableName"], _partition(key), attributes=named)
+                yield replace(call, enclosed_by=operation)
         case "BatchExecuteStatement":
             yield from (_statement(each) for each in params["Statements"])
         case "ExecuteTransaction":

@@ -3,7 +3,7 @@ import { runSimulation } from "@cloud-copilot/iam-simulate";
 
 const { account, statements, calls } = JSON.parse(await new Response(process.stdin).text());
 const answers = [];
-for (const { role, action, resource, leading_keys, attributes } of calls) {
+for (const { role, action, resource, leading_keys, attributes, enclosed_by } of calls) {
   const simulation = {
     request: {
       principal: `arn:aws:iam::${account}:role/simulated`,
@@ -12,6 +12,7 @@ for (const { role, action, resource, leading_keys, attributes } of calls) {
       contextVariables: {
         ...(leading_keys.length ? { "dynamodb:LeadingKeys": leading_keys } : {}),
         ...(attributes.length ? { "dynamodb:Attributes": attributes } : {}),
+        ...(enclosed_by ? { "dynamodb:EnclosingOperation": enclosed_by } : {}),
       },
     },
     identityPolicies: [{ name: role, policy: { Version: "2012-10-17", Statement: statements[role] } }],

@@ -35,6 +35,7 @@ def allowed(asked: Sequence[tuple[Role, Call]]) -> list[bool]:
                 "resource": call.resource,
                 "leading_keys": call.leading_keys,
                 "attributes": call.attributes,
+                "enclosed_by": call.enclosed_by,
             }
             for role, call in asked
         ],

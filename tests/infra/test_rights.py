@@ -41,6 +41,8 @@ pytestmark = pytest.mark.dynoxide
 TABLE = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/leasehold-dev-jobs"
 HANDLERS = "leasehold-dev-job-"
 # What Lambda itself does with a function's role: no code of ours calls it.
+# An end with items of a table of the team's own, which no scene has; the simulator is asked about it by name.
+_WITH_ITEMS = {"EndJobsWithItems"}
 _BY_LAMBDA = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
 
@@ -126,7 +128,11 @@ def test_everything_that_handlers_are_allowed_is_called(played: Played) -> None:
 
 
 def unused(role: Role, calls: set[Call]) -> set[tuple[str, str]]:
-    return {(sid, action) for sid, action, statement in _rights(role) if not _is_used(statement, action, calls)}
+    return {
+        (sid, action)
+        for sid, action, statement in _rights(role)
+        if sid not in _WITH_ITEMS and not _is_used(statement, action, calls)
+    }
 
 
 def _rights(role: Role) -> Iterator[tuple[str, str, Statement]]:

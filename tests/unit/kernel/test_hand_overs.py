@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.kernel.errors import DispatchError
+from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.poll import Part, Poller
@@ -109,6 +109,30 @@ def test_a_hand_over_that_failed_and_could_not_be_put_back_is_reported_and_stops
     assert (report.failed, report.dispatched) == (1, 2)
     (failed,) = world.telemetry.of(Event.ENTRY_FAILED)
     assert (failed["entry"], failed["error_code"]) == (jobs[1], "RuntimeError")
+
+
+def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a_poll_that_has_to_end(monkeypatch):
+    """Its lease is nobody's until it expires: who asked for the poll has to know."""
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(10):
+        world.queue.enqueue("plain")
+    ends: list[str] = []
+
+    class Nobody(Slow):
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            ends.append("time is up")
+            raise ConnectionError
+
+    tries = iter([StoreUnavailableError("the table is away")])
+
+    def away(*_: object, **__: object) -> bool:
+        for error in tries:
+            raise error
+        return True
+
+    monkeypatch.setattr("leasehold.kernel.claim._release", away)
+    with pytest.raises(StoreUnavailableError):
+        Poller(world.services, Nobody(world, 0), worker_id="tick").poll(should_stop=lambda: ends[0] if ends else None)
 
 
 def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,6 +12,7 @@ from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.signals import Cancel
+from leasehold.runtime.handler import JobContext
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 
@@ -34,6 +36,13 @@ def test_it_says_which_attempt_at_which_job_this_is():
     world.drain(until_idle=True)
 
     assert told == [(job_id, "work", 1, job_id, "t"), (job_id, "work", 2, job_id, "t")]
+
+
+def test_a_mock_that_is_made_after_it_has_all_that_it_says():
+    context = Mock(spec=JobContext, attempt=2)
+
+    assert context.attempt == 2
+    assert all(hasattr(context, name) for name in ("job_id", "job_type", "idempotency_key", "started_at", "deadline"))
 
 
 def test_the_deadline_is_when_the_platform_ends_the_attempt():

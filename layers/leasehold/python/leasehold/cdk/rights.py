@@ -92,13 +92,8 @@ def handler_statements(
     code = code_of_type(job_type, queue)
     return [
         # Those of a batch are read by one request.
-        _on_keys(
-            "ReadJobs",
-            jobs,
-            ["GetItem", *(["BatchGetItem"] if job_type.batch is not None else [])],
-            partitions_of(code),
-        ),
-        *_end_jobs("EndJobs", jobs, partitions_of(code)),
+        _on_keys("ReadJobs", jobs, ["GetItem", *(["BatchGetItem"] if job_type.batch else [])], partitions_of(code)),
+        *_end_jobs("EndJobs", jobs, partitions_of(code), with_items=True),
         _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
         _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
         _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
@@ -318,7 +313,9 @@ def partitions_of(code: int) -> list[str]:
     return [*(["job"] if code == NOT_ISOLATED else []), f"job#{code:04x}#*"]
 
 
-def _end_jobs(sid: str, jobs: dynamodb.ITable, partitions: Sequence[str]) -> list[iam.PolicyStatement]:
+def _end_jobs(
+    sid: str, jobs: dynamodb.ITable, partitions: Sequence[str], *, with_items: bool = False
+) -> list[iam.PolicyStatement]:
     """To move jobs on, and not to make others of them; an end with its dead letter is a transaction of statements.
 
     So an update that creates an item makes none that is read as a job.
@@ -327,9 +324,15 @@ def _end_jobs(sid: str, jobs: dynamodb.ITable, partitions: Sequence[str]) -> lis
     # An update names its key at least, so what names nothing is not one. Of statements nobody has seen that yet.
     by_item.add_condition("Null", {"dynamodb:Attributes": "false"})
     by_statement = _on_keys(f"{sid}ByStatement", jobs, ["PartiQLUpdate"], partitions)
-    for each in (by_item, by_statement):
+    statements = [by_item, by_statement]
+    if with_items:
+        # Nor of an end with a handler's own items.
+        enclosed = _on_keys(f"{sid}WithItems", jobs, ["UpdateItem"], partitions)
+        enclosed.add_condition("StringEquals", {"dynamodb:EnclosingOperation": "TransactWriteItems"})
+        statements.append(enclosed)
+    for each in statements:
         each.add_condition("ForAllValues:StringNotEquals", {"dynamodb:Attributes": list(_MADE_WITH)})
-    return [by_item, by_statement]
+    return statements
 
 
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:

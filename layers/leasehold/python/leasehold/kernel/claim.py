@@ -256,7 +256,7 @@ class HandOvers:
         for at, each in enumerate(claimed):
             if not may_go_on():
                 self.put_back([left.handover for left in claimed[at:]], f"not handed over: {self.report.stopped_by}")
-                return
+                break
             if each.together == 1 or not isinstance(self._dispatcher, BatchDispatcher):
                 self._begin([each], now)
             elif (batch := self._gather(each, now)) is not None:

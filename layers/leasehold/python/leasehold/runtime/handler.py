@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_
 
 from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
+from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.payload import encode_result
 
 if TYPE_CHECKING:
@@ -43,15 +44,23 @@ class JobContext:
     deadline: when the platform ends this attempt.
     """
 
+    # The class has them too, or a mock that is made after it had not.
+    job_id: str = ""
+    job_type: str = ""
+    attempt: int = 0
+    idempotency_key: str = ""
+    trace: str | None = None
+    started_at: datetime = EPOCH
+    deadline: datetime = EPOCH
+
     def __init__(self, attempt: Attempt) -> None:
         job = attempt.job
         assert job.started_at is not None
         self._attempt = attempt
         self._services = attempt.services
-        self.job_id: str = job.job_id
+        self.job_id = self.idempotency_key = job.job_id
         self.job_type = job.job_type
         self.attempt = job.attempts
-        self.idempotency_key: str = job.job_id
         self.trace = job.trace
         self.started_at = job.started_at
         self.deadline = attempt.deadline

@@ -83,12 +83,14 @@ class Schedule:
     created_by: str = "system"
     last_triggered_at: datetime | None = None
     last_job_id: JobId | None = None
+    # When a slot was seen in time that a poll is to decide: however late that poll is, it was not missed.
+    seen_at: datetime | None = None
     # Deleted; the item stays until EventBridge has forgotten it too.
     retired: bool = False
     # What EventBridge was last told, and what it said if it refused.
     mirrored_version: int = 0
     mirror_error: str | None = None
-    # When EventBridge is told the same once more: see converge.py.
+    # When EventBridge is told the same once more: see trigger.py.
     mirror_again_at: datetime | None = None
     audit_head: str | None = field(default=None, compare=False)
     due_key: str | None = field(default=None, compare=False)
@@ -149,7 +151,7 @@ def decide(schedule: Schedule, now: datetime) -> Decision:
             latest = latest_slot(recurrence, cursor, now)
             return Decision((latest,) if latest else (), max(latest or cursor, cursor))
         case Missed.SKIP:
-            start = max(cursor, now - ON_TIME)
+            start = max(cursor, min(now, schedule.seen_at or now) - ON_TIME)
             slots = tuple(slots_between(recurrence, start, now))
             return Decision(slots, slots[-1] if slots else start)
         case Missed.ALL:

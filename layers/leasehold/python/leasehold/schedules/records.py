@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _DUE = frozenset({"due_lane", "due_key"})
+_WAKE = frozenset({"wake", "woken_at", "seen_at"})
 
 
 class ScheduleChanged(Exception):  # noqa: N818  an answer: look again and decide anew
@@ -100,7 +101,7 @@ class Schedules:
     ) -> None:
         """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
         sets: Record = {"cursor": to_text(cursor), **({} if due_at is None else _due(seen.name, due_at, now))}
-        removes = frozenset({"wake"}) | (_DUE if due_at is None else frozenset())
+        removes = _WAKE | (_DUE if due_at is None else frozenset())
         if jobs:
             sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
         move = Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
@@ -116,15 +117,18 @@ class Schedules:
     def look_again(self, seen: Schedule, at: datetime | None, now: datetime) -> None:
         """Have the schedule looked at later, or never, without deciding about its slots."""
         sets = {} if at is None else _due(seen.name, at, now)
-        removes = frozenset({"wake"}) | (_DUE if at is None else frozenset())
+        removes = _WAKE | (_DUE if at is None else frozenset())
         if not self._try(
             Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         ):
             raise ScheduleChanged
 
-    def wake(self, seen: Schedule) -> None:
-        """Have a poller look at once at a schedule that is due."""
-        sets: Record = {"wake": True}
+    def wake(self, seen: Schedule, now: datetime, *, is_put_off: bool) -> None:
+        """Have a poller look at once at a schedule whose slot has come, also if an earlier slot was put off."""
+        # The stream shows no write that changes nothing: a second wake must differ from one that was lost.
+        sets: Record = {"wake": True, "woken_at": to_text(now), "seen_at": to_text(seen.seen_at or now)}
+        if is_put_off:
+            sets |= _due(seen.name, now, now)
         if not self._try(Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets)):
             raise ScheduleChanged
 
@@ -250,6 +254,7 @@ def schedule_of(record: Record) -> Schedule:
         created_by=read["created_by"],
         last_triggered_at=from_text(read["last_triggered_at"]) if "last_triggered_at" in read else None,
         last_job_id=read.get("last_job_id"),
+        seen_at=from_text(read["seen_at"]) if "seen_at" in read else None,
         mirrored_version=read["mirrored_version"],
         mirror_error=read.get("mirror_error"),
         mirror_again_at=from_text(read["mirror_again_at"]) if "mirror_again_at" in read else None,

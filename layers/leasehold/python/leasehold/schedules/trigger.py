@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.errors import InvalidInputError, MirrorError
-from leasehold.kernel.keys import Due, derive_job_id, to_text
+from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
 from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
 from leasehold.schedules.model import Decision, Missed, Overlap, decide
 from leasehold.schedules.records import ScheduleChanged
-from leasehold.schedules.recurrence import slots_after
+from leasehold.schedules.recurrence import latest_slot, slots_after
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ def trigger(name: str, services: Services, *, reads_jobs: bool = True) -> list[J
             schedule = _current(name, services)
             if schedule is None:
                 return made
-            if not reads_jobs and _depends_on_a_job(schedule, services.clock.now()):
-                _leave_to_a_poll(schedule, services)
+            now = services.clock.now()
+            if not reads_jobs and _depends_on_a_job(schedule, now):
+                _leave_to_a_poll(schedule, now, services)
                 return made
-            jobs, is_done = _decide_once(schedule, existing, services)
+            jobs, is_done = _decide_once(schedule, existing, now, services)
         except ScheduleChanged as changed:
             existing |= changed.existing
             continue
@@ -85,9 +86,10 @@ def _current(name: str, services: Services) -> Schedule | None:
     return None
 
 
-def _decide_once(schedule: Schedule, existing: frozenset[str], services: Services) -> tuple[list[JobId], bool]:
+def _decide_once(
+    schedule: Schedule, existing: frozenset[str], now: datetime, services: Services
+) -> tuple[list[JobId], bool]:
     """Decide about as many slots as fit into one transaction; the jobs made, and whether that was all."""
-    now = services.clock.now()
     slot = schedule.next_slot()
     if slot is None or slot > now:
         if schedule.due_key is None or Due.parse(schedule.due_key).at <= now:
@@ -153,10 +155,15 @@ def _depends_on_a_job(schedule: Schedule, now: datetime) -> bool:
     return bool(decide(schedule, now).make)
 
 
-def _leave_to_a_poll(schedule: Schedule, services: Services) -> None:
-    """Wake one, unless a poll has just put off the slot that waits for the job before it."""
-    if schedule.due_key is not None and Due.parse(schedule.due_key).at <= services.clock.now():
-        services.store.schedules.wake(schedule)
+def _leave_to_a_poll(schedule: Schedule, now: datetime, services: Services) -> None:
+    """Wake one, unless a poll has put off this very slot, which waits for the job before it or for its type."""
+    if schedule.due_key is None:
+        return
+    due, latest = Due.parse(schedule.due_key), latest_slot(schedule.recurrence, schedule.cursor, now)
+    is_put_off = due.at > now
+    # A due entry's position says when it was written.
+    if not is_put_off or (latest is not None and position_at(latest) > due.position):
+        services.store.schedules.wake(schedule, now, is_put_off=is_put_off)
 
 
 def _is_running(schedule: Schedule, services: Services) -> bool:

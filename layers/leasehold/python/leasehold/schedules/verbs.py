@@ -1,6 +1,6 @@
 """Create, change, pause and delete schedules. Each change is committed with its audit record; EventBridge follows.
 
-What a change leaves to be told makes the schedule due at once: the next poll tells EventBridge, see converge.py.
+What a change leaves to be told makes the schedule due at once: the next poll tells EventBridge, see trigger.py.
 """
 
 from __future__ import annotations
