@@ -78,6 +78,17 @@ def test_items_that_carry_an_honest_job_s_due_key_do_not_hide_that_job(world: Wo
     assert disagreements(world) >= 2
 
 
+def test_nor_do_more_of_them_than_a_page_shows(world: World) -> None:
+    record = record_of(world, "report")
+    for bits in range(30):
+        forged = id_in(world, "email", bits)
+        forge(world, keys.job(forged), **{**record, "job_id": forged})
+
+    world.work()
+
+    assert world.status(str(record["job_id"])) == "completed"
+
+
 def test_an_item_under_another_job_s_sort_key_does_not_stand_for_that_job(world: World) -> None:
     record = record_of(world, "report", run_in=timedelta(hours=1))
     wanted: JobId = record["job_id"]  # type: ignore[assignment]

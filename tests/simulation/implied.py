@@ -14,6 +14,7 @@ _TOKEN = (
 _ENTRY = "`locked_by as seen` and `lock_expires_at has passed`: of one owner's lease, only an extension moves the entry"
 _LEASE = "`due_key as seen`: entry and lease move together, and the reaper saw this lease expired"
 _OWNER = "`due_key as seen`: another owner has another entry, as a due key never recurs while its job lives"
+_HELD = "`due_key as seen`: only a hold changes the lane alone, and who holds the job once more puts it where it is"
 _ENDED = "the writer saw it ended (invariant: end states absorb)"
 
 IMPLIED: dict[Guard, str] = {
@@ -35,6 +36,8 @@ IMPLIED: dict[Guard, str] = {
         )
     },
     Guard("release", "no started_at"): _TOKEN,
+    Guard("cancel", "no started_at"): _TOKEN,
+    Guard("hold", "due_lane as seen"): _HELD,
     Guard("expire", "start_by has passed"): "`start_by` never changes, and the writer compared it with the same now",
     Guard("reap_unstarted", "due_key as seen"): _TOKEN,
     Guard(

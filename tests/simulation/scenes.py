@@ -108,7 +108,6 @@ SCENES: dict[Guard, dict[str, Any]] = {
     Guard("snooze", "no cancel_requested"): _crowd("cancel", modes=("snooze_once",), work=6.0),
     Guard("abort", "locked_by as seen"): _zombie("cancel"),
     Guard("cancel", SOURCES): _crowd("cancel", modes=("result",), work=0.5),
-    Guard("cancel", "no started_at"): _crowd("cancel", modes=("result",), rates={Fault.STALL: 0.2}),
     Guard("cancel", "locked_by as seen"): {**_SLOW, "types": ("limited",), "modes": ("result",), "pollers": 2},
     Guard("request_cancel", SOURCES): _crowd("cancel", modes=("result",), rates={Fault.STALL: 0.2}, work=4.0),
     Guard("request_cancel", "has started_at"): _crowd(
@@ -157,7 +156,6 @@ SCENES: dict[Guard, dict[str, Any]] = {
     },
     Guard("skip", "due_key as seen"): {**_LAGGARDS, "types": ("skipping",)},
     Guard("turn_away", "due_key as seen"): {**_LAGGARDS, "types": ("refusing",)},
-    Guard("hold", "due_lane as seen"): {**_LAGGARDS, "types": ("limited",), "modes": ("busy",)},
     Guard("reschedule", "due_key as seen"): {**_SLOW, "chores": ("reschedule",), "modes": ("fail",), "pollers": 2},
     Guard("reschedule", "due_lane as seen"): {
         **_SLOW,
@@ -222,6 +220,7 @@ def _of(transition: str, *names: str) -> tuple[Guard, ...]:
 
 
 TOGETHER: dict[tuple[Guard, ...], dict[str, Any]] = {
+    _of("cancel", "locked_by as seen", "no started_at"): _crowd("cancel", modes=("result",), rates={Fault.STALL: 0.2}),
     _of("release", "locked_by as seen", "no started_at"): SCENES[Guard("release", "locked_by as seen")],
     _of("reap_unstarted", "locked_by as seen", "no started_at"): {**_SLOW, "skew": 60.0, "chores": (), "pollers": 2},
     _of("reap_failed", "due_key as seen", "lock_expires_at has passed"): _EXTENDED,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import JobType
+from leasehold import JobType, Priority
 from leasehold.kernel.admission import Waits
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import service_lanes
@@ -15,6 +15,7 @@ from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import HOLD
 from leasehold.limits.admission import Admission
 from leasehold.limits.lines import Moment
+from leasehold.limits.scopes import Lane
 from tests.contract.world import World
 from tests.unit.worlds import SpyTable
 
@@ -146,3 +147,20 @@ def test_a_scope_that_was_full_once_is_forgotten_and_costs_nobody_a_write(world:
 
     assert not world.store.lines.scope(SCOPE).exists
     assert world.store.lines.entries(SCOPE, limit=10) == []
+
+
+def test_a_poll_that_stood_still_after_it_saw_a_free_seat_chooses_that_one_and_the_claim_finds_out(
+    world: World,
+) -> None:
+    """Read anew, the seats would all be taken: the poll fell over."""
+    admission = Admission(world.services, None)
+    seats, (limit,) = admission.seats, admission.limits_of_lane(Lane(priority=Priority.NORMAL, queue="single"))
+    assert seats.plan(limit).room == 1
+    world.queue.enqueue("single")
+    world.claim_one()
+    world.clock.advance(timedelta(minutes=1))
+
+    (choice,) = seats.choose([limit])
+
+    assert choice.number == 0
+    assert seats.plan(limit).room == 0

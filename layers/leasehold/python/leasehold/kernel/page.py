@@ -92,8 +92,8 @@ class Pages:
             is_handled = self._may_go_on() and self.handle(hint, switches)
             if isinstance(hint, FreedScope) and not is_handled:
                 self.handle(hint, switches, is_left=True)
-        due = [hint for hint in hints if isinstance(hint, DueJob) and self._is_trusted(hint) and hint.due.at <= now]
-        due = self._ready(due, now)
+        due = [hint for hint in hints if isinstance(hint, DueJob) and hint.due.at <= now]
+        due = self._ready([hint for hint in due if self._is_trusted(hint, now)], now)
         due.sort(key=lambda hint: shard_of(hint.job_id))
         for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
             entries = self._with_room(list(shown), switches)
@@ -146,21 +146,26 @@ class Pages:
         """What was not handled yet, agrees with its key, and waits for nobody."""
         now = self._services.clock.now()
         self.registry = self._services.deployment.registry()
-        unseen = [
+        trusted = [
             entry
             for entry in shown
-            if entry.due_key not in self.seen and not (isinstance(entry, DueScope) and self._is_awaited(entry, now))
+            if entry.due_key not in self.seen
+            and not (isinstance(entry, DueScope) and self._is_awaited(entry, now))
+            and self._is_trusted(entry, now)
         ]
-        trusted = [entry for entry in unseen if self._is_trusted(entry)]
-        if len(trusted) < len(unseen):
-            honest = {id(entry) for entry in trusted}
-            self.seen.update((entry.due_key, now) for entry in unseen if id(entry) not in honest)
         return self._ready(trusted, now)
 
-    def _is_trusted(self, entry: DueEntry) -> bool:
+    def _is_trusted(self, entry: DueEntry, now: datetime) -> bool:
+        """What is not is reported once: by its own name, since an honest entry may have the same due key."""
         if isinstance(entry, DueJob) and self.registry.agrees(entry.job_id, entry.job_type):
             return True
-        return is_trusted_entry(entry, self._services)
+        name = f"{entry.job_id if isinstance(entry, DueJob) else 'unreadable'} as {entry.due_key}"
+        if name in self.seen:
+            return False
+        is_trusted = is_trusted_entry(entry, self._services)
+        if not is_trusted:
+            self.seen[name] = now
+        return is_trusted
 
     def _ready[Entry: DueEntry](self, entries: list[Entry], now: datetime) -> list[Entry]:
         """Without jobs that wait for others to share an invocation with."""

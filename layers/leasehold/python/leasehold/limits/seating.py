@@ -101,10 +101,10 @@ class Seats:
             self._plans[scope].is_waited_for = True
 
     def choose(self, limits: Iterable[Limit]) -> list[Choice]:
-        """One seat in each limit; every plan must have one."""
+        """One seat in each limit; every plan must have one, as it was looked at. What is newer, the claim finds out."""
         choices = []
         for limit in limits:
-            plan = self.plan(limit)
+            plan = self._plans.get(limit.scope) or self.plan(limit)
             abandoned = None if plan.free else plan.abandoned.pop()
             plan.room -= 1
             choices.append(Choice(limit, abandoned.number if abandoned else plan.free.pop(0), abandoned))
@@ -112,7 +112,9 @@ class Seats:
 
     def put_back(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
-            plan = self.plan(choice.limit)
+            plan = self._plans.get(choice.limit.scope)
+            if plan is None:
+                continue
             plan.room += 1
             if choice.abandoned is not None:
                 plan.abandoned.append(choice.abandoned)
@@ -123,7 +125,9 @@ class Seats:
         """A seat that this poll took is free again at its end, too."""
         now = self._services.clock.now()
         for choice in choices:
-            plan = self.plan(choice.limit)
+            plan = self._plans.get(choice.limit.scope)
+            if plan is None:
+                continue
             until = now + (choice.limit.period or job_type.longest_hold)
             plan.next_free_at = min(plan.next_free_at or until, until)
 
