@@ -44,22 +44,20 @@ help:  ## List the commands
 setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
 	@echo "==> ready"
 
-# What runs on the deployed stacks waits more than it works, so it runs beside the rest, and so do the checks, which use
-# one core; only what measures time is alone.
+# What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time is alone.
 DEPLOYED := tests/acceptance tests/e2e
 TIMED := tests/e2e/test_punctuality.py
 
 test: setup browser spin  ## All that CI runs: style, types, layers and every test
-	@echo "==> running the checks and the tests on the deployed stacks beside all others: their answers come at the end"
+	@echo "==> running the tests on the deployed stacks beside all others: their answers come at the end"
 	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts. Not by the variable of
 	@# make's own name, else `make -n test` would run all of this.
-	@set -m; logs=$$(mktemp -d); \
-	make --no-print-directory lint types layers >$$logs/checks 2>&1 & checks=$$!; \
-	$(PYTEST) -m "not deep" $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$logs/deployed 2>&1 & deployed=$$!; \
-	trap 'for each in $$checks $$deployed; do { kill -INT $$each && wait $$each; } 2>/dev/null || true; done; rm -rf $$logs' EXIT; \
-	result=0; \
+	@set -m; log=$$(mktemp); \
+	$(PYTEST) -m "not deep" $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
+	trap '{ kill -INT $$deployed && wait $$deployed; } 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
+	make --no-print-directory lint types layers; \
 	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
-	wait $$checks || result=$$?; wait $$deployed || result=$$?; cat $$logs/checks $$logs/deployed; exit $$result
+	wait $$deployed || result=$$?; cat $$log; exit $$result
 	@echo "==> running what measures time on the deployed stacks, alone"
 	@$(PYTEST) $(TIMED) $(ARGS)
 
