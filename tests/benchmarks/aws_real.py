@@ -28,11 +28,11 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel import keys
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.pool import Threads, threads_for
 from leasehold.kernel.services import Services
 from leasehold.kernel.table import Update
 from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
+from leasehold.pool import Threads, threads_for
 from tests import dynoxide_words
 from tests.benchmarks.engines import CREDENTIALS, ROOT, client_of, dynoxide
 from tests.benchmarks.workload import PHASES, Workload

@@ -16,10 +16,10 @@ from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Poll
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
+from leasehold.pool import threads_for
 from tests.latency import AWS, slowed
 from tests.tables import create_tables
 

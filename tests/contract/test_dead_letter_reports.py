@@ -12,7 +12,7 @@ from leasehold.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.operate.failure_report import FailureReport
     from tests.contract.world import World
 
 

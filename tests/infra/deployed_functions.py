@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     import pytest
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
+    from leasehold.operate.failure_report import FailureReport
 
 entry = importlib.import_module("leasehold.runtime.entry")
 

@@ -11,10 +11,10 @@ from leasehold.aws.polling import Polling, Wake
 from leasehold.features import Store
 from leasehold.kernel.keys import instant
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.pool import threads_for
 from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
+from leasehold.pool import threads_for
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
 from tests.latency import ONE_CORE_MB, cpu_share

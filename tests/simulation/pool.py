@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.pool import InTurn
+from leasehold.pool import InTurn
 from tests.simulation.kernel import Killed, in_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.kernel.pool import Pending
+    from leasehold.pool import Pending
     from tests.simulation.kernel import Kernel, Task
 
 

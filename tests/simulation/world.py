@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.kernel.dedup import Enqueued
-    from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.registry import Registry
+    from leasehold.operate.failure_report import FailureReport
     from leasehold.runtime.handler import BaseJobHandler
     from tests.simulation.plan import Plan
     from tests.simulation.process import Process

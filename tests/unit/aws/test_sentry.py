@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.aws.sentry import REST_SECONDS, SentryReporter
-from leasehold.kernel.failure_report import FailureReport, Severity
 from leasehold.kernel.job import Outcome, Run
 from leasehold.kernel.keys import JobPartition, make_job_id
+from leasehold.operate.failure_report import FailureReport, Severity
 from tests.sentry_server import SentryServer
 
 if TYPE_CHECKING:

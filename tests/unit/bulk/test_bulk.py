@@ -9,14 +9,14 @@ import pytest
 
 from leasehold import Enqueued, JobType, NewJob, Rejected
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.pool import InTurn, Threads
+from leasehold.pool import InTurn, Threads
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.kernel.pool import Pending
     from leasehold.kernel.table import Put
+    from leasehold.pool import Pending
 
 WORK = JobType(name="work")
 

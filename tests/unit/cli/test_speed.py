@@ -13,15 +13,15 @@ from leasehold.admin.reading import Admin
 from leasehold.cli.operating.overview import overview
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.pool import InTurn, Threads
 from leasehold.kernel.services import Services
+from leasehold.pool import InTurn, Threads
 from leasehold.testing import FakeClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.kernel.pool import Pool
     from leasehold.kernel.table import Key, Page, Record
+    from leasehold.pool import Pool
 
 # Each takes a twentieth of a second or more to import, and `status --json` needs none of them. (pydantic it does: typer
 # reads every option with it.)

@@ -11,11 +11,11 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.poll import Part, Poller
-from leasehold.kernel.pool import Stopping
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
+from leasehold.pool import Stopping
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.pool import Pending
     from leasehold.kernel.ports import Handover
+    from leasehold.pool import Pending
 
 
 class Hanging:

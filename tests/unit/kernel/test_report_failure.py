@@ -9,15 +9,15 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, NonRetryableError, Snooze
-from leasehold.kernel.failure_report import Severity
 from leasehold.kernel.poll import Poller
+from leasehold.operate.failure_report import Severity
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from tests.real_queue import Inbox
 
 if TYPE_CHECKING:
-    from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.payload import Json
+    from leasehold.operate.failure_report import FailureReport
 
 PAYLOAD: dict[str, Json] = {"order": "o-1234", "email": "ada@example.com"}
 

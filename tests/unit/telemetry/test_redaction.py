@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from leasehold.kernel.failure_report import allowed_fields
+from leasehold.operate.failure_report import allowed_fields
 from leasehold.telemetry.redaction import redacted
 
 if TYPE_CHECKING:

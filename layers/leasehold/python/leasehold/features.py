@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from leasehold.limits.lines import Lines
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
+    from leasehold.operate.failure_report import report_failure
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
@@ -51,6 +52,7 @@ __all__ = [
     "entry_of_new_job",
     "filled",
     "insert_recorded",
+    "report_failure",
 ]
 
 
@@ -117,7 +119,7 @@ _FEATURES = (
 # By the entry that is due: its folder's verb `tend`, and the count in a poll's report.
 _DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("groups.stop", "settled")}
 
-# What an enqueue asks features for, by name; imported when it is first asked for.
+# What the kernel asks features for, by name; imported when it is first asked for.
 _VERBS = {
     "audit_of_new_job": "audit.new_jobs",
     "check_payload": "schemas.check",
@@ -126,6 +128,7 @@ _VERBS = {
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
+    "report_failure": "operate.failure_report",
 }
 
 if not TYPE_CHECKING:

@@ -61,7 +61,7 @@ class Queue(QueueVerbs, BulkVerbs):
         from leasehold.aws.clients import CallerIdentity
         from leasehold.kernel.dynamodb.connection import connect
         from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-        from leasehold.kernel.pool import Threads
+        from leasehold.pool import Threads
 
         if queue is not None and dead_letters_table is not None:
             names = TableNames(jobs=queue, dead_letters=dead_letters_table)

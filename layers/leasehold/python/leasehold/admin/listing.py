@@ -26,11 +26,11 @@ from leasehold.admin.scanning import (
     read_page,
 )
 from leasehold.kernel import partitions
-from leasehold.kernel.admission import is_trusted, report
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
+from leasehold.kernel.trust import is_trusted, report
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -30,13 +30,13 @@ from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
 from leasehold.groups.records import LISTED, group_of
 from leasehold.kernel import partitions
-from leasehold.kernel.admission import is_trusted_dead_letter
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import instant, to_text
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
+from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

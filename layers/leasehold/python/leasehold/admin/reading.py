@@ -17,13 +17,13 @@ from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.pool import ahead
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.control import everything_stopped
 from leasehold.operate.dead_letters import with_payload_of
 from leasehold.operate.measure import backlog_of
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
 from leasehold.operate.redrive import find_dead_letter
+from leasehold.pool import ahead
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
 from leasehold.schedules.recurrence import slots_after

@@ -14,10 +14,10 @@ from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.pool import threads_for
 from leasehold.kernel.ports import NoReporter, NoWaker
 from leasehold.kernel.services import Services
 from leasehold.lean import dataclass
+from leasehold.pool import threads_for
 
 if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller

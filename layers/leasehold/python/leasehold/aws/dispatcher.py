@@ -15,8 +15,8 @@ from leasehold.aws.clients import open_client
 from leasehold.aws.names import FREED_SOURCE
 from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError, InvalidOptionError
-from leasehold.kernel.pool import MOST
 from leasehold.kernel.ports import batch_event
+from leasehold.pool import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

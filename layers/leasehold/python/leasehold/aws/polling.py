@@ -13,11 +13,11 @@ from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
-from leasehold.kernel.pool import Stopping
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
 from leasehold.pollers.window import Window
+from leasehold.pool import Stopping
 from leasehold.telemetry import HELPER, STREAM, TICK, WAITING, WAKE_UPS
 
 if TYPE_CHECKING:

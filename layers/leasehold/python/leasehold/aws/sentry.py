@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sentry_sdk import Client
 
     from leasehold.aws.sentry_event import KnownOutcomeTransport
-    from leasehold.kernel.failure_report import FailureReport
+    from leasehold.operate.failure_report import FailureReport
 
 # After Sentry was not reached, nobody waits for it again so soon.
 REST_SECONDS = 10.0

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sentry_sdk.transport import HttpTransport
 
-from leasehold.kernel.failure_report import Severity
 from leasehold.kernel.keys import to_text
+from leasehold.operate.failure_report import Severity
 
 if TYPE_CHECKING:
     from sentry_sdk.envelope import Envelope
 
-    from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.job import Run
+    from leasehold.operate.failure_report import FailureReport
 
 
 def event_of(report: FailureReport) -> dict[str, Any]:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Layout
-    from leasehold.kernel.pool import Pending
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
+    from leasehold.pool import Pending
 
     type Answers = list[Exception | None]
 

@@ -9,7 +9,6 @@ from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, OnFa
 from leasehold.groups.plan import told
 from leasehold.groups.records import GroupChanged, are_codes_apart, callback_used, change_of, codes_expire
 from leasehold.groups.turn import next_turn
-from leasehold.kernel.admission import report
 from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
@@ -19,6 +18,7 @@ from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import encode, shortened
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus
+from leasehold.kernel.trust import report
 from leasehold.lean import dataclass
 from leasehold.telemetry import COMPLETED, Event
 

@@ -9,24 +9,20 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.jobs import DueJob, DueUnreadable, TransitionRefused, Write
+from leasehold.kernel.jobs import DueJob, TransitionRefused, Write
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import HOLD
 from leasehold.lean import dataclass
-from leasehold.telemetry import DISAGREEMENTS, Event
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from leasehold.kernel.claim import Claims
-    from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import DueEntry, DueScope
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.jobs import DueScope
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
 
 
@@ -189,42 +185,3 @@ def claim_joined(entry: DueJob, job_type: JobType, admitted: Admitted, claims: C
     admitted.claimed()
     claims.note_claimed(wanted.handover)
     return wanted.handover
-
-
-def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob]:
-    return [entry for entry in entries if isinstance(entry, DueJob) and is_trusted_entry(entry, services)]
-
-
-def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
-    """Whether a job with this id may be of this type; where not, that is reported."""
-    if services.deployment.agrees(job_id, job_type):
-        return True
-    report(job_id, f"its key is not that of a {job_type} job", services)
-    return False
-
-
-def trusted_job(job: Job | None, services: Services) -> Job | None:
-    return job if job is not None and is_trusted(job.job_id, job.job_type, services) else None
-
-
-def is_trusted_dead_letter(dead_letter: DeadLetter, services: Services) -> bool:
-    """A dead letter is told by its key, which is its job's id."""
-    if dead_letter.original_job_id != dead_letter.id:
-        report(dead_letter.id, f"this dead letter calls itself one of job {dead_letter.original_job_id}", services)
-        return False
-    return is_trusted(dead_letter.id, dead_letter.job_type, services)
-
-
-def report(entry: str, problem: str, services: Services) -> None:
-    services.telemetry.event(Event.ENTRY_DISAGREES, entry=entry, problem=problem)
-    services.telemetry.measure(DISAGREEMENTS, 1)
-
-
-def is_trusted_entry(entry: DueEntry, services: Services) -> bool:
-    """Whether an entry of a due lane agrees with its key. One that does not is reported, and left where it is."""
-    if isinstance(entry, DueJob):
-        return is_trusted(entry.job_id, entry.job_type, services)
-    if isinstance(entry, DueUnreadable) and entry.is_misplaced:
-        report(entry.due_key, entry.problem, services)
-        return False
-    return True

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.poll import Poller, PollReport
-    from leasehold.kernel.pool import Pending, Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.pollers.window import Window
+    from leasehold.pool import Pending, Pool
 
 # A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
 UNDER_WAY = 25

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold import features
 from leasehold.kernel import partitions
-from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import (
     DuplicateJobError,
     InvalidKeyError,
@@ -24,6 +23,7 @@ from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 from leasehold.kernel.transitions import CANCEL
+from leasehold.kernel.trust import is_trusted
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.admission import is_trusted_entry
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
@@ -18,6 +17,7 @@ from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUn
 from leasehold.kernel.keys import Due, shard_of
 from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.trust import is_trusted_entry
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 

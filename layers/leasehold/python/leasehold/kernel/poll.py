@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.lanes import lanes_by_priority, service_lanes
 from leasehold.kernel.page import NOTHING_DUE, Lane, Pages
-from leasehold.kernel.pool import ahead
 from leasehold.lean import dataclass
+from leasehold.pool import ahead
 from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
 from leasehold.telemetry.spans import API, UNTRACED, span
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.page import Hint
-    from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.pool import Pool
 
 
 POLL_LIMIT = 25

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.failure_report import FailureReport
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
+    from leasehold.operate.failure_report import FailureReport
     from leasehold.schedules.model import Schedule
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import trusted_job
 from leasehold.kernel.dead_letter import log_dead
 from leasehold.kernel.end import Ending, Failure, is_last_attempt, log_cancelled, retry_values
-from leasehold.kernel.failure_report import report_failure
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import make_stamp
 from leasehold.kernel.release import handed_back_values, is_given_up
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
+from leasehold.kernel.trust import trusted_job
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
@@ -85,6 +84,8 @@ def _reap_started(job: Job, services: Services) -> Ending:
         log_dead(job, lost, services)
     else:
         services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+        from leasehold.features import report_failure
+
         report_failure(job, lost, services)
     return ending
 

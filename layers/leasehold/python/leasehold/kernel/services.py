@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.pool import InTurn
 from leasehold.kernel.ports import (
     KnownIdentity,
     NoCaller,
@@ -20,6 +19,7 @@ from leasehold.kernel.ports import (
 )
 from leasehold.kernel.registry import Deployment
 from leasehold.lean import dataclass
+from leasehold.pool import InTurn
 from leasehold.telemetry import Silence
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from leasehold.features import Store
     from leasehold.kernel.hooks import Feature
-    from leasehold.kernel.pool import Pool
     from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
     from leasehold.pollers.window import Window
+    from leasehold.pool import Pool
     from leasehold.telemetry import Telemetry
     from leasehold.templates.model import TemplateCache
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import trusted_job
 from leasehold.kernel.end import due_values, expiry_values, retire_dedup_record
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
+from leasehold.kernel.trust import trusted_job
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:

@@ -114,7 +114,7 @@ def _failed(attempt: Attempt, error: BaseException, executor: Executor) -> Execu
         will_retry=how == "failed",
     )
     if how == "failed":
-        from leasehold.kernel.failure_report import report_failure
+        from leasehold.features import report_failure
 
         report_failure(attempt.job, failure, attempt.services)
         return Execution.FAILED

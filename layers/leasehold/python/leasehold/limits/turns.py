@@ -12,8 +12,8 @@ from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import trusted_jobs
 from leasehold.kernel.keys import Priority
+from leasehold.kernel.trust import trusted_jobs
 from leasehold.lean import dataclass
 from leasehold.limits.model import weight_of
 from leasehold.limits.scopes import Lane, Turn, first_of

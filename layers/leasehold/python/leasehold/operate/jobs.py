@@ -17,12 +17,12 @@ from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_t
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
-from leasehold.kernel.pool import ahead
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
+from leasehold.pool import ahead
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:

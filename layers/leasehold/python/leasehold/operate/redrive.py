@@ -13,7 +13,6 @@ from leasehold.audit.records import (
     recorded_reason,
     retried,
 )
-from leasehold.kernel.admission import is_trusted_dead_letter, trusted_job
 from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, job_of_holder, repointed
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import write
@@ -24,6 +23,7 @@ from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.transitions import RESOLVE, JobStatus
+from leasehold.kernel.trust import is_trusted_dead_letter, trusted_job
 from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy, with_payload_of
 from leasehold.operate.jobs import find, look_at, refuse_edit_of_delivery, reschedule, successor

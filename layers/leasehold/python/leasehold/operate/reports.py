@@ -6,11 +6,11 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import is_trusted_dead_letter
 from leasehold.kernel.errors import NotDeployedError
-from leasehold.kernel.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.kernel.payload_items import report_unreadable
+from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.lean import dataclass
+from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.operate.measure import measure_dead_letters
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted, without_payload

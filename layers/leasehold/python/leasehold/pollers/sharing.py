@@ -11,14 +11,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.poll import Part
-from leasehold.kernel.pool import ahead
+from leasehold.pool import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.kernel.pool import Pool
     from leasehold.kernel.services import Services
+    from leasehold.pool import Pool
 
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16

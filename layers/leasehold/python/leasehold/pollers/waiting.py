@@ -17,8 +17,8 @@ from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import make_nonce
 from leasehold.kernel.lanes import lanes_by_priority, service_lanes
 from leasehold.kernel.page import HALT
-from leasehold.kernel.pool import ahead
 from leasehold.lean import dataclass
+from leasehold.pool import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

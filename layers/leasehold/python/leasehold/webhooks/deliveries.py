@@ -7,7 +7,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.kernel.admission import is_trusted
 from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
@@ -16,6 +15,7 @@ from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_forms import text_or
 from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.trust import is_trusted
 from leasehold.kernel.type_options import DELIVERY, RunEvent
 from leasehold.lean import dataclass
 from leasehold.webhooks.model import delivery_ids

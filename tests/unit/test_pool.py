@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from leasehold.kernel.pool import InTurn, Threads, ahead, threads_for
+from leasehold.pool import InTurn, Threads, ahead, threads_for
 
 
 def test_threads_are_opened_when_first_needed_and_no_more_than_asked_for() -> None:
