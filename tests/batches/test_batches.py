@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
+from leasehold.batches.model import Batch
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import Batch
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
 from leasehold.telemetry import Event

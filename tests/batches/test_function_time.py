@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from leasehold.batches.model import Batch
 from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE, JobType
-from leasehold.kernel.type_options import Batch
 from leasehold.runtime import worker
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.timing import RESERVE

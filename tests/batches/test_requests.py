@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
+from leasehold.batches.model import Batch
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import Batch
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.worker import Worker
 from tests.meter import Meter

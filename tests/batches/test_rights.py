@@ -6,10 +6,10 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 
+from leasehold.batches.model import Batch
 from leasehold.cdk.context import QueueContext
 from leasehold.cdk.rights import handler_statements
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.type_options import Batch
 
 
 def test_a_type_with_batches_may_read_its_own_jobs_together_and_others_may_not() -> None:

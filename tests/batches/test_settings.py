@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.batches.model import Batch
 from leasehold.job_folders.job_toml import read_job_toml
 from leasehold.kernel import registry_records
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.type_options import Batch
 
 if TYPE_CHECKING:
     from leasehold.job_folders.toml import FolderProblem

@@ -25,12 +25,12 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobType, NewJob, Poller, Queue, Registry, Worker
 from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.aws.telemetry import PowertoolsTelemetry
+from leasehold.batches.model import Batch
 from leasehold.features import Store
 from leasehold.kernel import keys
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.services import Services
 from leasehold.kernel.table import Update
-from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from leasehold.pool import Threads, threads_for
 from tests import dynoxide_words

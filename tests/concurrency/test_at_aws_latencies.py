@@ -13,11 +13,11 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Enqueued, JobStatus, JobType, NewJob, Poller, Queue, Registry, Worker
+from leasehold.batches.model import Batch
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.services import Services
-from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from leasehold.pool import threads_for
 from tests.latency import AWS, slowed

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus, JobType
+from leasehold.circuit_breaker.model import Circuit, CircuitBreaker
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.type_options import Circuit, CircuitBreaker
 from leasehold.telemetry import Event
 from tests.contract.world import TYPES
 

@@ -9,18 +9,18 @@ import pytest
 
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
 from leasehold.circuit_breaker.circuits import Circuits
+from leasehold.circuit_breaker.model import CircuitBreaker, Tally
 from leasehold.kernel import partitions
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Attempt, Executor
-from leasehold.kernel.type_options import CircuitBreaker, Tally
 from leasehold.operate.measure import measure
 from leasehold.telemetry import CIRCUIT_OPEN, Event
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run
 
 if TYPE_CHECKING:
     from leasehold import JobContext
-    from leasehold.kernel.type_options import Circuit
+    from leasehold.circuit_breaker.model import Circuit
     from tests.contract.world import World
 
 

@@ -10,8 +10,8 @@ import pytest
 from leasehold import JobStatus, JobType, Priority, Registry
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.type_options import OnFull, Rate
-from leasehold.limits.model import Limit
+from leasehold.kernel.type_options import OnFull
+from leasehold.limits.model import Limit, Rate
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:

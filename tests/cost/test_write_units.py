@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import CircuitBreaker, JobType, trace_context
-from leasehold.kernel.type_options import OnFull, Rate
+from leasehold.kernel.type_options import OnFull
+from leasehold.limits.model import Rate
 from tests.cost.life import Life
 from tests.real_queue import RealQueue
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, RunEvent
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.webhooks.address import RunEvent
 from leasehold.webhooks.model import delivery_id
 from tests.crash.faults import INVOKE, Killed
 from tests.crash.polling import poll

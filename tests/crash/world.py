@@ -9,6 +9,8 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from leasehold.batches.model import Batch
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import DispatchError
@@ -18,7 +20,8 @@ from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
 from leasehold.kernel.services import Services
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
-from leasehold.kernel.type_options import DELIVERY, Batch, CircuitBreaker, OnFull, Rate
+from leasehold.kernel.type_options import DELIVERY, OnFull
+from leasehold.limits.model import Rate
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker

@@ -25,13 +25,13 @@ from typer.main import get_command
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Within
 from leasehold import features as all_features
 from leasehold.aws.names import discovery_parameter
+from leasehold.batches.model import Batch
 from leasehold.cdk import Access, ApiOptions, Handler, JobQueue
 from leasehold.cli.commands import app
 from leasehold.cli.init import write_project
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.hooks import End, Feature, Hooks
 from leasehold.kernel.services import Services
-from leasehold.kernel.type_options import Batch
 from leasehold.telemetry import Metric, Unit
 from leasehold.testing import LeaseholdTest
 from tests.docs import test_guides

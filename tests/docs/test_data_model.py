@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leasehold.circuit_breaker.circuits import circuit_record
+from leasehold.circuit_breaker.model import Circuit
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
 from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.job import (
@@ -27,9 +28,10 @@ from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BY
 from leasehold.kernel.retry import MAX_DELAYS, Fixed
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
-from leasehold.kernel.type_options import MAX_ATTEMPTS, MAX_WEBHOOK_BYTES, Circuit
+from leasehold.kernel.type_options import MAX_ATTEMPTS
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template
 from leasehold.templates.records import template_record
+from leasehold.webhooks.address import MAX_WEBHOOK_BYTES
 from tests.docs.markdown import text_of
 
 PAGE = text_of("docs/data-model.md")

@@ -12,9 +12,10 @@ from leasehold.job_folders.features import read_webhook
 from leasehold.job_folders.toml import Section
 from leasehold.kernel.keys import SYSTEM_CODE, Due, JobId, JobPartition, from_text
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, RunEvent, Webhook
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.testing import LeaseholdTest
 from leasehold.webhooks import new_key
+from leasehold.webhooks.address import RunEvent, Webhook
 from leasehold.webhooks.model import MAX_SHOWN_RESULT_BYTES, RETRY_AFTER, delivery_type, external_status, run_document
 from leasehold.webhooks.standard import TOLERANCE, parse_key, signed_headers
 from tests.cost.test_write_units import own_units

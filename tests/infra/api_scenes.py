@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from leasehold import NewJob, Queue
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.direct_runs.model import DirectAnswer
 from leasehold.direct_runs.run import perform
 from leasehold.kernel import keys
@@ -16,7 +17,6 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.table import Delete
-from leasehold.kernel.type_options import CircuitBreaker
 from leasehold.runtime.worker import Worker
 from tests.api.world import Api, ErrandHandler
 from tests.infra.recorded_calls import RecordedCalls

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import Priority
-from leasehold.kernel.type_options import Rate
+from leasehold.limits.model import Rate
 from tests.latency import SLOW_INDEX
 from tests.limits.figures import LINE
 from tests.limits.oracle import Lane, Oracle

@@ -6,10 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.batches.model import Batch
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.type_options import DELIVERY, Batch, CircuitBreaker, OnFull, Rate, Retention
+from leasehold.kernel.type_options import DELIVERY, OnFull, Retention
+from leasehold.limits.model import Rate
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, NewJob, Queue, Worker
+from leasehold.batches.model import Batch
 from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from tests.benchmarks.engines import client_of
 from tests.tables import create_tables

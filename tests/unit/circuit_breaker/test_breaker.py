@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leasehold.circuit_breaker.model import CircuitBreaker, Tally
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.type_options import CircuitBreaker, Tally
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

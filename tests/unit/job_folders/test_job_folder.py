@@ -11,7 +11,7 @@ from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.toml import InvalidJobFolderError
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.type_options import Webhook
+from leasehold.webhooks.address import Webhook
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,13 +6,16 @@ from datetime import timedelta
 
 import pytest
 
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.permission import Permission
 from leasehold.job_folders.schedule import JobSchedule
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.retry import Delays, Exponential, Fixed
-from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, Retention, RunEvent, Webhook
+from leasehold.kernel.type_options import OnFull, Retention
+from leasehold.limits.model import Rate
+from leasehold.webhooks.address import RunEvent, Webhook
 from tests.unit.job_folders.reading import read_well
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.batches.model import Batch
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.poll import Part, Poller
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import Batch
 from leasehold.operate.operator import Operator
 from leasehold.pool import Stopping
 from leasehold.telemetry import Event

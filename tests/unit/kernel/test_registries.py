@@ -9,25 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leasehold.batches.model import LARGEST_BATCH, LONGEST_BATCH_WAIT, SMALLEST_BATCH, Batch
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import MAX_SHARDS, SYSTEM_CODE, Priority
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_of, registry_record
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
-from leasehold.kernel.type_options import (
-    LARGEST_BATCH,
-    LONGEST_BATCH_WAIT,
-    MAX_SEATS,
-    SMALLEST_BATCH,
-    Batch,
-    CircuitBreaker,
-    OnFull,
-    Rate,
-    Retention,
-    RunEvent,
-    Webhook,
-)
+from leasehold.kernel.type_options import MAX_SEATS, OnFull, Retention
+from leasehold.limits.model import Rate
+from leasehold.webhooks.address import RunEvent, Webhook
 from tests.unit.strategies import names
 
 seconds = st.integers(1, 10_000).map(lambda value: timedelta(seconds=value))

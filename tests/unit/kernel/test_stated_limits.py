@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.batches.model import Batch
+from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.enqueue import parse_words
 from leasehold.kernel.errors import LeaseholdError, NonRetryableError
@@ -16,15 +18,9 @@ from leasehold.kernel.payload import encode_payload, encode_result
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Delays, Exponential, Fixed, parse_retry
 from leasehold.kernel.signals import Snooze, failure_of
-from leasehold.kernel.type_options import (
-    Batch,
-    CircuitBreaker,
-    Rate,
-    check_resource,
-    check_seats,
-    parse_attempts,
-    parse_webhook,
-)
+from leasehold.kernel.type_options import check_resource, check_seats, parse_attempts
+from leasehold.limits.model import Rate
+from leasehold.webhooks.address import parse_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.type_options import Rate, type_scope
-from leasehold.limits.model import DeployedLimits, Places, type_of_scope
+from leasehold.kernel.type_options import type_scope
+from leasehold.limits.model import DeployedLimits, Places, Rate, type_of_scope
 from tests.unit.strategies import names
 
 FULL = JobType(

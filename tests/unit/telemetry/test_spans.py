@@ -28,7 +28,7 @@ trace.set_tracer_provider(provider)
 _QUEUE = """
 import json, sys
 from leasehold import JobType, NewJob, Snooze, current_trace, trace_context
-from leasehold.kernel.type_options import Batch
+from leasehold.batches.model import Batch
 from leasehold.telemetry.spans import flush
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.testing import LeaseholdTest

@@ -18,9 +18,9 @@ from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.keys import Priority, from_millis
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, decode, encode, encode_payload
 from leasehold.kernel.retry import Delays
-from leasehold.kernel.type_options import MAX_WEBHOOK_BYTES
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template, merged, parse_template_name
 from leasehold.templates.records import preset_record, template_of, template_record
+from leasehold.webhooks.address import MAX_WEBHOOK_BYTES
 from tests.unit.kernel.test_item_size import LIMIT, size_of
 from tests.unit.strategies import instants, json_values, names, retries, same, texts
 from tests.unit.worlds import spied_queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.type_options import MAX_WEBHOOK_BYTES, parse_webhook
+from leasehold.webhooks.address import MAX_WEBHOOK_BYTES, parse_webhook
 
 BASE = "https://example.com/"
 

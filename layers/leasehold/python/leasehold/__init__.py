@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from leasehold.bulk.enqueue_many import Rejected
     from leasehold.bulk.sdk import TransactEnqueue
+    from leasehold.circuit_breaker.model import CircuitBreaker
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.dead_letter import DeadLetter
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.retry import Delays, Exponential, Fixed
     from leasehold.kernel.signals import Cancel, Skip, Snooze
     from leasehold.kernel.transitions import JobStatus
-    from leasehold.kernel.type_options import CircuitBreaker, OnFull, Rate, Retention
-    from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit
+    from leasehold.kernel.type_options import OnFull, Retention
+    from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit, Rate
     from leasehold.operate.operator import Operator
     from leasehold.queue import Queue
     from leasehold.runtime.functions import job
@@ -85,15 +86,15 @@ _HOMES = {
     ),
     "leasehold.kernel.transitions": ("JobStatus",),
     "leasehold.kernel.type_options": (
-        "CircuitBreaker",
         "OnFull",
-        "Rate",
         "Retention",
     ),
+    "leasehold.circuit_breaker.model": ("CircuitBreaker",),
     "leasehold.limits.model": (
         "ConcurrencyPolicy",
         "DeployedLimits",
         "Limit",
+        "Rate",
     ),
     "leasehold.operate.operator": ("Operator",),
     "leasehold.bulk.sdk": ("TransactEnqueue",),

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from leasehold.schemas.check import check_payload
     from leasehold.templates.model import TemplateCache, filled
     from leasehold.templates.records import Templates
+    from leasehold.webhooks.address import parse_webhook
 # Of other modules, and asked for here: see _VERBS.
 __all__ = [
     "Store",
@@ -52,6 +53,7 @@ __all__ = [
     "entry_of_new_job",
     "filled",
     "insert_recorded",
+    "parse_webhook",
     "report_failure",
 ]
 
@@ -93,6 +95,21 @@ def template_cache(store: Store, clock: Clock) -> TemplateCache:
     return cast("TemplateCache", import_module("leasehold.templates.model").TemplateCache(store, clock))
 
 
+# Settings of a type that are a feature's own, by their field of JobType.
+OPTIONS = {
+    "batch": ("batches.model", "Batch"),
+    "breaker": ("circuit_breaker.model", "CircuitBreaker"),
+    "rate": ("limits.model", "Rate"),
+    "rate_per_key": ("limits.model", "Rate"),
+    "webhook": ("webhooks.address", "Webhook"),
+}
+
+
+def option(name: str) -> type:
+    module, kind = OPTIONS[name]
+    return cast("type", getattr(import_module(f"leasehold.{module}"), kind))
+
+
 @cache
 def _load(module: str, name: str) -> Hooks:
     return cast("type[Hooks]", getattr(import_module(f"leasehold.{module}"), name))()
@@ -129,6 +146,7 @@ _VERBS = {
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
     "report_failure": "operate.failure_report",
+    "parse_webhook": "webhooks.address",
 }
 
 if not TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry, Switch, Switches
-    from leasehold.kernel.type_options import Rate
+    from leasehold.limits.model import Rate
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from leasehold.batches.model import Batch
     from leasehold.kernel.claim import Claimed
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.registry import Registry
-    from leasehold.kernel.type_options import Batch
 
 # A claimed job waits no longer than this, however long its lane is.
 _GATHERED_FOR = timedelta(milliseconds=500)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from leasehold.circuit_breaker.model import Circuit, Tally
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.table import After, ConditionFailed, Delete, Equals, Exists, Put, TransactionCancelled, Update
-from leasehold.kernel.type_options import Circuit, Tally, type_scope
+from leasehold.kernel.type_options import type_scope
 
 if TYPE_CHECKING:
     from datetime import datetime

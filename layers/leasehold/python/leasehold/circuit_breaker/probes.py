@@ -10,23 +10,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.circuits import probe_noted
+from leasehold.circuit_breaker.model import Circuit, CircuitBreaker
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import request_token
-from leasehold.kernel.type_options import Circuit, CircuitBreaker
 from leasehold.telemetry import CIRCUIT_OPEN, Event
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leasehold.circuit_breaker.model import Tally
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Update
-    from leasehold.kernel.type_options import Tally
 
 
 # A probe whose worker died is reaped first: that is an answer, too.

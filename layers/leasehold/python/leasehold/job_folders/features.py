@@ -6,23 +6,19 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.job_folders.toml import Unfit, choice, duration, text, whole_number
-from leasehold.kernel.errors import InvalidInputError
-from leasehold.kernel.type_options import (
+from leasehold.circuit_breaker.model import (
     LONGEST_WAIT,
     LONGEST_WINDOW,
-    MAX_SEATS,
     MOST_RUNS,
     SHORTEST_WAIT,
     CircuitBreaker,
-    OnFull,
-    Rate,
-    RunEvent,
-    Webhook,
     check_failure_rate,
-    check_resource,
-    parse_webhook,
 )
+from leasehold.job_folders.toml import Unfit, choice, duration, text, whole_number
+from leasehold.kernel.errors import InvalidInputError
+from leasehold.kernel.type_options import MAX_SEATS, OnFull, check_resource
+from leasehold.limits.model import Rate
+from leasehold.webhooks.address import RunEvent, Webhook, parse_webhook
 
 if TYPE_CHECKING:
     from leasehold.job_folders.toml import Section

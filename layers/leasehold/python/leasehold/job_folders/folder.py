@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.job_folders.job_toml import JobFolder, read_job_toml
 from leasehold.job_folders.toml import FolderProblem, InvalidJobFolderError
-from leasehold.kernel.checks import free_code_line
 from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.registry import Registry
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, free_code_line
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.batches.model import LARGEST_BATCH, LONGEST_BATCH_WAIT, SMALLEST_BATCH, Batch
 from leasehold.job_folders.features import read_circuit_breaker, read_limits, read_webhook
 from leasehold.job_folders.permission import Permission, read_permission
 from leasehold.job_folders.schedule import JobSchedule, read_schedule
@@ -15,14 +16,7 @@ from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.kernel.job_type import JobType, parse_users_job_type
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, Priority
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
-from leasehold.kernel.type_options import (
-    CLOCK_TOLERANCE,
-    LARGEST_BATCH,
-    LONGEST_BATCH_WAIT,
-    SMALLEST_BATCH,
-    Batch,
-    Retention,
-)
+from leasehold.kernel.type_options import CLOCK_TOLERANCE, Retention
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from leasehold.kernel.payload import is_laid_out, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority, parse_webhook
+from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 from leasehold.telemetry.spans import API, UNTRACED, current_trace, given, span
@@ -201,7 +201,7 @@ def sent_by(trace: str | None, request: JobRequest) -> JobRequest:
 def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None) -> Draft:
     # A retry keeps the address that it had, also where it is told no more.
     if request.webhook is not None and request.retry_of is None:
-        services.deployment.refuse_if_webhooks_are_off(parse_webhook(request.webhook))
+        services.deployment.refuse_if_webhooks_are_off(features.parse_webhook(request.webhook))
     if request.template is not None:
         request = features.filled(request, services)
     registry = services.deployment.registry()
@@ -252,7 +252,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         schedule=request.schedule,
         template=request.made_from,
         retry=None if request.retry is None else parse_retry(request.retry),
-        webhook=None if request.webhook is None else parse_webhook(request.webhook),
+        webhook=None if request.webhook is None else features.parse_webhook(request.webhook),
     )
     return Draft(job, record, has_given_id, request.debounce)
 

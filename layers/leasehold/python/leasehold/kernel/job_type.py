@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.checks import check_code, check_job_type
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.kernel.keys import SYSTEM_CODE, Priority, type_code
 from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
 from leasehold.kernel.type_options import (
     CLOCK_TOLERANCE,
     DELIVERY,
-    Batch,
+    NAME,
     OnFull,
-    Rate,
     Retention,
+    check_code,
+    check_job_type,
     type_scope,
 )
 from leasehold.lean import dataclass
@@ -25,18 +24,19 @@ from leasehold.lean import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.kernel.type_options import CircuitBreaker, Webhook
+    from leasehold.batches.model import Batch
+    from leasehold.circuit_breaker.model import CircuitBreaker
+    from leasehold.limits.model import Rate
+    from leasehold.webhooks.address import Webhook
 
 # An invocation of Lambda lives no longer.
 LONGEST_INVOCATION = timedelta(minutes=15)
 # What an invocation needs besides its jobs' own time: to start with a small share of a core, and to write the ends.
 START_AND_RESERVE = timedelta(seconds=10)
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-
 
 def parse_job_type(name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidJobTypeError(
             name,
             "a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter",

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.checks import check_registry
 from leasehold.kernel.errors import (
     NotDeployedError,
     StoreUnavailableError,
@@ -26,18 +25,18 @@ from leasehold.kernel.keys import (
     type_code,
 )
 from leasehold.kernel.table import JOBS
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, check_registry
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from leasehold.circuit_breaker.model import Circuit
     from leasehold.features import Store
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.table import Record, Table
-    from leasehold.kernel.type_options import Circuit
     from leasehold.templates.model import TemplateCache
 
 # A halt takes effect within this time, everywhere.

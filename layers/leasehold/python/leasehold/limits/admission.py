@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
+    from leasehold.circuit_breaker.model import Circuit
     from leasehold.kernel.admission import Decision
     from leasehold.kernel.claim import Claims
     from leasehold.kernel.job import Job
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
-    from leasehold.kernel.type_options import Circuit
     from leasehold.limits.model import ConcurrencyPolicy, Limit
     from leasehold.limits.scopes import Scope
     from leasehold.limits.seating import Choice, SeatPlan

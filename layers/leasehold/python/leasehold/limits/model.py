@@ -7,21 +7,35 @@ that no window of that length ever sees more starts than there are seats.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.type_options import check_seats
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry
-    from leasehold.kernel.type_options import Rate
 
 
 EVERYTHING = "all"
 # The scopes of a policy of the user's own: apart, so that roles can be narrowed to them.
 OWN_SCOPE = "own:"
+LONGEST_PERIOD = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `count` starts in any stretch of time as long as `per`."""
+
+    count: int
+    per: timedelta
+
+    def __post_init__(self) -> None:
+        check_seats(self.count, "a rate")
+        if not timedelta(seconds=1) <= self.per <= LONGEST_PERIOD:
+            raise InvalidOptionError(self.per, "a rate counts over 1 second to 1 day", 'Use e.g. "100 per minute".')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.circuit_breaker.circuits import closed, closing
+from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import partitions
 from leasehold.kernel.job_type import parse_job_type
@@ -14,7 +15,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put, request_token
-from leasehold.kernel.type_options import CIRCUIT_BREAKER, type_scope
+from leasehold.kernel.type_options import type_scope
 from leasehold.operate.registration import register
 
 if TYPE_CHECKING:

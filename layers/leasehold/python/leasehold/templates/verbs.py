@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload import fits
 from leasehold.kernel.payload_items import readable
 from leasehold.kernel.retry import parse_retry
-from leasehold.kernel.type_options import parse_attempts, parse_priority, parse_webhook
+from leasehold.kernel.type_options import parse_attempts, parse_priority
 from leasehold.lean import dataclass
 from leasehold.schedules.verbs import all_schedules
 from leasehold.templates.model import (
@@ -175,7 +176,7 @@ def _checked(preset: Preset) -> dict[str, object]:
         "priority": parse_priority,
         "max_attempts": parse_attempts,
         "retry": parse_retry,
-        "webhook": parse_webhook,
+        "webhook": features.parse_webhook,
         "description": _parse_description,
     }
     said = {each.name: getattr(preset, each.name) for each in fields(preset)}

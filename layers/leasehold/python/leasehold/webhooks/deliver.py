@@ -13,8 +13,9 @@ from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, RunEvent, events_of
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.telemetry import Event
+from leasehold.webhooks.address import RunEvent, events_of
 from leasehold.webhooks.model import delivery
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from leasehold.kernel.payload_forms import text_or
 from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted
-from leasehold.kernel.type_options import DELIVERY, RunEvent
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
+from leasehold.webhooks.address import RunEvent
 from leasehold.webhooks.model import delivery_ids
 
 if TYPE_CHECKING:

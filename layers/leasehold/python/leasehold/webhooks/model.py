@@ -27,8 +27,9 @@ from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, Address, RunEvent
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.telemetry.redaction import without_payload
+from leasehold.webhooks.address import Address, RunEvent
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,8 +14,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
-from leasehold.kernel.type_options import Address
 from leasehold.lean import dataclass
+from leasehold.webhooks.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
