@@ -13,7 +13,7 @@ from leasehold import JobType, Registry
 from leasehold.functions import registry_publisher as handler
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_record
-from leasehold.operate.control import publish
+from leasehold.operate.registration import publish
 from leasehold.schedules.model import ScheduleExistsError
 from tests.functions.conftest import FakeContext
 

@@ -56,7 +56,7 @@ assert test.drain()["completed"] == 2
 assert [test.queue.get(job_id).result for job_id in jobs] == ["hello ada"] * 2
 
 # What a deployment does: on Python 3.12 the registry's function failed here.
-from leasehold.operate.control import publish
+from leasehold.operate.registration import publish
 from leasehold.schedules.verbs import deploy
 
 publish(leasehold.Registry(types={"greet": leasehold.JobType(name="greet")}), test.queue.services)

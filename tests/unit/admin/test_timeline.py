@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from leasehold.admin.acting import Actions
 from leasehold.admin.documents import job_view_document
 from leasehold.admin.reading import Reader
 from leasehold.kernel.errors import NonRetryableError
@@ -41,7 +40,7 @@ def test_a_job_that_was_run_before_its_time_does_not_name_that_time() -> None:
     queue = queue_that()
     job_id = queue.queue.enqueue("report", run_in=timedelta(hours=1)).job_id
     assert events(queue, job_id) == ["created", "scheduled"]
-    Actions(queue.services).run_now(job_id, reason="now")
+    queue.queue.reschedule(job_id, reason="now")
     queue.drain()
 
     assert events(queue, job_id) == ["created", "started", "completed"]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # reads every option with it.)
 NOT_FOR_STATUS = [
     "boto3",
-    "leasehold.admin.acting",
     "leasehold.groups.stop",
     "rich",
     "s3transfer",

@@ -244,6 +244,14 @@ def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsToCancel:
+    """`is_complete`: nothing else matches."""
+
+    jobs: list[Job]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class JobView:
     """A job with its runs, and the dead letter that its death left, resolved or not.
 

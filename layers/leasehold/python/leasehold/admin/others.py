@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.pages import (
     DEFAULT_LIMIT,
@@ -69,6 +69,11 @@ class DeadLetterFilter:
         if self.job_type is not None:
             parse_job_type(self.job_type)
         check_range("failed", self.failed_from, self.failed_to)
+
+    @property
+    def as_options(self) -> dict[str, Any]:
+        """As `queue.operator.dead_letters` and its neighbours take it."""
+        return {"job_type": self.job_type, "start": self.failed_from, "end": self.failed_to}
 
     @property
     def fingerprint(self) -> str:

@@ -1,28 +1,27 @@
-"""Everything that a surface shows. What it does is in service.py."""
+"""Everything that a surface shows. What it does are the verbs of the queue: `Admin.queue`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.admin.documents import Control, JobView, QueueView, RunView, ScheduleView
+from leasehold.admin.documents import Control, JobsToCancel, JobView, QueueView, RunView, ScheduleView
 from leasehold.admin.figures import count_jobs, last_hour
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
-from leasehold.admin.pages import DEFAULT_LIMIT, JobFilter, check_limit
+from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT, JobFilter, check_limit
 from leasehold.aws.job_logs import insights_address
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.transitions import JobStatus
-from leasehold.operate.control import everything_stopped
+from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
 from leasehold.operate.dead_letters import with_payload_of
-from leasehold.operate.measure import backlog_of
+from leasehold.operate.jobs import find, find_run
+from leasehold.operate.operator import Operator
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
-from leasehold.operate.redrive import find_dead_letter
 from leasehold.pool import ahead
 from leasehold.schedules import verbs as schedules_engine
 from leasehold.schedules.records import schedule_of
@@ -31,13 +30,11 @@ from leasehold.schemas.examples import with_example
 from leasehold.schemas.records import read_schema
 from leasehold.templates import verbs as templates_engine
 from leasehold.templates.records import template_of
-from leasehold.webhooks.model import running_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.admin.acting import Actions
     from leasehold.admin.figures import Counts, LastHour
     from leasehold.admin.pages import Page
     from leasehold.groups.model import Group
@@ -46,12 +43,15 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Identity
     from leasehold.kernel.services import Services
     from leasehold.operate.measure import Backlog
+    from leasehold.queue import Queue
     from leasehold.schedules.model import Schedule
     from leasehold.templates.model import Template
 
 
 MAX_NEXT_RUNS = 100
 MAX_EXAMPLES = 100
+# Of a listing each, so that a filter that matches little ends before the API's time is over.
+_MOST_PAGES = 20
 # Figures are the same for everybody who looks within this time.
 FIGURES_KEPT_FOR = timedelta(seconds=15)
 
@@ -72,11 +72,30 @@ class Reader:
         """Jobs that match, the newest first; at most ten requests, so a page may be short and have a cursor."""
         return list_jobs(wanted or JobFilter(), self._services, limit=limit, cursor=cursor)
 
+    def jobs_to_cancel(self, wanted: JobFilter, *, limit: int) -> JobsToCancel:
+        """The preview of a bulk cancel: those that match and wait, the newest first, at most `limit`.
+
+        Those that run would be asked to stop, so they are in it only if the filter names their status.
+        """
+        if wanted == JobFilter(statuses=wanted.statuses):
+            raise InvalidOptionError(None, "a bulk cancel needs a filter", "Pass a job type, a time, a key or a group.")
+        if wanted.statuses & ENDED:
+            ended = ", ".join(sorted(wanted.statuses & ENDED))
+            raise InvalidOptionError(ended, "jobs that have ended cannot be cancelled", "Leave these statuses out.")
+        wanted = replace(wanted, statuses=wanted.statuses or WAITING)
+        found: list[Job] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = self.jobs(wanted, limit=MAX_LIMIT, cursor=cursor)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None or len(found) > limit:
+                break
+        return JobsToCancel(found[:limit], is_complete=cursor is None and len(found) <= limit)
+
     def job(self, job_id: str, *, with_place: bool = False) -> JobView:
         """`with_place` costs up to four reads of the index, and is for a job that waits."""
-        job = self._services.store.jobs.get(parse_job_id(job_id))
-        if job is None:
-            raise JobNotFoundError("job", job_id)
+        job = find(job_id, self._services)
         is_dead = job.status is JobStatus.DEAD_LETTER
         dead_letter = self._services.store.dead_letters.get(job.job_id) if is_dead else None
         # A dead job's dead letter has its own copy of a payload that stands apart.
@@ -113,17 +132,7 @@ class Reader:
 
     def run(self, run_id: str) -> RunView:
         """A run by its id, `<job id>.<number>`; old runs are dropped from a long history."""
-        job_id, _, number = str(run_id).rpartition(".")
-        if not number.isdecimal():
-            raise InvalidJobIdError(run_id, "a run's id is a job's id, a dot and a number", "Look at the job's runs.")
-        job = self.job(job_id).job
-        for run in job.runs:
-            if run.run_id(job.job_id) == run_id:
-                return RunView(job, run)
-        running = running_document(job)
-        if running is not None and running["run_id"] == run_id:
-            return RunView(job, None)
-        raise JobNotFoundError("run", run_id)
+        return RunView(*find_run(run_id, self._services))
 
     def dead_letters(
         self, wanted: DeadLetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
@@ -132,7 +141,7 @@ class Reader:
         return list_dead_letters(wanted or DeadLetterFilter(), self._services, limit=limit, cursor=cursor)
 
     def dead_letter(self, job_id: str) -> DeadLetter:
-        return find_dead_letter(job_id, self._services)
+        return Operator(self._services).dead_letter(job_id)
 
     def groups(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Group]:
         return list_groups(self._services, limit=limit, cursor=cursor)
@@ -165,7 +174,7 @@ class Reader:
 
     def control(self) -> Control:
         """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""
-        return Control(everything_stopped(self._services), self._services.deployment.registry(fresh=True))
+        return Control(Operator(self._services).switches(), self._services.deployment.registry(fresh=True))
 
     def payload_schema(self, job_type: str) -> dict[str, Any] | None:
         """The JSON schema of a type's payload model with an example, as its handler gave it; None if it has none."""
@@ -189,7 +198,7 @@ class Reader:
 
     def backlog(self) -> Backlog:
         """What is due and unclaimed, per type; kept for 15 seconds."""
-        return self._kept("backlog", backlog_of)
+        return self._kept("backlog", lambda services: Operator(services).backlog())
 
     def _kept[Figures](self, name: str, make: Callable[[Services], Figures]) -> Figures:
         now = self._services.clock.now()
@@ -207,7 +216,10 @@ class Reader:
 
 
 class Admin:
-    """Reads, actions and the audit trail, in the name of one identity."""
+    """What surfaces show, the audit trail, and the queue to act on, in the name of one identity.
+
+    Who acts is never an argument: it is the identity of the services, set from what AWS or a token says.
+    """
 
     def __init__(self, services: Services) -> None:
         self.read = Reader(services)
@@ -215,11 +227,11 @@ class Admin:
         self._services = services
 
     @cached_property
-    def act(self) -> Actions:
+    def queue(self) -> Queue:
         """Imported with the first action: who only looks need not wait for it."""
-        from leasehold.admin.acting import Actions
+        from leasehold.queue import Queue
 
-        return Actions(self._services)
+        return Queue(self._services)
 
     @property
     def services(self) -> Services:

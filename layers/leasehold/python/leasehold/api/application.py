@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from leasehold.admin.acting import Actions
 from leasehold.admin.reading import Admin
 from leasehold.api.answers import internal_problem, problem_of
 from leasehold.api.callers import Call, role_needed
@@ -32,6 +31,7 @@ from leasehold.api.routes import (
 )
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.lean import dataclass
+from leasehold.queue import Queue
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
@@ -93,7 +93,7 @@ class Application:
             services=services,
             read=self._admin.read,
             audit=self._admin.audit,
-            act=Actions(services),
+            queue=Queue(services),
             starter=self.starter,
             patience=self.patience,
             path=path,

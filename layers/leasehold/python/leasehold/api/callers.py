@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.admin.acting import Actions
     from leasehold.admin.others import Auditor
     from leasehold.admin.reading import Reader
     from leasehold.api.answers import Answer
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.run import Starter
     from leasehold.kernel.ports import Identity
     from leasehold.kernel.services import Services
+    from leasehold.queue import Queue
 
 
 # As long as a name in an audit record may be.
@@ -247,7 +247,7 @@ class Call:
 
     services: Services
     read: Reader
-    act: Actions
+    queue: Queue
     audit: Auditor
     starter: Starter
     # How long a direct run is waited for before the caller is told to come back.

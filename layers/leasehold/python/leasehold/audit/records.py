@@ -329,9 +329,16 @@ def audit_entry_on_job(
     job_id: JobId, action: str, services: Services, *, reason: str, **details: Attribute
 ) -> AuditEntry:
     """What somebody does to a job. Payloads stay out of it: what must be forgotten must not stand in a trail."""
+    return audit_entry_by_actor("job", job_target(job_id), action, services, reason=reason, **details)
+
+
+def audit_entry_by_actor(
+    what: str, target: str, action: str, services: Services, *, reason: str, **details: Attribute
+) -> AuditEntry:
+    """What somebody does to a target of this kind: who they are is what AWS says."""
     actor = services.identity.actor()
-    reason = check_audit_entry("job", actor, reason, services)
-    return audit_entry_of(job_target(job_id), action, details, services, by=actor, reason=reason)
+    reason = check_audit_entry(what, actor, reason, services)
+    return audit_entry_of(target, action, details, services, by=actor, reason=reason)
 
 
 def advance_with_record(asked: Write | Ending, audit_entry: AuditEntry, services: Services) -> None:

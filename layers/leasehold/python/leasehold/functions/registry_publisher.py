@@ -11,7 +11,7 @@ from leasehold.aws.custom_resource import answered
 from leasehold.aws.describing import asking, connect_to_ask
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_of
-from leasehold.operate.control import publish
+from leasehold.operate.registration import publish
 from leasehold.schedules.records import definition_of
 from leasehold.schedules.verbs import deploy
 from leasehold.schemas.publish import SAMPLE, waiting_jobs, with_schemas

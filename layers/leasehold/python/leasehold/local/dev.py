@@ -19,7 +19,7 @@ from leasehold.kernel.errors import DeploymentError
 from leasehold.lean import dataclass
 from leasehold.local.aws.connection import open_queue
 from leasehold.local.aws.inspection import client
-from leasehold.operate.control import publish
+from leasehold.operate.registration import publish
 from leasehold.schemas.publish import with_schemas
 
 if TYPE_CHECKING:

@@ -11,7 +11,13 @@ from leasehold.audit.records import advance_with_record, audit_entry_on_job, con
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, draft, due_time
-from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError, LeaseholdError, WrongStateError
+from leasehold.kernel.errors import (
+    InvalidJobIdError,
+    InvalidOptionError,
+    JobNotFoundError,
+    LeaseholdError,
+    WrongStateError,
+)
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
@@ -24,12 +30,13 @@ from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
 from leasehold.pool import ahead
 from leasehold.telemetry import Event
+from leasehold.webhooks.model import running_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.job import Job
+    from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services
 
@@ -61,6 +68,19 @@ def find(job_id: object, services: Services) -> Job:
 def look_at(job_id: object, services: Services) -> Job:
     """The job with its payload, wherever that stands."""
     return shown(find(job_id, services), services)
+
+
+def find_run(run_id: object, services: Services) -> tuple[Job, Run | None]:
+    """A run by its id with its job; None of one that goes on: what is known of it then stands on the job."""
+    job_id, _, number = str(run_id).rpartition(".")
+    if not number.isdecimal():
+        raise InvalidJobIdError(run_id, "a run's id is a job's id, a dot and a number", "Look at the job's runs.")
+    job = find(job_id, services)
+    run = next((each for each in job.runs if each.run_id(job.job_id) == run_id), None)
+    running = running_document(job)
+    if run is None and (running is None or running["run_id"] != run_id):
+        raise JobNotFoundError("run", str(run_id))
+    return job, run
 
 
 def cancel(job_id: object, reason: str, services: Services) -> Cancelled:

@@ -1,24 +1,44 @@
-"""What operators do: halt and pause, look after dead letters, say what is deployed."""
+"""What operators do: halt and pause, make and purge jobs, look after dead letters, say what is deployed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.keys import parse_job_id
+from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, retried, token_of
+from leasehold.circuit_breaker.circuits import closed, closing
+from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
+from leasehold.circuit_breaker.probes import tell_closed
+from leasehold.kernel import partitions
+from leasehold.kernel.dedup import OnDuplicate
+from leasehold.kernel.enqueue import draft, request_of, write
+from leasehold.kernel.job_type import parse_job_type
+from leasehold.kernel.keys import parse_job_id, to_text
+from leasehold.kernel.partitions import awakened
 from leasehold.kernel.payload import encode_value
-from leasehold.operate import control as switch
+from leasehold.kernel.registry import Switch
+from leasehold.kernel.table import Delete, Equals, Exists, Put
+from leasehold.kernel.type_options import type_scope
 from leasehold.operate import redrive as dead_letters
 from leasehold.operate.jobs import cancel_many
 from leasehold.operate.measure import backlog_of
+from leasehold.operate.purge import purge
+from leasehold.operate.registration import publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import NewJob
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Change, Record
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
@@ -36,30 +56,94 @@ class Operator:
 
     def publish(self, registry: Registry) -> None:
         """Say which job types are deployed, on how many shards."""
-        switch.publish(registry, self._services)
+        publish(registry, self._services)
 
     def switches(self) -> Switches:
         """What is halted or paused now, by whom and why; also by a circuit breaker."""
-        return switch.everything_stopped(self._services)
+        switches = self._services.deployment.switches(fresh=True)
+        paused = dict(switches.pauses)
+        registry = self._services.store.control.registry()
+        for name in registry.types if registry else ():
+            circuit = self._services.deployment.circuit(name)
+            if circuit is not None and name not in paused:
+                by, at, reason = CIRCUIT_BREAKER, circuit.opened_at, circuit.reason
+                paused[name] = Switch(by=by, at=at, reason=reason, circuit=circuit)
+        return replace(switches, pauses=paused)
 
     def halt(self, *, reason: str = "") -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
-        return switch.halt(self._services, reason=reason)
+        entry = self._entry("control#halt", "halt", reason)
+        return self._switch(entry, lambda now: None if now.halt else [halted(_switch_of(entry))])
 
     def resume(self, *, reason: str = "") -> bool:
-        return switch.resume(self._services, reason=reason)
+        entry = self._entry("control#halt", "resume", reason)
+        return self._switch(entry, lambda now: _resumed(now.halt, _switch_of(entry)) if now.halt else None)
 
     def pause(self, job_type: str, *, reason: str = "") -> bool:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
-        return switch.pause(job_type, self._services, reason=reason)
+        self._services.deployment.registry().job_type(parse_job_type(job_type))
+        entry = self._entry(f"control#type#{job_type}", "pause", reason)
+        paused = Put(key=partitions.pause(job_type), record=_record(_switch_of(entry)))
+        return self._switch(entry, lambda now: None if job_type in now.pauses else [paused])
 
     def unpause(self, job_type: str, *, reason: str = "") -> bool:
         """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
-        return switch.unpause(job_type, self._services, reason=reason)
+        has_breaker = self._services.deployment.settings_of(parse_job_type(job_type)).breaker is not None
+        circuit = self._services.deployment.circuit(job_type, fresh=True)
+        entry = self._entry(f"control#type#{job_type}", "resume", reason)
+        shards = self._services.deployment.registry().shards
+
+        def changes(now: Switches) -> list[Change] | None:
+            if job_type in now.pauses:
+                lift = Delete(key=partitions.pause(job_type), conditions=(Exists("PK"),))
+                # Its held jobs are woken, or one could wait for ever.
+                wake = awakened(type_scope(job_type), entry.at, entry.audit_entry_id, shards)
+                return [lift, wake, closed(job_type)] if has_breaker else [lift, wake]
+            if circuit is not None:
+                return closing(job_type, entry.at, stamp=entry.audit_entry_id, shards=shards)
+            return None
+
+        lifted = self._switch(entry, changes)
+        if lifted and circuit is not None:
+            tell_closed(job_type, entry.by, self._services)
+        return lifted
 
     def backlog(self) -> Backlog:
         """Due and unclaimed jobs per type, and the dead letters."""
         return backlog_of(self._services)
+
+    def enqueue(
+        self,
+        job: NewJob,
+        *,
+        reason: str = "",
+        on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
+        job_id: JobId | None = None,
+    ) -> Enqueued:
+        """Make a job by hand: it is created by who acts, whose audit entry says why.
+
+        job_id: of a job that is to be made once, however often it is asked for; it says when the job runs.
+
+        >>> queue.operator.enqueue(NewJob(job="daily_summary"), reason="u1 asked for it")       # doctest: +SKIP
+        """
+        self._services.deployment.refuse_if_halted()
+        request = replace(request_of(job), created_by=self._services.identity.actor())
+        drafted = draft(request, self._services, job_id=job_id)
+        entry = audit_entry_on_job(
+            drafted.job.job_id, "create", self._services, reason=reason or "created", job_type=drafted.job.job_type
+        )
+        return write(drafted, self._services, on_duplicate=on_duplicate, audit_entry=entry)
+
+    def cancel_many(
+        self, job_ids: Iterable[str], *, reason: str = "", progress: Callable[[int], None] | None = None
+    ) -> list[Cancelled]:
+        """Cancel jobs that have not started, ask those that run to stop; each result says which, or why not."""
+        wanted = [parse_job_id(each) for each in job_ids]
+        return cancel_many(wanted, reason, self._services, progress=progress)
+
+    def purge(self, job_id: str, *, reason: str = "") -> Job:
+        """Forget the personal data of an ended job: payload, result, errors. That it was done stays on record."""
+        return purge(job_id, self._services, reason=reason)
 
     def dead_letters(
         self, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
@@ -70,22 +154,18 @@ class Operator:
     def dead_letter(self, job_id: str) -> DeadLetter:
         return dead_letters.find_dead_letter(job_id, self._services)
 
-    def redrive(self, job_id: str, *, reason: str = "", payload: Json | PayloadModel = None) -> Redriven:
+    def redrive(
+        self, job_id: str, *, reason: str = "", payload: Json | PayloadModel = None, payload_text: str | None = None
+    ) -> Redriven:
         """Run a dead job again, as a new job; with another payload, if one is given.
 
+        payload_text: the same as JSON, as payloads are stored.
         The audit entry says which paths of the payload differ, without their values.
 
         >>> queue.operator.redrive(job_id, payload={"user_id": "u1"}, reason="it was u2")       # doctest: +SKIP
         """
-        text = None if payload is None else encode_value(payload)
+        text = payload_text if payload is None else encode_value(payload)
         return dead_letters.redrive(job_id, self._services, reason=reason, payload_text=text)
-
-    def cancel_many(
-        self, job_ids: Iterable[str], *, reason: str = "", progress: Callable[[int], None] | None = None
-    ) -> list[Cancelled]:
-        """Cancel jobs that have not started, ask those that run to stop; each result says which, or why not."""
-        wanted = [parse_job_id(each) for each in job_ids]
-        return cancel_many(wanted, reason, self._services, progress=progress)
 
     def redrive_many(
         self,
@@ -98,16 +178,47 @@ class Operator:
         progress: Callable[[int], None] | None = None,
     ) -> list[Redriven]:
         """Redrive all open dead letters that match; each result says which job it became, or why not."""
-        return dead_letters.redrive_many(
-            self._services,
-            reason=reason,
-            job_type=job_type,
-            start=start,
-            end=end,
-            limit=limit,
-            progress=progress,
-        )
+        found = self.dead_letters(job_type=job_type, start=start, end=end)
+        return dead_letters.redrive_many(found, self._services, reason=reason, limit=limit, progress=progress)
 
     def discard(self, job_id: str, *, reason: str = "") -> DeadLetter:
         """Resolve a dead letter without running it again."""
         return dead_letters.discard(job_id, self._services, reason=reason)
+
+    def _entry(self, target: str, action: str, reason: str) -> AuditEntry:
+        return audit_entry_by_actor("switch", target, action, self._services, reason=reason)
+
+    def _switch(self, entry: AuditEntry, changes: Callable[[Switches], list[Change] | None]) -> bool:
+        """Make what a look at the switches asks for, with its record; False if that is nothing."""
+        audits = self._services.store.audits
+
+        def attempt() -> bool | None:
+            wanted = changes(self._services.store.control.switches())
+            return (
+                False if wanted is None else audits.commit(wanted, audits.audit(entry), token=token_of(entry)) or None
+            )
+
+        try:
+            return retried(entry.target, attempt, self._services)
+        finally:
+            self._services.deployment.forget()
+
+
+def halted(switch: Switch) -> Put:
+    """Stop everything, unless it is stopped already."""
+    return Put(key=partitions.control(partitions.HALT), record=_record(switch))
+
+
+def _resumed(seen: Switch, lifted: Switch) -> list[Change]:
+    """Lift the halt that was seen, and have the stream start a poller for all that fell due meanwhile."""
+    lift = Delete(key=partitions.control(partitions.HALT), conditions=(Equals("at", to_text(seen.at)),))
+    woken: Record = {**_record(lifted), "wake": True}
+    return [lift, Put(key=partitions.control(partitions.RESUMED), record=woken, conditions=())]
+
+
+def _switch_of(entry: AuditEntry) -> Switch:
+    return Switch(by=entry.by, at=entry.at, reason=entry.reason)
+
+
+def _record(switch: Switch) -> Record:
+    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason}

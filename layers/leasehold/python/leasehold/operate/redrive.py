@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from itertools import islice
+from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.audit.records import (
-    audit_entry_of,
+    audit_entry_by_actor,
     audit_entry_on_job,
-    check_audit_entry,
     dead_letter_target,
     recorded_reason,
     retried,
@@ -17,6 +17,7 @@ from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, j
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import write
 from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.offload import laid_out
@@ -26,11 +27,12 @@ from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.kernel.trust import is_trusted_dead_letter, trusted_job
 from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy, with_payload_of
-from leasehold.operate.jobs import find, look_at, refuse_edit_of_delivery, reschedule, successor
+from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
 from leasehold.telemetry import Event
+from leasehold.webhooks.model import RUNNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from leasehold.audit.records import AuditEntry
@@ -80,9 +82,7 @@ def redrive(
             edited = _edited(job, payload_text, services)
             job = replace(job, stored_payload=payload_text, read_payload=None)
         again, changes = _revival(job, services, priority, new_job_id)
-        audit_entry = _audit_entry(
-            dead_letter, "redrive", services, reason=reason, new_job_id=again.job.job_id, **edited
-        )
+        audit_entry = _audit_entry(dead_letter, "redrive", services, reason, new_job_id=again.job.job_id, **edited)
         audit = services.store.audits.audit(audit_entry)
         try:
             services.store.dead_letters.redrive(
@@ -109,21 +109,17 @@ def redrive(
 
 
 def redrive_many(
+    found: Iterable[DeadLetter],
     services: Services,
     *,
     reason: str,
-    job_type: str | None = None,
-    start: datetime | None = None,
-    end: datetime | None = None,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Redriven]:
-    """Redrive every open dead letter that matches; one that cannot be redriven does not stop the others."""
+    """Redrive these dead letters; one that cannot be redriven does not stop the others."""
     reason = recorded_reason(reason, services)
     results: list[Redriven] = []
-    for dead_letter in open_dead_letters(services, job_type=job_type, start=start, end=end):
-        if limit is not None and len(results) >= limit:
-            break
+    for dead_letter in islice(found, limit):
         try:
             results.append(redrive(dead_letter.id, services, reason=reason))
         except LeaseholdError as error:
@@ -138,7 +134,7 @@ def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadL
 
     def attempt() -> DeadLetter | None:
         dead_letter = find_dead_letter(dead_letter_id, services)
-        audit_entry = _audit_entry(dead_letter, "discard", services, reason=reason)
+        audit_entry = _audit_entry(dead_letter, "discard", services, reason)
         try:
             services.store.dead_letters.discard(
                 dead_letter.id,
@@ -233,11 +229,10 @@ def _resolved_before(dead_letter: DeadLetter, services: Services, payload_text: 
 
 
 def _audit_entry(
-    dead_letter: DeadLetter, action: str, services: Services, *, reason: str, **details: Attribute
+    dead_letter: DeadLetter, action: str, services: Services, reason: str, **details: Attribute
 ) -> AuditEntry:
-    actor = services.identity.actor()
-    reason = check_audit_entry("dead letter", actor, reason, services)
-    return audit_entry_of(dead_letter_target(dead_letter.id), action, details, services, by=actor, reason=reason)
+    target = dead_letter_target(dead_letter.id)
+    return audit_entry_by_actor("dead letter", target, action, services, reason=reason, **details)
 
 
 def _resolution(dead_letter: DeadLetter, audit_entry: AuditEntry, services: Services) -> ResolvedBy:
@@ -284,6 +279,16 @@ def retry(
             return _revived(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
         case _:
             assert_never(job.status)
+
+
+def retry_run(run_id: object, services: Services, **options: Any) -> Enqueued:
+    """Run the job of a failed run again."""
+    job, run = find_run(run_id, services)
+    if run is None:
+        raise WrongStateError(str(run_id), "retry", RUNNING, "Only a failed run is retried: wait for its end.")
+    if run.outcome is not Outcome.FAILED:
+        raise WrongStateError(str(run_id), "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")
+    return retry(job.job_id, services, **options)
 
 
 def _revived(

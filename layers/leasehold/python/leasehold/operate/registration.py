@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 
     from leasehold.features import Store
     from leasehold.kernel.registry import Registry
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Condition
 
 _TYPES_AT_ONCE = 90
 _TRIES = 5
+
+
+def publish(registry: Registry, services: Services) -> None:
+    """Say what is deployed; jobs that were held because their type was not are looked at."""
+    token = request_token("publish", f"{services.random_source.bits(64):x}")
+    register(registry, services.store, services.clock.now(), token=token)
+    services.deployment.forget()
 
 
 def register(registry: Registry, store: Store, now: datetime, *, token: str) -> None:

@@ -9,7 +9,7 @@ from leasehold.direct_runs.run import run_now
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.operate import jobs as operate
 from leasehold.operate.order import move_in_queue, place_of
-from leasehold.operate.redrive import retry
+from leasehold.operate.redrive import retry, retry_run
 from leasehold.telemetry.spans import current_trace
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leasehold.groups.sdk import Groups
     from leasehold.kernel.dedup import Enqueued
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import Priority, PriorityName
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
     from leasehold.operate.jobs import Cancelled
@@ -96,10 +96,29 @@ class QueueVerbs:
         return operate.cancel(job_id, reason, self._services)
 
     def retry(
-        self, job_id: str, *, priority: Priority | PriorityName | int | None = None, reason: str = ""
+        self,
+        job_id: str,
+        *,
+        priority: Priority | PriorityName | int | None = None,
+        reason: str = "",
+        new_job_id: JobId | None = None,
     ) -> Enqueued:
-        """Run a waiting job now, or an ended one again as a new job with `retry_of`."""
-        return retry(job_id, self._services, priority=priority, reason=reason)
+        """Run a waiting job now, or an ended one again as a new job with `retry_of`.
+
+        new_job_id: of the new job, for who may ask several times and wants one.
+        """
+        return retry(job_id, self._services, priority=priority, reason=reason, new_job_id=new_job_id)
+
+    def retry_run(
+        self,
+        run_id: str,
+        *,
+        priority: Priority | PriorityName | int | None = None,
+        reason: str = "",
+        new_job_id: JobId | None = None,
+    ) -> Enqueued:
+        """Run the job of a failed run (`<job id>.<number>`) again; a run that did not fail is refused."""
+        return retry_run(run_id, self._services, priority=priority, reason=reason, new_job_id=new_job_id)
 
     def reschedule(
         self,

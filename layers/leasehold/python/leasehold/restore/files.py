@@ -19,7 +19,7 @@ from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.registry import CACHE_FOR, Switch
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Put
 from leasehold.lean import dataclass
-from leasehold.operate.control import halted
+from leasehold.operate.operator import halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,8 +18,8 @@ from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from leasehold.lean import dataclass
-from leasehold.operate.control import halt
 from leasehold.operate.jobs import cancel
+from leasehold.operate.operator import Operator
 from leasehold.restore.files import records_of
 from leasehold.schedules.verbs import all_schedules, pause, resume
 
@@ -105,7 +105,7 @@ def settle(
     """Halt, look, and keep from running again what ran since; the report of it. Doing it again changes nothing more."""
     _refuse_future(at, services)
     reason = recorded_reason(reason, services)
-    halt(services, reason=f"restored to {to_text(at)}: {reason}")
+    Operator(services).halt(reason=f"restored to {to_text(at)}: {reason}")
     report = look(at, services, old=old)
     if report.unknown and unknown is None:
         raise InvalidOptionError(

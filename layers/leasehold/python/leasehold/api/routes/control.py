@@ -25,21 +25,21 @@ def payload_schema(call: Call) -> Answer:
 
 
 def halt(call: Call) -> Answer:
-    return answered({"changed": call.act.halt(reason=asked_for(ReasonBody, call.body).reason)})
+    return answered({"changed": call.queue.operator.halt(reason=asked_for(ReasonBody, call.body).reason)})
 
 
 def resume(call: Call) -> Answer:
-    return answered({"changed": call.act.resume(reason=asked_for(ReasonBody, call.body).reason)})
+    return answered({"changed": call.queue.operator.resume(reason=asked_for(ReasonBody, call.body).reason)})
 
 
 def pause_type(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered({"changed": call.act.pause(call.path["job_type"], reason=reason)})
+    return answered({"changed": call.queue.operator.pause(call.path["job_type"], reason=reason)})
 
 
 def resume_type(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered({"changed": call.act.unpause(call.path["job_type"], reason=reason)})
+    return answered({"changed": call.queue.operator.unpause(call.path["job_type"], reason=reason)})
 
 
 def _switch(path: str, name: str, summary: str, act: Any) -> Operation:

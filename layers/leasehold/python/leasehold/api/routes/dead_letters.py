@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from leasehold.admin.acting import DeadLettersWanted
 from leasehold.admin.documents import page_document, redriven_document
 from leasehold.admin.job_documents import dead_letter_document, dead_letter_summary
 from leasehold.admin.others import DeadLetterFilter
@@ -34,23 +34,22 @@ def redrive(call: Call) -> Answer:
 
     def make(_made_id: str | None, _again: bool) -> Answer:
         # A dead letter is redriven once, and a second redrive is told what the first made.
-        return answered(redriven_document(call.act.redrive(job_id, reason=body.reason, payload_text=body.payload_text)))
+        return answered(
+            redriven_document(call.queue.operator.redrive(job_id, reason=body.reason, payload_text=body.payload_text))
+        )
 
     return made_once(call, lambda: call.read.dead_letter(job_id).id, make)
 
 
 def redrive_many(call: Call) -> Answer:
     body = asked_for(RedriveManyBody, call.body)
-    wanted = DeadLettersWanted(
-        job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to, limit=body.limit
-    )
-    # Refuses a range or a type that cannot be.
-    DeadLetterFilter(job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to)
+    wanted = DeadLetterFilter(job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to).as_options
     if body.dry_run:
-        return answered({"dry_run": True, "job_ids": list(call.act.matching_dead_letters(wanted))})
+        found = islice(call.queue.operator.dead_letters(**wanted), body.limit)
+        return answered({"dry_run": True, "job_ids": [each.id for each in found]})
 
     def make(_made_id: str | None, _again: bool) -> Answer:
-        done = call.act.redrive_many(wanted, reason=body.reason)
+        done = call.queue.operator.redrive_many(**wanted, limit=body.limit, reason=body.reason)
         return answered({"dry_run": False, "results": [redriven_document(each) for each in done]})
 
     return made_once(call, lambda: "-", make)
@@ -58,7 +57,7 @@ def redrive_many(call: Call) -> Answer:
 
 def discard(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(dead_letter_document(call.act.discard(call.path["job_id"], reason=reason)))
+    return answered(dead_letter_document(call.queue.operator.discard(call.path["job_id"], reason=reason)))
 
 
 OPERATIONS = (

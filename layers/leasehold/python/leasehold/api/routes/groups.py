@@ -32,7 +32,7 @@ def create(call: Call) -> Answer:
         )
 
     def make(group_id: str | None, again: bool) -> Answer:
-        made = call.act.groups.create(
+        made = call.queue.groups.create(
             [member_of(each) for each in body.jobs],
             mode=body.mode,
             on_failure=body.on_failure,
@@ -60,7 +60,7 @@ def members(call: Call) -> Answer:
 
 def cancel(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(group_document(call.act.groups.cancel(call.path["group_id"], reason=reason)))
+    return answered(group_document(call.queue.groups.cancel(call.path["group_id"], reason=reason)))
 
 
 OPERATIONS = (

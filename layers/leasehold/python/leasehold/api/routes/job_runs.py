@@ -27,7 +27,7 @@ def retry(call: Call) -> Answer:
     return job_made_once(
         call,
         lambda: successor_id(job_id, call),
-        lambda new_id: call.act.retry_run(run_id, reason=body.reason, priority=body.priority, new_job_id=new_id),
+        lambda new_id: call.queue.retry_run(run_id, reason=body.reason, priority=body.priority, new_job_id=new_id),
     )
 
 

@@ -67,7 +67,7 @@ def create(call: Call) -> Answer:
     return job_made_once(
         call,
         lambda: draft(request_of(job), call.services).job.job_id,
-        lambda job_id: call.act.enqueue(job, reason=body.reason, on_duplicate=on_duplicate, job_id=job_id),
+        lambda job_id: call.queue.operator.enqueue(job, reason=body.reason, on_duplicate=on_duplicate, job_id=job_id),
     )
 
 
@@ -76,7 +76,7 @@ def show(call: Call) -> Answer:
 
 
 def cancel(call: Call) -> Answer:
-    done = call.act.cancel(call.path["job_id"], reason=asked_for(ReasonBody, call.body).reason)
+    done = call.queue.cancel(call.path["job_id"], reason=asked_for(ReasonBody, call.body).reason)
     return answered(cancelled_document(done))
 
 
@@ -86,12 +86,12 @@ def cancel_many(call: Call) -> Answer:
         job_ids, is_complete = body.job_ids, True
     else:
         wanted = JobFilter(statuses=frozenset(map(JobStatus, body.status)), **body.filters)
-        found = call.act.matching_jobs(wanted, limit=body.limit)
+        found = call.read.jobs_to_cancel(wanted, limit=body.limit)
         if body.dry_run:
             items = [job_summary(each) for each in found.jobs]
             return answered({"dry_run": True, "is_complete": found.is_complete, "items": items})
         job_ids, is_complete = [each.job_id for each in found.jobs], found.is_complete
-    done = call.act.cancel_many(job_ids, reason=body.reason)
+    done = call.queue.operator.cancel_many(job_ids, reason=body.reason)
     results = [cancelled_document(each) for each in done]
     return answered({"dry_run": False, "is_complete": is_complete, "results": results})
 
@@ -101,7 +101,7 @@ def retry(call: Call) -> Answer:
     return job_made_once(
         call,
         lambda: successor_id(job_id, call),
-        lambda new_id: call.act.retry(job_id, reason=body.reason, priority=body.priority, new_job_id=new_id),
+        lambda new_id: call.queue.retry(job_id, reason=body.reason, priority=body.priority, new_job_id=new_id),
     )
 
 
@@ -115,7 +115,7 @@ def successor_id(job_id: str, call: Call) -> JobId:
 
 def run_now(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(job_document(call.act.run_now(call.path["job_id"], reason=reason)))
+    return answered(job_document(call.queue.reschedule(call.path["job_id"], reason=reason)))
 
 
 def reschedule(call: Call) -> Answer:
@@ -123,25 +123,25 @@ def reschedule(call: Call) -> Answer:
     if body.run_at is None and body.run_in is None:
         raise InvalidRequestError([("body", "run_at or run_in is needed; run-now runs a job at once")])
     run_in = None if body.run_in is None else timedelta(seconds=body.run_in)
-    job = call.act.reschedule(call.path["job_id"], reason=body.reason, run_at=body.run_at, run_in=run_in)
+    job = call.queue.reschedule(call.path["job_id"], reason=body.reason, run_at=body.run_at, run_in=run_in)
     return answered(job_document(job))
 
 
 def prioritise(call: Call) -> Answer:
     body = asked_for(PriorityBody, call.body)
-    return answered(job_document(call.act.reprioritise(call.path["job_id"], body.priority, reason=body.reason)))
+    return answered(job_document(call.queue.reprioritise(call.path["job_id"], body.priority, reason=body.reason)))
 
 
 def move(call: Call) -> Answer:
     body = asked_for(MoveBody, call.body)
     places = {"before": body.before, "after": body.after}
-    job = call.act.move(call.path["job_id"], reason=body.reason, **places, position=body.position)
+    job = call.queue.move(call.path["job_id"], reason=body.reason, **places, position=body.position)
     return answered(job_document(job))
 
 
 def purge(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(job_document(call.act.purge(call.path["job_id"], reason=reason)))
+    return answered(job_document(call.queue.operator.purge(call.path["job_id"], reason=reason)))
 
 
 def _action(name: str, summary: str, act: object, body: type = ReasonBody, answer: str = "Job") -> Operation:

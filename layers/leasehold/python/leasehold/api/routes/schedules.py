@@ -38,7 +38,7 @@ def create(call: Call) -> Answer:
     options = _options(body)
     job = options.pop("job")
     payload = options.pop("payload")
-    made = call.act.schedules.create(body.name, job, payload, **options, enabled=body.enabled, reason=body.reason)
+    made = call.queue.schedules.create(body.name, job, payload, **options, enabled=body.enabled, reason=body.reason)
     return Answer(status=201, document=_shown(made, call))
 
 
@@ -57,28 +57,28 @@ def preview(call: Call) -> Answer:
 
 def update(call: Call) -> Answer:
     body = asked_for(ScheduleBody, call.body)
-    changed = call.act.schedules.update(call.path["name"], **_options(body), enabled=body.enabled, reason=body.reason)
+    changed = call.queue.schedules.update(call.path["name"], **_options(body), enabled=body.enabled, reason=body.reason)
     return answered(_shown(changed, call))
 
 
 def delete(call: Call) -> Answer:
-    call.act.schedules.delete(call.path["name"], reason=asked_for(ReasonBody, call.body).reason)
+    call.queue.schedules.delete(call.path["name"], reason=asked_for(ReasonBody, call.body).reason)
     return answered({"name": call.path["name"], "deleted": True})
 
 
 def pause(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(_shown(call.act.schedules.pause(call.path["name"], reason=reason), call))
+    return answered(_shown(call.queue.schedules.pause(call.path["name"], reason=reason), call))
 
 
 def resume(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered(_shown(call.act.schedules.resume(call.path["name"], reason=reason), call))
+    return answered(_shown(call.queue.schedules.resume(call.path["name"], reason=reason), call))
 
 
 def trigger(call: Call) -> Answer:
     reason = asked_for(ReasonBody, call.body).reason
-    return answered({"job_id": call.act.schedules.trigger(call.path["name"], reason=reason)})
+    return answered({"job_id": call.queue.schedules.trigger(call.path["name"], reason=reason)})
 
 
 def backfill(call: Call) -> Answer:
@@ -88,7 +88,7 @@ def backfill(call: Call) -> Answer:
     slots = islice(slots_between(recurrence, first, last), MAX_SLOTS + 1)
     if sum(1 for _ in slots) > MAX_SLOTS:
         raise InvalidOptionError((body.start, body.end), f"these are more than {MAX_SLOTS} slots", "Backfill in parts.")
-    made = call.act.schedules.backfill(
+    made = call.queue.schedules.backfill(
         name, body.start, body.end, reason=body.reason, beyond_retention=body.beyond_retention
     )
     return answered({"job_ids": list(made)})

@@ -28,7 +28,7 @@ def list_templates(call: Call) -> Answer:
 
 def create(call: Call) -> Answer:
     body = asked_for(NewTemplateBody, call.body)
-    made = call.act.templates.create(body.name, body.job_type, **_options(body), reason=body.reason)
+    made = call.queue.templates.create(body.name, body.job_type, **_options(body), reason=body.reason)
     return Answer(status=201, document=template_document(made))
 
 
@@ -40,7 +40,7 @@ def show(call: Call) -> Answer:
 def update(call: Call) -> Answer:
     body = asked_for(TemplateBody, call.body)
     with _named_by_the_path():
-        changed = call.act.templates.update(
+        changed = call.queue.templates.update(
             call.path["name"], job=body.job_type, **_options(body), remove=body.remove, reason=body.reason
         )
     return answered(template_document(changed))
@@ -48,7 +48,7 @@ def update(call: Call) -> Answer:
 
 def delete(call: Call) -> Answer:
     with _named_by_the_path():
-        call.act.templates.delete(call.path["name"], reason=asked_for(ReasonBody, call.body).reason)
+        call.queue.templates.delete(call.path["name"], reason=asked_for(ReasonBody, call.body).reason)
     return answered({"name": call.path["name"], "deleted": True})
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
 
-from leasehold.admin.acting import DeadLettersWanted
 from leasehold.admin.documents import cancelled_document, redriven_document
 from leasehold.admin.job_documents import dead_letter_document, job_summary
 from leasehold.admin.others import DeadLetterFilter
@@ -30,19 +30,19 @@ MAX_CANCELLED = 1000
 
 
 def dead_letters_wanted(
-    job_type: str | None, start: datetime | None, end: datetime | None, limit: int | None, now: datetime
-) -> DeadLettersWanted:
+    job_type: str | None, start: datetime | None, end: datetime | None, now: datetime
+) -> DeadLetterFilter:
     """What dies after the look was not looked at: it is left out."""
-    checked = DeadLetterFilter(job_type=job_type, failed_from=start, failed_to=min(end or now, now))
+    return DeadLetterFilter(job_type=job_type, failed_from=start, failed_to=min(end or now, now))
+
+
+def redrive_matching(
+    session: Session, wanted: DeadLetterFilter, *, limit: int | None, reason: str, dry_run: bool, yes: bool
+) -> None:
     if limit is not None and limit < 1:
         raise InvalidOptionError(limit, "a limit is at least 1", "Leave it out for all of them.")
-    return DeadLettersWanted(
-        job_type=checked.job_type, failed_from=checked.failed_from, failed_to=checked.failed_to, limit=limit
-    )
-
-
-def redrive_matching(session: Session, wanted: DeadLettersWanted, *, reason: str, dry_run: bool, yes: bool) -> None:
-    found = session.admin.act.matching_dead_letters(wanted)
+    operator = session.admin.queue.operator
+    found = [each.id for each in islice(operator.dead_letters(**wanted.as_options), limit)]
     if dry_run or not found:
         _tell_dry_run(session, found, dry_run=dry_run)
         return
@@ -50,8 +50,11 @@ def redrive_matching(session: Session, wanted: DeadLettersWanted, *, reason: str
         _show_some(session, found)
     session.confirm(f"Redrive {_count(found)}?", yes=yes)
     with session.out.progress("redriving") as progress:
-        results = session.admin.act.redrive_many(
-            wanted, reason=reason, progress=lambda done: progress(done, max(done, len(found)))
+        results = operator.redrive_many(
+            **wanted.as_options,
+            limit=limit,
+            reason=reason,
+            progress=lambda done: progress(done, max(done, len(found))),
         )
     _tell_results(session, results)
 
@@ -66,7 +69,7 @@ def redrive_these(
         _tell_dry_run(session, [each.id for each in dead_letters], dry_run=True)
         return
     if len(job_ids) == 1:
-        one = session.admin.act.redrive(job_ids[0], reason=reason, payload_text=payload_text)
+        one = session.admin.queue.operator.redrive(job_ids[0], reason=reason, payload_text=payload_text)
         session.out.done(redriven_document(one), str(one.job_id))
         return
     _tell_results(session, [_redriven(session, each.id, reason) for each in dead_letters])
@@ -74,11 +77,11 @@ def redrive_these(
 
 def cancel_these(session: Session, job_ids: Sequence[str], *, reason: str) -> None:
     if len(job_ids) == 1:
-        one = session.admin.act.cancel(job_ids[0], reason=reason)
+        one = session.admin.queue.cancel(job_ids[0], reason=reason)
         text = "is cancelled" if one.job_ended else "runs, and was asked to stop"
         session.out.done(cancelled_document(one), f"{one.job_id} {text}")
         return
-    _show_cancelled(session, session.admin.act.cancel_many(job_ids, reason=reason))
+    _show_cancelled(session, session.admin.queue.operator.cancel_many(job_ids, reason=reason))
 
 
 def cancel_matching(session: Session, wanted: JobFilter, *, reason: str, limit: int, dry_run: bool, yes: bool) -> None:
@@ -88,7 +91,7 @@ def cancel_matching(session: Session, wanted: JobFilter, *, reason: str, limit: 
             limit, f"at most {MAX_CANCELLED:,} jobs are cancelled at once", "Run it again for more."
         )
     check_type(session.admin.services, wanted.job_type)
-    found = session.admin.act.matching_jobs(wanted, limit=limit)
+    found = session.admin.read.jobs_to_cancel(wanted, limit=limit)
     jobs = found.jobs
     count = f"{len(jobs):,} job{'' if len(jobs) == 1 else 's'}"
     more = "" if found.is_complete else " More may match: run it again for these."
@@ -105,7 +108,7 @@ def cancel_matching(session: Session, wanted: JobFilter, *, reason: str, limit: 
         return
     session.confirm(f"Cancel {count}?", yes=yes)
     with session.out.progress("cancelling") as progress:
-        results = session.admin.act.cancel_many(
+        results = session.admin.queue.operator.cancel_many(
             [each.job_id for each in jobs], reason=reason, progress=lambda done: progress(done, len(jobs))
         )
     _show_cancelled(session, results)
@@ -130,7 +133,7 @@ def _show_cancelled(session: Session, results: Sequence[Cancelled]) -> None:
 def _redriven(session: Session, dead_letter_id: JobId, reason: str) -> Redriven:
     """One that cannot be redriven does not stop the others."""
     try:
-        return session.admin.act.redrive(dead_letter_id, reason=reason)
+        return session.admin.queue.operator.redrive(dead_letter_id, reason=reason)
     except LeaseholdError as error:
         return Redriven(dead_letter_id=dead_letter_id, error=error)
 

@@ -17,7 +17,7 @@ app = typer.Typer()
 def halt(session: Session, *, reason: Reason = "", yes: Yes = False) -> None:
     """Stop the whole system: nothing is enqueued or started until it is resumed. What runs finishes."""
     session.confirm("Halt the whole system?", yes=yes)
-    changed = session.admin.act.halt(reason=reason)
+    changed = session.admin.queue.operator.halt(reason=reason)
     text = "The system is halted. To go on: leasehold resume" if changed else "It was halted already."
     session.out.done({"halted": True, "changed": changed}, text)
 
@@ -30,7 +30,7 @@ def halt(session: Session, *, reason: Reason = "", yes: Yes = False) -> None:
 )
 def pause(session: Session, job_type: JobTypeArgument, *, reason: Reason = "") -> None:
     """Start no more jobs of one type. They can still be enqueued, and what runs finishes."""
-    changed = session.admin.act.pause(job_type, reason=reason)
+    changed = session.admin.queue.operator.pause(job_type, reason=reason)
     text = f"{job_type} is paused." if changed else f"{job_type} was paused already."
     session.out.done({"job_type": job_type, "paused": True, "changed": changed}, text)
 
@@ -56,10 +56,10 @@ def resume(
 ) -> None:
     """Lift the pause of a type, by hand or by its circuit breaker; without a type, the halt of the system."""
     if job_type is None:
-        changed = session.admin.act.resume(reason=reason)
+        changed = session.admin.queue.operator.resume(reason=reason)
         text = "The system goes on." if changed else "It was not halted."
         session.out.done({"halted": False, "changed": changed}, text)
         return
-    changed = session.admin.act.unpause(job_type, reason=reason)
+    changed = session.admin.queue.operator.unpause(job_type, reason=reason)
     text = f"{job_type} goes on." if changed else f"{job_type} was not paused."
     session.out.done({"job_type": job_type, "paused": False, "changed": changed}, text)

@@ -116,8 +116,8 @@ def redrive(
         return
     now = session.now()
     start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
-    wanted = bulk.dead_letters_wanted(job_type, start, end, limit, now)
-    bulk.redrive_matching(session, wanted, reason=reason, dry_run=dry_run, yes=yes)
+    wanted = bulk.dead_letters_wanted(job_type, start, end, now)
+    bulk.redrive_matching(session, wanted, limit=limit, reason=reason, dry_run=dry_run, yes=yes)
 
 
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
@@ -125,5 +125,5 @@ def discard(session: Session, job_id: _DeadLetterId, *, reason: Reason = "") -> 
     """Resolve a dead letter without running it again."""
     from leasehold.admin.job_documents import dead_letter_document
 
-    dead_letter = session.admin.act.discard(job_id, reason=reason)
+    dead_letter = session.admin.queue.operator.discard(job_id, reason=reason)
     session.out.done(dead_letter_document(dead_letter), f"{dead_letter.id} is discarded")

@@ -75,7 +75,7 @@ def enqueue(
         concurrency_key=concurrency_key,
         webhook=webhook,
     )
-    made = session.admin.act.enqueue(wanted, reason=reason, on_duplicate=parse_on_duplicate(on_duplicate))
+    made = session.admin.queue.operator.enqueue(wanted, reason=reason, on_duplicate=parse_on_duplicate(on_duplicate))
     session.out.done(enqueued_document(made), made.job_id)
     if not made.created:
         session.out.hint("The dedup key is taken: this is the job that holds it.")

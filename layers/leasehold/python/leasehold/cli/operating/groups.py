@@ -62,7 +62,7 @@ def cancel(session: Session, group_id: _GroupId, *, reason: Reason = "", yes: Ye
     """Cancel the members that wait, and ask those that run to stop."""
     group = session.admin.read.group(group_id)
     session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?", yes=yes or group.has_ended)
-    _show(session, session.admin.act.groups.cancel(group_id, reason=reason))
+    _show(session, session.admin.queue.groups.cancel(group_id, reason=reason))
 
 
 def _show(session: Session, group: Group) -> None:

@@ -55,7 +55,7 @@ def show(session: Session, job_id: JobIdArgument) -> None:
 @command(app, "run-now", example="leasehold job run-now JOB_ID --reason 'the customer waits'")
 def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> None:
     """Have a waiting job due at once."""
-    _tell(session, session.admin.act.run_now(job_id, reason=reason), "is due now")
+    _tell(session, session.admin.queue.reschedule(job_id, reason=reason), "is due now")
 
 
 @command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
@@ -74,7 +74,7 @@ def reschedule(
     if (at is None) == (in_ is None):
         raise InvalidOptionError((at, in_), "a job is moved to one time", "Pass --at or --in; or use run-now.")
     run_in = None if in_ is None else length_of(in_, what="--in")
-    moved = session.admin.act.reschedule(job_id, reason=reason, run_at=moment(at, what="--at"), run_in=run_in)
+    moved = session.admin.queue.reschedule(job_id, reason=reason, run_at=moment(at, what="--at"), run_in=run_in)
     _tell(session, moved, f"is due at {moved.due_at:%Y-%m-%d %H:%M:%SZ}")
 
 
@@ -91,7 +91,7 @@ def priority(
 
     wanted = parse_priority(level)
     assert wanted is not None
-    moved = session.admin.act.reprioritise(job_id, wanted, reason=reason)
+    moved = session.admin.queue.reprioritise(job_id, wanted, reason=reason)
     _tell(session, moved, f"has priority {wanted.name.lower()}")
 
 
@@ -106,7 +106,7 @@ def move(
     to: Annotated[int | None, typer.Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
 ) -> None:
     """Let a waiting job run directly before or after another, with that one's priority and time; or as the n-th."""
-    moved = session.admin.act.move(job_id, reason=reason, before=before, after=after, position=to)
+    moved = session.admin.queue.move(job_id, reason=reason, before=before, after=after, position=to)
     _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}" if to is None else f"is at {to}")
 
 
@@ -114,7 +114,7 @@ def move(
 def purge(session: Session, job_id: JobIdArgument, *, reason: Reason = "", yes: Yes = False) -> None:
     """Forget the personal data of an ended job: payload, result and errors. It cannot be undone."""
     session.confirm(f"Forget payload, result and errors of job {job_id} for good?", yes=yes)
-    _tell(session, session.admin.act.purge(job_id, reason=reason), "is purged")
+    _tell(session, session.admin.queue.operator.purge(job_id, reason=reason), "is purged")
 
 
 @command(
@@ -195,8 +195,10 @@ def retry(
     from leasehold.admin.documents import enqueued_document
     from leasehold.cli.operating.values import parse_priority
 
-    act = session.admin.act
-    again = (act.retry_run if "." in job_id else act.retry)(job_id, reason=reason, priority=parse_priority(priority))
+    queue = session.admin.queue
+    again = (queue.retry_run if "." in job_id else queue.retry)(
+        job_id, reason=reason, priority=parse_priority(priority)
+    )
     session.out.done(enqueued_document(again), again.job_id)
     if again.created:
         session.out.hint("It is a new job.")

@@ -92,7 +92,7 @@ def create(
     """Run a job at every slot of a rate or of a cron line."""
     from leasehold.cli.operating.values import parse_priority, read_payload
 
-    session.admin.act.schedules.create(
+    session.admin.queue.schedules.create(
         name,
         job_type,
         read_payload(payload, payload_file),
@@ -139,7 +139,7 @@ def update(
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
     from leasehold.cli.operating.values import parse_priority, read_payload
 
-    session.admin.act.schedules.update(
+    session.admin.queue.schedules.update(
         name,
         job=job_type,
         payload=read_payload(payload, payload_file),
@@ -161,28 +161,28 @@ def update(
 @command(app, "pause", example="leasehold schedules pause nightly --reason 'the source is down'")
 def pause(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Run no slots until it is resumed; also of a schedule that is deployed."""
-    session.admin.act.schedules.pause(name, reason=reason)
+    session.admin.queue.schedules.pause(name, reason=reason)
     _show(session, name)
 
 
 @command(app, "resume", example="leasehold schedules resume nightly --reason 'the source is back'")
 def resume(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Go on with the next slot; those that passed meanwhile are for `backfill`."""
-    session.admin.act.schedules.resume(name, reason=reason)
+    session.admin.queue.schedules.resume(name, reason=reason)
     _show(session, name)
 
 
 @command(app, "delete", example="leasehold schedules delete nightly --reason 'nobody reads it'")
 def delete(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Remove a schedule. Its jobs stay."""
-    session.admin.act.schedules.delete(name, reason=reason)
+    session.admin.queue.schedules.delete(name, reason=reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
 @command(app, "trigger", example="leasehold schedules trigger nightly --reason 'needed before tonight'")
 def trigger(session: Session, name: ScheduleName, *, reason: Reason = "") -> None:
     """Run it once now, outside of its plan; prints the job's id. Twice within a minute makes one job."""
-    job_id = session.admin.act.schedules.trigger(name, reason=reason)
+    job_id = session.admin.queue.schedules.trigger(name, reason=reason)
     session.out.done({"job_id": job_id}, job_id)
 
 
@@ -213,7 +213,7 @@ def backfill(
     start = past_moment(from_, now, what="--from")
     end = past_moment(to, now, what="--to") or now
     assert start is not None
-    schedules = session.admin.act.schedules
+    schedules = session.admin.queue.schedules
     missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end, beyond_retention=beyond_retention)]
     if dry_run or not missing:
         document = {"name": name, "dry_run": dry_run, "missing": len(missing), "slots": missing}

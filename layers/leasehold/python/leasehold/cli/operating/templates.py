@@ -73,7 +73,7 @@ def create(
     """Make a template. What is left out is left to the job type."""
     from leasehold.cli.operating.values import parse_delays, parse_priority, read_payload
 
-    made = session.admin.act.templates.create(
+    made = session.admin.queue.templates.create(
         name,
         job_type,
         read_payload(payload, payload_file),
@@ -108,7 +108,7 @@ def update(
     """Change what is passed and leave the rest; a payload replaces all defaults."""
     from leasehold.cli.operating.values import parse_delays, parse_priority, read_payload
 
-    changed = session.admin.act.templates.update(
+    changed = session.admin.queue.templates.update(
         name,
         job=job_type,
         payload=read_payload(payload, payload_file),
@@ -126,7 +126,7 @@ def update(
 @command(app, "delete", example="leasehold templates delete nightly --reason 'nobody uses it'")
 def delete(session: Session, name: _Name, *, reason: Reason = "") -> None:
     """Remove a template; its jobs stay as they are."""
-    session.admin.act.templates.delete(name, reason=reason)
+    session.admin.queue.templates.delete(name, reason=reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
