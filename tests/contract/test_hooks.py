@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, JobType, NonRetryableError
 from leasehold.kernel import keys
 from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import JobRequest, draft, write
+from leasehold.kernel.enqueue import JobRequest, NewJob, draft, write
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import derive_job_id
@@ -42,7 +42,7 @@ class FollowUps(Hooks):
         # The same end gives the same id: a second try finds the job made.
         home = services.deployment.registry().partition_of(self._job_type, job.shard)
         job_id = derive_job_id(job.completed_at, home, job.job_id, "follow-up")
-        request = JobRequest(job_type=self._job_type, payload_text='{"n":2}')
+        request = JobRequest(wanted=NewJob(), job_type=self._job_type, payload_text='{"n":2}')
         write(draft(request, services, job_id=job_id), services, on_duplicate=OnDuplicate.RETURN_EXISTING)
         return NOTHING
 

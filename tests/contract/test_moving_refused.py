@@ -10,11 +10,11 @@ import pytest
 from leasehold import JobStatus, Priority, Registry
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError, WrongStateError
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, JobPartition, make_job_id, shard_of
+from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
 from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import Update
 from leasehold.limits.model import group_scope
-from leasehold.operate.order import NoCommonOrderError, NoPlaceLeftError
+from leasehold.operate.order import MAX_POSITION_LENGTH, NoCommonOrderError, NoPlaceLeftError
 from tests.contract.line import Line
 
 if TYPE_CHECKING:

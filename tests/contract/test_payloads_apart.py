@@ -11,7 +11,7 @@ from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.admin.reading import Reader
 from leasehold.kernel import partitions
 from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.enqueue import JobRequest, draft
+from leasehold.kernel.enqueue import draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.offload import laid_out
@@ -262,9 +262,9 @@ def test_the_item_under_a_jobs_name_for_it_cannot_be_another_jobs(world: World) 
 
 def test_a_creation_that_is_repeated_with_other_content_does_not_mix_the_two_up(world: World) -> None:
     """The first try died between payload and job; the second, of the same id, asks for something else."""
-    first = draft(JobRequest(job_type="report", payload_text=encode_payload(large(1))), world.services).job
+    first = draft(request_of(NewJob(job="report", payload=large(1))), world.services).job
     laid_out(first, world.services)
-    request = JobRequest(job_type="report", payload_text=encode_payload(large(2)))
+    request = request_of(NewJob(job="report", payload=large(2)))
     world.store.jobs.insert(laid_out(draft(request, world.services, job_id=first.job_id).job, world.services))
 
     assert len(items_of(world, first.job_id)) == 2

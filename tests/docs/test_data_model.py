@@ -23,12 +23,13 @@ from leasehold.kernel.job import (
     Run,
     job_record,
 )
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, MAX_SHARDS, Due, JobPartition, Priority, make_job_id
+from leasehold.kernel.keys import MAX_SHARDS, Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.kernel.retry import MAX_DELAYS, Fixed
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
 from leasehold.kernel.type_options import MAX_ATTEMPTS
+from leasehold.operate.order import MAX_POSITION_LENGTH
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template
 from leasehold.templates.records import template_record
 from leasehold.webhooks.address import MAX_WEBHOOK_BYTES

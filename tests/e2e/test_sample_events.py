@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.dispatcher import RUN_ID
 from leasehold.direct_runs.run import DirectOrder, accept, find_direct
 from leasehold.kernel import partitions
-from leasehold.kernel.enqueue import JobRequest, draft
+from leasehold.kernel.enqueue import NewJob, draft, request_of
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.ports import Handover
@@ -90,7 +90,7 @@ def test_the_hand_over_runs_its_job(local_stack: LocalStack):
     """The job that it names, claimed as it says."""
     handover = Handover.from_event(sample_of(local_stack, "handover"))
     services = local_stack.queue.services
-    request = JobRequest(job_type=handover.job_type, payload_text='{"user_id":"ada"}')
+    request = request_of(NewJob(job=handover.job_type, payload={"user_id": "ada"}))
     made = draft(request, services, job_id=handover.job_id).job
     claimed = replace(
         made,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.aws.polling import Polling, Wake
 from leasehold.features import Store
-from leasehold.kernel.keys import instant
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
+from leasehold.kernel.times import instant
 from leasehold.operate.operator import Operator
 from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.pool import threads_for

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable
-from leasehold.kernel.keys import instant
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.services import Services
+from leasehold.kernel.times import instant
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.telemetry import Event

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record, parse_key, parse_window
+from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record, parse_key
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
 from leasehold.kernel.keys import LATEST, JobPartition, make_job_id, to_text
 
@@ -85,7 +85,7 @@ def test_a_window_of_nothing_is_refused(nothing):
 @pytest.mark.parametrize("window", ["day", timedelta(days=1), Day, 5])
 def test_what_is_no_window_is_refused(window):
     with pytest.raises(InvalidOptionError, match=r"no dedup window: got .* Use Day\("):
-        parse_window(window)
+        dedup_record("user_sync", "u1", window, datetime(2026, 11, 15, tzinfo=UTC), AN_ID)
 
 
 @pytest.mark.parametrize("key", ["", "a#b", "#", "a\nb", "a\0b", "x" * 257, "ü" * 129, "\ud83e", None, 7, b"x"])

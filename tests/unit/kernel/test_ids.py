@@ -20,7 +20,6 @@ from leasehold.kernel.keys import (
     JobPartition,
     code_of,
     derive_job_id,
-    id_pattern,
     job_id_at,
     key_of,
     make_job_id,
@@ -31,6 +30,7 @@ from leasehold.kernel.keys import (
     to_text,
     type_code,
 )
+from leasehold.kernel.partitions import id_pattern
 from tests.unit.strategies import instants, job_ids, partitions, random_bits
 
 NINE_THIRTY = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from leasehold.kernel.errors import NaiveDatetimeError, TimeOutOfRangeError
-from leasehold.kernel.keys import EPOCH, LATEST, from_millis, from_text, instant, later, to_millis, to_text
+from leasehold.kernel.keys import EPOCH, LATEST, from_millis, from_text, to_millis, to_text
+from leasehold.kernel.times import instant, later
 from tests.unit.strategies import aware_datetimes, instants
 
 

@@ -25,11 +25,12 @@ from leasehold.kernel.job import (
     appended,
     job_record,
 )
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, JobPartition, Priority, make_job_id
+from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.limits.model import Places
+from leasehold.operate.order import MAX_POSITION_LENGTH
 
 LIMIT = 400 * 1024
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leasehold.kernel.keys import MAX_POSITION_LENGTH, Due, position_at
+from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.lanes import numbered
-from leasehold.operate.order import between
+from leasehold.operate.order import MAX_POSITION_LENGTH, between
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)

@@ -33,9 +33,10 @@ from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.keys import instant, to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
+from leasehold.kernel.times import instant
 from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.lean import dataclass
 

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
-from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, id_pattern
-from leasehold.kernel.partitions import AUDIT_HEADS, PAYLOAD, SYSTEM_PAYLOAD, audit_heads, circuit, scope_partition
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE
+from leasehold.kernel.partitions import (
+    AUDIT_HEADS,
+    PAYLOAD,
+    SYSTEM_PAYLOAD,
+    audit_heads,
+    circuit,
+    id_pattern,
+    scope_partition,
+)
 from leasehold.kernel.table import BY_DATE_INDEX, DUE_INDEX
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.limits.model import EVERYTHING, OWN_SCOPE, group_scope, key_scope, resource_scope

@@ -47,7 +47,7 @@ def length_of(text: str, *, what: str) -> timedelta:
 def _iso(text: str, what: str, fix: str) -> datetime:
     """A time says its timezone, as in the SDK and the API; a date alone is a day in UTC."""
     from leasehold.kernel.errors import InvalidOptionError
-    from leasehold.kernel.keys import instant
+    from leasehold.kernel.times import instant
 
     try:
         found = datetime.fromisoformat(text.strip())
@@ -59,6 +59,6 @@ def _iso(text: str, what: str, fix: str) -> datetime:
 
 
 def _shifted(now: datetime, by: timedelta, what: str) -> datetime:
-    from leasehold.kernel.keys import later
+    from leasehold.kernel.times import later
 
     return later(now, by, what=what)

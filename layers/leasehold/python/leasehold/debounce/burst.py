@@ -41,29 +41,32 @@ class Debounce:
             )
 
 
-def debounced(request: JobRequest, quiet: timedelta | None, max_wait: timedelta | None) -> JobRequest:
+def debounced(request: JobRequest) -> JobRequest:
     """A call of a burst as a request, whose job runs when the burst is over."""
+    wanted = request.wanted
+    quiet, max_wait = wanted.debounce, wanted.max_wait
     for given in (quiet, max_wait):
         if given is not None and not isinstance(given, timedelta):
             raise InvalidOptionError(given, "debounce and max_wait are timedeltas", "Use timedelta(seconds=...).")
     if quiet is None:
         raise InvalidOptionError(max_wait, "max_wait without debounce does nothing", "Pass debounce too.")
-    if request.dedup_key is None:
+    if wanted.dedup_key is None:
         raise InvalidOptionError(None, "debounce needs a dedup_key: what is called often", "Pass one.")
-    if request.run_at is not None or request.run_in is not None:
+    if wanted.run_at is not None or wanted.run_in is not None:
         raise InvalidOptionError(
-            request.run_at or request.run_in, "a debounced job runs when its burst is over", "Leave its time out."
+            wanted.run_at or wanted.run_in, "a debounced job runs when its burst is over", "Leave its time out."
         )
-    if not isinstance(request.dedup_window, UntilEnded):
+    if not isinstance(wanted.dedup_window, UntilEnded | None):
         raise InvalidOptionError(
-            request.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
+            wanted.dedup_window, "a debounced job's key is its own until it starts", "Leave dedup_window out."
         )
-    if request.start_by is not None:
+    if wanted.start_by is not None:
         # Each call moves the job's time on, past any limit: it would expire, and the whole burst with it.
         raise InvalidOptionError(
-            request.start_by, "a debounced job's time moves with its burst, so it has no start_by", "Use max_wait."
+            wanted.start_by, "a debounced job's time moves with its burst, so it has no start_by", "Use max_wait."
         )
-    return replace(request, run_in=quiet, debounce=Debounce(quiet=quiet, max_wait=max_wait))
+    burst = Debounce(quiet=quiet, max_wait=max_wait)
+    return replace(request, wanted=replace(wanted, run_in=quiet), debounce=burst)
 
 
 def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:

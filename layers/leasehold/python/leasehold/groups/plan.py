@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Under this name a callback finds how its group ended.
 OUTCOME = "group"
 # What makes a request another one; who asked, and from where, does not.
-_NOT_CONTENT = frozenset({"created_by", "trace"})
+_NOT_CONTENT = frozenset({"job", "payload", "dedup_window", "created_by", "trace"})
 _REFUSED_OF_MEMBERS = {
     "dedup_key": "the group's id is what makes a second creation find the first",
     "run_at": "a member runs when its group lets it",
@@ -77,7 +77,7 @@ def checked(request: GroupRequest) -> GroupRequest:
         )
     for number, member in enumerate(request.members):
         for name, reason in _REFUSED_OF_MEMBERS.items():
-            value = getattr(member, name)
+            value = getattr(member.wanted, name)
             if value is not None:
                 refused = InvalidOptionError(value, f"a member takes no {name}: {reason}", "Leave it out.")
                 raise InvalidMemberError(number, refused)
@@ -159,7 +159,7 @@ def _callback(request: GroupRequest, group: Group, services: Services) -> Job | 
     if request.callback is None:
         return None
     for name in ("dedup_key", "run_at", "run_in", "start_by", "retry_of"):
-        value = getattr(request.callback, name)
+        value = getattr(request.callback.wanted, name)
         if value is not None:
             raise InvalidOptionError(value, f"a callback takes no {name}: its group's end makes it", "Leave it out.")
     job = draft(_by(request.callback, group), services).job
@@ -182,17 +182,19 @@ def told(callback: Job, group: Group) -> dict[str, codec.Json]:
 
 
 def _by(request: JobRequest, group: Group) -> JobRequest:
-    return replace(request, created_by=group.created_by) if request.created_by == SYSTEM else request
+    if request.wanted.created_by != SYSTEM:
+        return request
+    return replace(request, wanted=replace(request.wanted, created_by=group.created_by))
 
 
 def _said(request: JobRequest) -> bytes:
     """What the request says. What it leaves out is left out, so that options to come do not make it another one."""
     said = {
-        each.name: _text(getattr(request, each.name))
-        for each in fields(request)
-        if each.name not in _NOT_CONTENT and getattr(request, each.name) != each.default
+        each.name: _text(value)
+        for each in fields(request.wanted)
+        if each.name not in _NOT_CONTENT and (value := getattr(request.wanted, each.name)) != each.default
     }
-    said.pop("dedup_window", None)
+    said |= {"job_type": _text(request.job_type), "payload_text": request.payload_text}
     return json.dumps(said, sort_keys=True).encode()
 
 

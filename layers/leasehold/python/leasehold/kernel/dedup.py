@@ -19,9 +19,10 @@ from leasehold.kernel.errors import (
 )
 from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import EPOCH, from_text, instant, job_id_of_key, key_of, later, to_text
+from leasehold.kernel.keys import EPOCH, from_text, job_id_of_key, key_of, to_text
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.times import instant, later
 from leasehold.kernel.transitions import CANCEL
 from leasehold.kernel.trust import is_trusted
 from leasehold.lean import dataclass
@@ -84,16 +85,21 @@ class DedupRecord:
         return self.window_until <= now
 
 
-def dedup_record(job_type: str, key: str, window: DedupWindow, scheduled_for: datetime, job_id: JobId) -> DedupRecord:
+def dedup_record(
+    job_type: str, key: str | None, window: DedupWindow | None, scheduled_for: datetime, job_id: JobId
+) -> DedupRecord:
+    if key is None:
+        raise InvalidOptionError(window, "dedup_window without a dedup_key does nothing", "Pass a key.")
+    parse_key(key, "dedup key")
     match window:
-        case UntilEnded():
+        case None | UntilEnded():
             name, until = NO_WINDOW, EPOCH
         case Within(duration):
             name, until = NO_WINDOW, later(scheduled_for, duration, what="the end of the dedup window")
         case Day(timezone):
             name, until = _day_of(scheduled_for, ZoneInfo(timezone))
         case _:
-            assert_never(window)
+            raise InvalidOptionError(window, "this is no dedup window", "Use Day(...), Within(...) or UntilEnded().")
     return DedupRecord(ref=DedupRef(job_type, key, name), job_id=job_id, window_until=until)
 
 
@@ -106,12 +112,6 @@ def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
             scheduled_for, "the end of the dedup window is after the year 9999", "Choose an earlier time."
         ) from None
     return day.isoformat(), instant(midnight, what="the end of the dedup window")
-
-
-def parse_window(window: object) -> DedupWindow:
-    if not isinstance(window, Day | Within | UntilEnded):
-        raise InvalidOptionError(window, "this is no dedup window", "Use Day(...), Within(...) or UntilEnded().")
-    return window
 
 
 def parse_key(key: object, what: str) -> str:

@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from leasehold import features
-from leasehold.kernel.dedup import (
-    DedupRecord,
-    DedupWindow,
-    Enqueued,
-    OnDuplicate,
-    UntilEnded,
-    dedup_record,
-    parse_key,
-    parse_window,
-    write_deduplicated,
-)
+from leasehold.kernel import keys
+from leasehold.kernel.dedup import Enqueued, OnDuplicate, dedup_record, parse_key, write_deduplicated
 from leasehold.kernel.errors import (
-    InvalidInputError,
     InvalidJobIdError,
     InvalidOptionError,
     JobIdTakenError,
+    StoreError,
     StoreUnavailableError,
 )
-from leasehold.kernel.job import SYSTEM, Job
+from leasehold.kernel.job import SYSTEM, Job, job_record
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
 from leasehold.kernel.jobs import WAKE_WITHIN
-from leasehold.kernel.keys import (
-    RANDOM_BITS,
-    SYSTEM_CODE,
-    SYSTEM_SHARD,
-    Due,
-    Priority,
-    code_of,
-    instant,
-    later,
-    make_job_id,
-    parse_job_id,
-    position_at,
-    run_lane,
-    scheduled_for_of,
-    shard_of,
-    to_text,
-)
+from leasehold.kernel.keys import RANDOM_BITS, SYSTEM_CODE, SYSTEM_SHARD, Due, make_job_id, parse_job_id, shard_of
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import is_laid_out, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
+from leasehold.kernel.times import due_time, start_limit
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
@@ -57,16 +32,17 @@ from leasehold.telemetry import Event
 from leasehold.telemetry.spans import API, UNTRACED, current_trace, given, span
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from leasehold.audit.records import AuditEntry
     from leasehold.debounce.burst import Debounce
-    from leasehold.kernel.keys import JobId, PriorityName
+    from leasehold.kernel.dedup import DedupRecord, DedupWindow
+    from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
-
+    from leasehold.kernel.table import Record
 
 _MAX_NAME_BYTES = 256
 _TRIES = 5
@@ -96,29 +72,31 @@ class NewJob:
     webhook: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What a caller asks for, with its payload encoded and bounded; a template may still name the job type.
+
+    schedule, made_from: who asks on behalf of one says so; `made_from` is a template that it was filled from before.
+    """
+
+    wanted: NewJob
+    job_type: str | None
+    payload_text: str
+    trace: str | None = None
+    debounce: Debounce | None = None
+    schedule: str | None = None
+    made_from: str | None = None
+
+
 def request_of(wanted: NewJob) -> JobRequest:
     job_type, payload_text = resolve(wanted.job, wanted.payload)
-    request = JobRequest(
-        job_type=job_type,
-        payload_text=payload_text,
-        run_at=wanted.run_at,
-        run_in=wanted.run_in,
-        start_by=wanted.start_by,
-        dedup_key=wanted.dedup_key,
-        dedup_window=_parse_window(wanted),
-        priority=wanted.priority,
-        max_attempts=wanted.max_attempts,
-        created_by=wanted.created_by,
-        retry_of=wanted.retry_of,
-        concurrency_key=wanted.concurrency_key,
-        trace=_open_trace() if wanted.trace is None else wanted.trace,
-        template=wanted.template,
-        retry=wanted.retry,
-        webhook=wanted.webhook,
-    )
+    trace = wanted.trace
+    if trace is None:
+        trace = current_trace() if API in sys.modules else given.get()
+    request = JobRequest(wanted=wanted, job_type=job_type, payload_text=payload_text, trace=trace)
     if wanted.debounce is None and wanted.max_wait is None:
         return request
-    return features.debounced(request, wanted.debounce, wanted.max_wait)
+    return features.debounced(request)
 
 
 def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
@@ -127,47 +105,6 @@ def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
     except ValueError:
         names = ", ".join(OnDuplicate)
         raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
-
-
-def _open_trace() -> str | None:
-    return current_trace() if API in sys.modules else given.get()
-
-
-def _parse_window(wanted: NewJob) -> DedupWindow:
-    if wanted.dedup_window is None:
-        return UntilEnded()
-    if wanted.dedup_key is None:
-        raise InvalidOptionError(wanted.dedup_window, "dedup_window without a dedup_key does nothing", "Pass a key.")
-    return parse_window(wanted.dedup_window)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRequest:
-    """What a caller asks for; `payload_text` is encoded and bounded already.
-
-    template: fill it from this one, over which `payload_text` is laid; the job type may then be left to it.
-    made_from: the template that it was filled from before.
-    """
-
-    job_type: str | None
-    payload_text: str
-    run_at: datetime | None = None
-    run_in: timedelta | None = None
-    start_by: datetime | None = None
-    dedup_key: str | None = None
-    dedup_window: DedupWindow = field(default_factory=UntilEnded)
-    debounce: Debounce | None = None
-    priority: Priority | PriorityName | int | None = None
-    max_attempts: int | None = None
-    created_by: str = SYSTEM
-    retry_of: str | None = None
-    concurrency_key: str | None = None
-    trace: str | None = None
-    schedule: str | None = None
-    template: str | None = None
-    made_from: str | None = None
-    retry: RetryPolicy | None = None
-    webhook: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,35 +136,36 @@ def sent_by(trace: str | None, request: JobRequest) -> JobRequest:
 
 
 def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None) -> Draft:
+    """Check all of a request and make its job; `job_id` is given where it is derived from what the job is made for."""
     # A retry keeps the address that it had, also where it is told no more.
-    if request.webhook is not None and request.retry_of is None:
-        services.deployment.refuse_if_webhooks_are_off(features.parse_webhook(request.webhook))
-    if request.template is not None:
+    if request.wanted.webhook is not None and request.wanted.retry_of is None:
+        services.deployment.refuse_if_webhooks_are_off(features.parse_webhook(request.wanted.webhook))
+    if request.wanted.template is not None:
         request = features.filled(request, services)
-    registry = services.deployment.registry()
+    wanted, registry = request.wanted, services.deployment.registry()
     is_systems = _repeats_systems_job(request)
     parse = parse_job_type if is_systems else parse_users_job_type
     job_type = registry.job_type(parse(request.job_type))
     # What stands in a schedule or an older job was accepted before: its handler decides.
-    if job_type.schema is not None and request.retry_of is None and request.schedule is None:
+    if job_type.schema is not None and wanted.retry_of is None and request.schedule is None:
         features.check_payload(job_type, request.payload_text, services)
     now, has_given_id = services.clock.now(), job_id is not None
-    # A derived id carries its time already, and the key must agree with it, also when that time has passed.
-    scheduled_for = scheduled_for_of(job_id) if job_id else due_time(request.run_at, request.run_in, now)
     if job_id is None:
+        is_now = wanted.run_at is None and wanted.run_in is None
+        scheduled_for = now if is_now else due_time(wanted.run_at, wanted.run_in, now)
         shard = SYSTEM_SHARD if is_systems else _users_shard(registry, services)
         job_id = make_job_id(
             scheduled_for, registry.partition_of(job_type.name, shard), services.random_source.bits(RANDOM_BITS)
         )
     else:
-        shard = shard_of(job_id)
+        # It carries its time already, and the key must agree with it, also when that time has passed.
+        scheduled_for, shard = keys.scheduled_for_of(job_id), shard_of(job_id)
         if not registry.agrees(job_id, job_type.name):
             raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
-    if request.dedup_key is not None:
-        key = parse_key(request.dedup_key, "dedup key")
-        record = dedup_record(job_type.name, key, request.dedup_window, scheduled_for, job_id)
-    priority = job_type.priority if request.priority is None else parse_priority(request.priority)
+    if wanted.dedup_key is not None or wanted.dedup_window is not None:
+        record = dedup_record(job_type.name, wanted.dedup_key, wanted.dedup_window, scheduled_for, job_id)
+    priority = job_type.priority if wanted.priority is None else parse_priority(wanted.priority)
     job = Job(
         job_id=job_id,
         job_type=job_type.name,
@@ -235,70 +173,34 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         scheduled_for=scheduled_for,
         status=JobStatus.PENDING,
         priority=priority,
-        max_attempts=job_type.max_attempts if request.max_attempts is None else parse_attempts(request.max_attempts),
+        max_attempts=job_type.max_attempts if wanted.max_attempts is None else parse_attempts(wanted.max_attempts),
         created_at=now,
-        created_by=parse_words(request.created_by, "created_by"),
-        due=Due(scheduled_for, position_at(now), job_id),
-        due_lane=run_lane(priority, shard),
+        created_by=parse_words(wanted.created_by, "created_by"),
+        due=Due(scheduled_for, keys.position_at(now), job_id),
+        due_lane=keys.run_lane(priority, shard),
         wake=scheduled_for - now < WAKE_WITHIN,
-        start_by=_start_by(request.start_by, scheduled_for),
-        retry_of=None if request.retry_of is None else parse_job_id(request.retry_of),
+        start_by=None if wanted.start_by is None else start_limit(wanted.start_by, scheduled_for),
+        retry_of=None if wanted.retry_of is None else parse_job_id(wanted.retry_of),
         dedup=record.ref if record else None,
         dedup_until=record.window_until if record and record.window_until > scheduled_for else None,
-        concurrency_key=(
-            None if request.concurrency_key is None else parse_key(request.concurrency_key, "concurrency key")
-        ),
+        concurrency_key=None if (key := wanted.concurrency_key) is None else parse_key(key, "concurrency key"),
         trace=None if request.trace is None else parse_words(request.trace, "trace"),
         schedule=request.schedule,
         template=request.made_from,
-        retry=None if request.retry is None else parse_retry(request.retry),
-        webhook=None if request.webhook is None else features.parse_webhook(request.webhook),
+        retry=None if wanted.retry is None else parse_retry(wanted.retry),
+        webhook=None if wanted.webhook is None else features.parse_webhook(wanted.webhook),
     )
     return Draft(job, record, has_given_id, request.debounce)
 
 
 def _repeats_systems_job(request: JobRequest) -> bool:
     """A job of the system's own is made by nobody else, but an operator may have it done again."""
-    is_repeat = request.job_type == DELIVERY and request.retry_of is not None
-    return is_repeat and code_of(parse_job_id(request.retry_of)) == SYSTEM_CODE
+    repeated = request.wanted.retry_of if request.job_type == DELIVERY else None
+    return repeated is not None and keys.code_of(parse_job_id(repeated)) == SYSTEM_CODE
 
 
 def _users_shard(registry: Registry, services: Services) -> int:
     return services.random_source.bits(32) % registry.shards if registry.shards > 1 else 0
-
-
-def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -> datetime:
-    """When to run; a time in the past means now."""
-    if run_at is not None and run_in is not None:
-        raise InvalidOptionError((run_at, run_in), "run_at and run_in exclude each other", "Pass one of them.")
-    if run_in is not None:
-        if not isinstance(run_in, timedelta):
-            raise InvalidOptionError(run_in, "run_in is a timedelta", "Use timedelta(seconds=...).")
-        return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
-    if run_at is None:
-        return now
-    return max(_no_earlier_than_epoch(run_at, now), now)
-
-
-def _no_earlier_than_epoch(run_at: datetime, now: datetime) -> datetime:
-    """An aware time before 1970 cannot be a key, but like every past time it means now."""
-    try:
-        return instant(run_at, what="run_at")
-    except InvalidInputError:
-        if getattr(run_at, "year", 9999) < 1971 and getattr(run_at, "tzinfo", None) is not None:
-            return now
-        raise
-
-
-def _start_by(start_by: datetime | None, scheduled_for: datetime) -> datetime | None:
-    if start_by is None:
-        return None
-    limit = instant(start_by, what="start_by")
-    if limit <= scheduled_for:
-        raise InvalidOptionError(
-            to_text(limit), f"start_by is not after the job's time {to_text(scheduled_for)}", "Choose a later start_by."
-        )
-    return limit
 
 
 def parse_words(value: object, what: str) -> str:
@@ -352,17 +254,42 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
                 services.store.payloads.insert(item)
             services.store.jobs.insert(stored)
         except ConditionFailed as failed:
-            from leasehold.kernel.collisions import is_own, renamed
-
             refused = None
-            if is_own(stored, failed, drafted, services):
+            if _is_own(stored, failed, drafted, services):
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
-            job = renamed(job, services)
+            job_id = make_job_id(
+                job.scheduled_for, keys.partition_of(job.job_id), services.random_source.bits(RANDOM_BITS)
+            )
+            job = replace(job, job_id=job_id, due=cast("Due", job.due)._replace(item_id=job_id))
         else:
             return job
     raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
+
+
+def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
+    """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
+    if not failed.was_repeated and not drafted.has_given_id:
+        return False
+    try:
+        current = failed.current or services.store.table.get(keys.job(stored.job_id))
+    except StoreUnavailableError:
+        raise
+    except StoreError:
+        # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
+        return not drafted.has_given_id
+    return is_as_made(stored, current, at_any_time=drafted.has_given_id)
+
+
+def is_as_made(job: Job, current: Record | None, *, at_any_time: bool = False) -> bool:
+    """Whether what is stored under this job's key was written as this job, whatever became of it since.
+
+    Not by its payload: an operator may have edited it before its own enqueue heard that it is there.
+    """
+    names = ("job_type", "created_by", "retry_of", "schedule", *(() if at_any_time else ("created_at",)))
+    made = job_record(job)
+    return current is not None and all(current.get(name) == made.get(name) for name in names)
 
 
 def log_enqueued(job: Job, services: Services) -> None:

@@ -3,7 +3,7 @@
 The id is a UUID of version 8 (RFC 9562), `tttttttt-tttt-8SSc-Vccc-rrrrrrrrrrrr`: 48 bits of `scheduled_for` in
 milliseconds, 8 bits of shard, 16 bits of the type's code (the four `c`), 50 random bits. So one GetItem finds any job
 by its id alone, and its partition names its type. The code lies on whole digits: a pattern of IAM can pick the ids of
-one type, see `id_pattern`.
+one type (kernel/partitions.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType
 
-from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, NaiveDatetimeError, TimeOutOfRangeError
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError
 from leasehold.kernel.table import JOBS, Key
 
 if TYPE_CHECKING:
@@ -26,29 +26,6 @@ LATEST = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 # Without the offset, which is always that of UTC.
 _WIDTH = len("2026-11-15T09:30:00.000")
-
-
-def instant(value: datetime, *, what: str = "the time") -> datetime:
-    """A datetime in the only form that the rest of the library knows."""
-    if not isinstance(value, datetime):
-        raise TimeOutOfRangeError(value, f"{what} is not a datetime", "Pass an aware datetime.")
-    if value.tzinfo is None or value.utcoffset() is None:
-        raise NaiveDatetimeError(value, what)
-    try:
-        utc = value.astimezone(UTC)
-    except OverflowError:
-        raise _out_of_range(value, what) from None
-    if not EPOCH <= utc <= LATEST:
-        raise _out_of_range(value, what)
-    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
-
-
-def later(start: datetime, delay: timedelta, *, what: str = "the time") -> datetime:
-    """`start + delay`, with a named error instead of an overflow."""
-    try:
-        return instant(start + delay, what=what)
-    except OverflowError:
-        raise _out_of_range(delay, what) from None
 
 
 def to_text(value: datetime) -> str:
@@ -68,14 +45,6 @@ def to_millis(value: datetime) -> int:
 
 def from_millis(millis: int) -> datetime:
     return EPOCH + millis * _MILLISECOND
-
-
-def _out_of_range(value: object, what: str) -> TimeOutOfRangeError:
-    return TimeOutOfRangeError(
-        value,
-        f"{what} is outside of what a job's key can hold",
-        f"Choose a time from {to_text(EPOCH)} to {to_text(LATEST)}.",
-    )
 
 
 # --- ids
@@ -128,16 +97,6 @@ def type_code(name: str) -> int:
     """
     digest = hashlib.sha256(name.encode()).digest()
     return int.from_bytes(digest[:4]) % (SYSTEM_CODE - 1) + 1
-
-
-def id_pattern(code: int) -> str:
-    """All ids with this code, as a pattern of IAM's StringLike.
-
-    >>> id_pattern(0x3fa1)
-    '????????-????-8??3-?fa1-????????????'
-    """
-    digits = f"{code:04x}"
-    return f"????????-????-8??{digits[0]}-?{digits[1:]}-????????????"
 
 
 def make_job_id(scheduled_for: datetime, partition: JobPartition, random_bits: int) -> JobId:
@@ -301,7 +260,6 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 BASE = len(_DIGITS)
 
 CREATION_WIDTH = 9
-MAX_POSITION_LENGTH = 200
 
 
 def to_digits(number: int, width: int) -> str:

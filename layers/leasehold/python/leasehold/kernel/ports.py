@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from leasehold.kernel.errors import DispatchError, InvalidInputError
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.keys import Due, instant, parse_job_id
+from leasehold.kernel.keys import Due, parse_job_id
 from leasehold.kernel.table import check_format, format_mark
+from leasehold.kernel.times import instant
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

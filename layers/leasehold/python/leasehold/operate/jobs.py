@@ -10,7 +10,7 @@ from leasehold import features
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, recorded_reason, tries
 from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
-from leasehold.kernel.enqueue import Draft, JobRequest, draft, due_time
+from leasehold.kernel.enqueue import Draft, JobRequest, NewJob, draft
 from leasehold.kernel.errors import (
     InvalidJobIdError,
     InvalidOptionError,
@@ -23,6 +23,7 @@ from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_t
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
+from leasehold.kernel.times import due_time
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
 from leasehold.lean import dataclass
@@ -144,18 +145,21 @@ def successor(
     """A new job that does the work of an ended one again, and holds the same dedup key."""
     job = services.store.payloads.shown(job)
     refuse_forgotten(job.job_id, job.payload_text)
-    request = JobRequest(
-        job_type=job.job_type,
-        payload_text=job.payload_text,
+    wanted = NewJob(
         priority=job.priority if priority is None else priority,
         max_attempts=job.max_attempts,
         created_by=created_by,
         retry_of=job.job_id,
         concurrency_key=job.concurrency_key,
-        trace=job.trace,
-        made_from=job.template,
         retry=job.retry,
         webhook=job.webhook,
+    )
+    request = JobRequest(
+        wanted=wanted,
+        job_type=job.job_type,
+        payload_text=job.payload_text,
+        trace=job.trace,
+        made_from=job.template,
     )
     made = draft(request, services, job_id=job_id)
     if job.dedup is None:

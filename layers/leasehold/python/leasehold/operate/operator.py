@@ -127,7 +127,7 @@ class Operator:
         >>> queue.operator.enqueue(NewJob(job="daily_summary"), reason="u1 asked for it")       # doctest: +SKIP
         """
         self._services.deployment.refuse_if_halted()
-        request = replace(request_of(job), created_by=self._services.identity.actor())
+        request = request_of(replace(job, created_by=self._services.identity.actor()))
         drafted = draft(request, self._services, job_id=job_id)
         entry = audit_entry_on_job(
             drafted.job.job_id, "create", self._services, reason=reason or "created", job_type=drafted.job.job_type

@@ -19,7 +19,6 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.jobs import DueJob, TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import (
     CREATION_WIDTH,
-    MAX_POSITION_LENGTH,
     Due,
     Priority,
     key_of,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Record
 
 
+MAX_POSITION_LENGTH = 200
 # Places beyond are not counted: four queries at most, and some 20 read units.
 MAX_PLACES = 1000
 # Schedules and scopes that are due stand in the first lane, too: in a crowd of them the line is cut short.

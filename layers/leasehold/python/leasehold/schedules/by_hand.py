@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import instant, to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.offload import laid_out
+from leasehold.kernel.times import instant
 from leasehold.schedules.records import triggered_by_hand
 from leasehold.schedules.recurrence import slots_after, slots_between
 from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template, tell

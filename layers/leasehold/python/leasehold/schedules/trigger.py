@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.enqueue import JobRequest, draft
+from leasehold.kernel.enqueue import JobRequest, NewJob, draft
 from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
 from leasehold.kernel.offload import laid_out
@@ -186,12 +186,11 @@ def look_up_template(schedule: Schedule, services: Services) -> None:
 def job_of_slot(
     schedule: Schedule, slot: datetime, services: Services, *, kind: str = "slot", created_by: str | None = None
 ) -> Job:
+    created_by = created_by or f"schedule:{schedule.name}"
     request = JobRequest(
+        wanted=NewJob(priority=schedule.priority, template=schedule.template, created_by=created_by),
         job_type=schedule.job_type,
         payload_text=schedule.payload_text,
-        priority=schedule.priority,
-        template=schedule.template,
-        created_by=created_by or f"schedule:{schedule.name}",
         schedule=schedule.name,
     )
     return draft(request, services, job_id=id_of_slot(schedule, slot, services, kind=kind)).job

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NO_DEFAULTS = "{}"
 MAX_DESCRIPTION_BYTES = 1024
+_FILLED = ("priority", "max_attempts", "retry", "webhook")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,18 +99,16 @@ def job_type_from(template: Template, given: str | None) -> str:
 
 def filled(request: JobRequest, services: Services) -> JobRequest:
     """What a request says, over what its template does."""
-    if request.template is None:
+    wanted = request.wanted
+    if wanted.template is None:
         return request
-    template = services.templates.get(request.template)
+    template = services.templates.get(wanted.template)
+    unsaid = [name for name in _FILLED if getattr(wanted, name) is None]
     return replace(
         request,
+        wanted=replace(wanted, template=None, **{name: getattr(template, name) for name in unsaid}),
         job_type=job_type_from(template, request.job_type),
         payload_text=merged(template.payload_text, request.payload_text),
-        priority=template.priority if request.priority is None else request.priority,
-        max_attempts=template.max_attempts if request.max_attempts is None else request.max_attempts,
-        retry=template.retry if request.retry is None else request.retry,
-        webhook=template.webhook if request.webhook is None else request.webhook,
-        template=None,
         made_from=template.name,
     )
 

@@ -6,7 +6,7 @@ import random
 import threading
 from datetime import UTC, datetime, timedelta
 
-from leasehold.kernel.keys import instant
+from leasehold.kernel.times import instant
 
 DEFAULT_START = datetime(2026, 1, 1, tzinfo=UTC)
 

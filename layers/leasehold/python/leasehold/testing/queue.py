@@ -11,13 +11,14 @@ from leasehold.features import Store
 from leasehold.groups.sdk import Groups
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import EPOCH, LATEST, instant
+from leasehold.kernel.keys import EPOCH, LATEST
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.services import Services
+from leasehold.kernel.times import instant
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.operate.operator import Operator
 from leasehold.queue import Queue

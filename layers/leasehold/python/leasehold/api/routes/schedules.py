@@ -12,7 +12,8 @@ from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, Sche
 from leasehold.api.callers import Operation, asked_for
 from leasehold.api.requests import Paging, SchedulePreviewQuery, ScheduleQuery
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.keys import instant, to_text
+from leasehold.kernel.keys import to_text
+from leasehold.kernel.times import instant
 from leasehold.schedules.explain import explain
 from leasehold.schedules.model import Plan, planned
 from leasehold.schedules.recurrence import slots_after, slots_between
