@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.job import Outcome, Run, encode, encode_all
+from leasehold.kernel.job import Outcome, Run
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import Due, JobPartition, make_job_id, run_lane, to_text
+from leasehold.kernel.records import encode, encode_all
 from leasehold.kernel.table import After, AnyOf, Equals, Exists, Missing, NotAfter, Seen
 
 if TYPE_CHECKING:

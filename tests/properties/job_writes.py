@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from leasehold.kernel.job import Outcome, Run, encode_all
+from leasehold.kernel.job import Outcome, Run
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import Due, JobPartition, from_text, make_job_id, run_lane, to_text
+from leasehold.kernel.records import encode_all
 from leasehold.kernel.table import AnyOf, Seen
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
 

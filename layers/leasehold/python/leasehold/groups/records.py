@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
 from leasehold.kernel import partitions
-from leasehold.kernel.job import SYSTEM, described_job, encode, job_record
+from leasehold.kernel.job import SYSTEM, described_job, job_record
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.payload_items import Listed, read_each, read_one
+from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
     ENDED_INDEX,
     JOBS,

@@ -6,10 +6,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import payload as codec
-from leasehold.kernel.job import MAX_ERROR_BYTES, encode_all, runs_in, typed
-from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.job import MAX_ERROR_BYTES, RUNS
+from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.payload import MISSING, is_short, shortened
 from leasehold.kernel.payload_forms import compact, text_or
+from leasehold.kernel.records import Codec, Kind, texts_in
 from leasehold.kernel.table import check_format
 from leasehold.lean import dataclass
 from leasehold.telemetry import COMPLETED, Event
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.end import Failure
     from leasehold.kernel.job import Job, Run
-    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form, Json
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
@@ -64,43 +64,28 @@ class DeadLetter:
         return self.resolution is None
 
 
-# Stored under the names that the fields have; `id` is the key.
-_TEXTS = (
-    *("id", "original_job_id", "job_type", "failure_reason", "error_code", "trace"),
-    *("resolved_by", "resolved_reason", "redriven_as"),
+_CODEC = Codec(
+    DeadLetter, {"tuple[Run, ...]": RUNS, "Resolution": Kind(str, Resolution)}, without=("id", "payload_text")
 )
-_TIMES = ("failed_at", "resolved_at", "reported_at")
-_NUMBERS = ("attempts", "max_attempts")
 
 
 def dead_letter_record(dead_letter: DeadLetter) -> Record:
     text = dead_letter.payload_text
-    values: dict[str, object] = {
-        # Its own copy, whatever becomes of the job's.
-        "payload": text if is_short(text) else compact(text),
-        "runs": dead_letter.runs or None,
-        **{name: getattr(dead_letter, name) for name in ("resolution", *_TEXTS[1:], *_TIMES, *_NUMBERS)},
-    }
+    # Its own copy of the payload, whatever becomes of the job's.
+    record = _CODEC.record(dead_letter) | {"payload": text if is_short(text) else compact(text)}
     if dead_letter.is_open:
         key = f"{to_text(dead_letter.failed_at)}#{dead_letter.id}"
-        values |= {"open": OPEN, "open_type": dead_letter.job_type, "open_key": key}
-    return encode_all({name: value for name, value in values.items() if value is not None})
+        record |= {"open": OPEN, "open_type": dead_letter.job_type, "open_key": key}
+    return record
 
 
 def dead_letter_of(record: Record) -> DeadLetter:
     check_format(record, "this dead letter")
-    texts = typed(record, str, (*_TEXTS, *_TIMES, "resolution"))
-    numbers = typed(record, int, _NUMBERS)
-    values = {name: texts[name] for name in _TEXTS if name in texts}
-    values |= {name: from_text(texts[name]) for name in _TIMES if name in texts}
-    return DeadLetter(
-        payload_text=text_or(MISSING, cast("Form", record["payload"])),
-        attempts=numbers.get("attempts", 0),
-        max_attempts=numbers.get("max_attempts") or None,
-        runs=runs_in(record),
-        resolution=Resolution(texts["resolution"]) if "resolution" in texts else None,
-        **values,
-    )
+    (dead_letter_id,) = texts_in(record, ("id",))
+    values = {"attempts": 0, **_CODEC.values(record)}
+    values["max_attempts"] = values.get("max_attempts") or None
+    payload_text = text_or(MISSING, cast("Form", record["payload"]))
+    return DeadLetter(id=JobId(dead_letter_id), payload_text=payload_text, **values)
 
 
 def dead_letter_for(job: Job, failure: Failure, now: datetime, runs: tuple[Run, ...]) -> DeadLetter:

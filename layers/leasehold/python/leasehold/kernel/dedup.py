@@ -17,10 +17,11 @@ from leasehold.kernel.errors import (
     StoreUnavailableError,
     TimeOutOfRangeError,
 )
-from leasehold.kernel.job import NO_WINDOW, DedupRef, typed
+from leasehold.kernel.job import NO_WINDOW, DedupRef
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, job_id_of_key, key_of, to_text
 from leasehold.kernel.offload import lay_out
+from leasehold.kernel.records import texts_in
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 from leasehold.kernel.times import instant, later
 from leasehold.kernel.transitions import CANCEL
@@ -220,8 +221,8 @@ def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record
 
 
 def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
-    texts = typed(record, str, ("job_sk", "window_until"))
-    return DedupRecord(ref=ref, job_id=job_id_of_key(texts["job_sk"]), window_until=from_text(texts["window_until"]))
+    job_sk, window_until = texts_in(record, ("job_sk", "window_until"))
+    return DedupRecord(ref=ref, job_id=job_id_of_key(job_sk), window_until=from_text(window_until))
 
 
 # --- a new job with a key

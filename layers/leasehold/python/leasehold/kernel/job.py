@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import payload as codec
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
@@ -13,7 +12,6 @@ from leasehold.kernel.keys import (
     JobId,
     JobKey,
     Priority,
-    from_text,
     job_id_at,
     key_of,
     run_lane,
@@ -23,17 +21,19 @@ from leasehold.kernel.keys import (
 from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.payload_forms import APART, name_apart, size_of, text_in
+from leasehold.kernel.records import Codec, Kind, texts_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from datetime import datetime
 
     from leasehold.kernel.payload import Form, Json
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.kernel.table import Attribute, Record
+    from leasehold.kernel.table import Record
 
 
 SYSTEM = "system"
@@ -210,6 +210,21 @@ class Run:
     def run_id(self, job_id: JobId) -> str:
         return f"{job_id}.{self.number}"
 
+    @property
+    def record(self) -> Record:
+        return _RUN.record(self)
+
+    @classmethod
+    def of(cls, record: Record) -> Run:
+        return cls(**{"number": 0, **_RUN.values(record)})
+
+
+def _runs_of(records: Sequence[Record]) -> tuple[Run, ...]:
+    return tuple(Run.of(each) for each in records)
+
+
+RUNS = Kind(list, _runs_of)
+
 
 def appended(runs: Sequence[Run], run: Run) -> tuple[Run, ...]:
     """The history with one more run; the oldest goes first when it is full."""
@@ -228,96 +243,31 @@ def run_error(text: str | None) -> str | None:
     return None if text is None else shortened(text, MAX_RUN_ERROR_BYTES)
 
 
-# --- the record; unset attributes are left out: every byte is billed
+# --- the record
 
-# Stored under the names that the fields have.
-_TEXTS = [
-    "due_lane",
-    "locked_by",
-    "last_error",
-    "last_error_code",
-    "cancel_requested",
-    "cancel_reason",
-    "retry_of",
-    "concurrency_key",
-    "seat",
-    "trace",
-    "schedule",
-    "template",
-    "webhook",
-    "group_id",
-    "ended_lane",
-    "ended_key",
-]
-_TIMES = [
-    "undelivered_since",
-    "locked_at",
-    "lock_expires_at",
-    "started_at",
-    "last_attempt_at",
-    "completed_at",
-    "start_by",
-    "dedup_until",
-]
-# These have fields of another kind.
-_READ = ("created_by", "due_key", "result", "dedup_key", "dedup_window", "retry")
-_NEEDED = ("job_type", "status", "created_at")
-_RUN_TEXTS = ("worker", "error", "error_code", "reason")
-_RUN_TIMES = ("started_at", "ended_at")
-_COUNTS = ("attempts", "dispatches")
-_NUMBERS = ("member", "expires_at")
-_LISTS = ("artifacts", "owed")
-
-
-def encode(value: object) -> Attribute:
-    match value:
-        case bool():
-            return value
-        case IntEnum():
-            return int(value)
-        case StrEnum():
-            return str(value)
-        case int() | str() | bytes():
-            return value
-        case datetime():
-            return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")  # as `to_text` does
-        case Due():
-            return value.key
-        case Run():
-            return _run_record(value)
-        case tuple() | list():
-            return [encode(each) for each in value]
-        case _:
-            raise TypeError(f"a record cannot hold {value!r}")
-
-
-def encode_all(values: Mapping[str, object]) -> Record:
-    return {name: value if type(value) is str else encode(value) for name, value in values.items()}
+_RUN = Codec(Run, {"Outcome": Kind(str, Outcome)})
+_JOB = Codec(
+    Job,
+    {
+        "JobStatus": Kind(str, JobStatus),
+        "Priority": Kind(int, Priority),
+        "RetryPolicy": Kind(str, retry_of_text, retry_text),
+        "tuple[Run, ...]": RUNS,
+    },
+    stored_as={"stored_payload": "payload", "due": "due_key", "result_text": "result"},
+    without=("dedup", "read_payload"),
+)
 
 
 def job_record(job: Job) -> Record:
-    values: dict[str, object] = {
-        "job_id": job.job_id,
-        "job_type": job.job_type,
-        "payload": job.stored_payload,
-        "scheduled_for": job.scheduled_for,
-        "status": job.status,
-        "priority": job.priority,
-        "max_attempts": job.max_attempts,
-        "created_at": job.created_at,
-        FORMAT: None if WRITTEN_FORMAT == 1 else WRITTEN_FORMAT,
-        "created_by": None if job.created_by == SYSTEM else job.created_by,
-        "due_key": job.due,
-        "wake": job.wake or None,
-        "result": job.result_text,
-        "runs": job.runs or None,
-        "dedup_key": job.dedup.key if job.dedup else None,
-        "dedup_window": job.dedup.window if job.dedup and job.dedup.window != NO_WINDOW else None,
-        "retry": retry_text(job.retry) if job.retry else None,
-        **{name: getattr(job, name) for name in (*_TEXTS, *_TIMES, *_NUMBERS)},
-        **{name: getattr(job, name) or None for name in (*_COUNTS, *_LISTS)},
-    }
-    return encode_all({name: value for name, value in values.items() if value is not None})
+    record = _JOB.record(job)
+    if job.dedup is not None:
+        record["dedup_key"] = job.dedup.key
+        if job.dedup.window != NO_WINDOW:
+            record["dedup_window"] = job.dedup.window
+    if WRITTEN_FORMAT != 1:
+        record[FORMAT] = WRITTEN_FORMAT
+    return record
 
 
 def job_of(record: Record) -> Job:
@@ -332,63 +282,11 @@ def described_job(record: Record, job_id: JobId) -> Job:
     """A job of this id as a record describes it, wherever the record stands."""
     if FORMAT in record:
         check_format(record, f"job {job_id}")
-    texts = typed(record, str, (*_NEEDED, *_TEXTS, *_TIMES, *_READ))
-    numbers = typed(record, int, (*_COUNTS, *_NUMBERS, "priority", "max_attempts"))
-    job_type, status = texts["job_type"], JobStatus(texts["status"])
-    values = {name: texts[name] for name in _TEXTS if name in texts}
-    values |= {name: from_text(texts[name]) for name in _TIMES if name in texts}
-    values |= {name: numbers[name] for name in (*_COUNTS, *_NUMBERS) if name in numbers}
-    values |= {name: tuple(cast("list[str]", record[name])) for name in _LISTS if name in record}
-    if status.has_ended and "last_attempt_at" not in values:
+    values = _JOB.values(record) | {"job_id": job_id, "scheduled_for": scheduled_for_of(job_id)}
+    if values["status"].has_ended and "last_attempt_at" not in values:
         # Its last attempt is over: stored once, as `started_at`.
         values["last_attempt_at"] = values.get("started_at")
-    dedup_key, window = texts.get("dedup_key"), texts.get("dedup_window", NO_WINDOW)
-    return Job(
-        job_id=job_id,
-        job_type=job_type,
-        stored_payload=cast("Form", record["payload"]),
-        scheduled_for=scheduled_for_of(job_id),
-        status=status,
-        priority=Priority(numbers.get("priority", 0)),
-        max_attempts=numbers.get("max_attempts", 0),
-        created_at=from_text(texts["created_at"]),
-        created_by=texts.get("created_by") or SYSTEM,
-        due=Due.parse(texts["due_key"]) if "due_key" in texts else None,
-        wake="wake" in record,
-        result_text=texts.get("result"),
-        runs=runs_in(record),
-        dedup=DedupRef(job_type, dedup_key, window) if dedup_key else None,
-        retry=retry_of_text(texts["retry"]) if "retry" in texts else None,
-        **values,
-    )
-
-
-def typed(record: Record, kind: type, names: Sequence[str]) -> dict[str, Any]:
-    """Those of these attributes that a record has; TypeError for one that is not what it has to be."""
-    found = {name: record[name] for name in names if name in record}
-    for name, value in found.items():
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} is no {'text' if kind is str else 'whole number'}")
-    return found
-
-
-def _run_record(run: Run) -> Record:
-    values = {name: getattr(run, name) for name in ("number", "outcome", *_RUN_TEXTS, *_RUN_TIMES)}
-    values["artifacts"] = run.artifacts or None
-    return encode_all({name: value for name, value in values.items() if value is not None})
-
-
-def runs_in(record: Record) -> tuple[Run, ...]:
-    return tuple(_run_of(each) for each in cast("list[Record]", record.get("runs", ())))
-
-
-def _run_of(record: Record) -> Run:
-    texts = typed(record, str, ("outcome", *_RUN_TEXTS, *_RUN_TIMES))
-    values = {name: texts[name] for name in _RUN_TEXTS if name in texts}
-    values |= {name: from_text(texts[name]) for name in _RUN_TIMES}
-    return Run(
-        number=typed(record, int, ("number",)).get("number", 0),
-        outcome=Outcome(texts["outcome"]),
-        artifacts=tuple(cast("list[str]", record.get("artifacts", ()))),
-        **values,
-    )
+    if "dedup_key" in record:
+        key, window = texts_in({"dedup_window": NO_WINDOW, **record}, ("dedup_key", "dedup_window"))
+        values["dedup"] = DedupRef(values["job_type"], key, window)
+    return Job(**{"priority": Priority.LOW, "max_attempts": 0, **values})

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
-from leasehold.kernel.job import encode, encode_all, job_of, job_record
+from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import Due, JobId, Priority, job_id_at
 from leasehold.kernel.payload_items import read_one
+from leasehold.kernel.records import encode, encode_all
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
-from leasehold.kernel.job import encode
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.payload_items import read_each, read_one
+from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
     BY_DATE_INDEX,
     BY_TYPE_INDEX,
