@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
-    from leasehold.kernel.listings import Listings
     from leasehold.kernel.payload_items import Payloads
     from leasehold.kernel.poll import Part, PollReport
     from leasehold.kernel.ports import Clock
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure
+    from leasehold.operate.listings import Listings
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
@@ -166,7 +166,7 @@ _NOUNS = {
     "dedups": ("kernel.dedup", "Dedups"),
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
-    "listings": ("kernel.listings", "Listings"),
+    "listings": ("operate.listings", "Listings"),
     "lines": ("limits.lines", "Lines"),
     "leases": ("direct_runs.records", "Leases"),
     "dead_letters": ("operate.dead_letters", "DeadLetters"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
@@ -15,14 +15,10 @@ from leasehold.kernel.records import encode, encode_all
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
-    Above,
-    After,
     AnyOf,
+    Comparison,
     ConditionFailed,
-    Equals,
-    Exists,
     Missing,
-    NotAfter,
     OneOf,
     Put,
     Seen,
@@ -251,21 +247,13 @@ def conditions_of(step: Transition, seen: Mapping[str, object]) -> tuple[Conditi
 def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
     """Put what the writer saw in the place of each `Seen`."""
     match condition:
-        case Exists() | Missing() | OneOf() | Above():
-            return condition
-        case Equals(attribute, Seen(name)):
-            # Who saw that it was not there relies on that too.
-            return Missing(attribute) if seen[name] is None else Equals(attribute, seen[name])
-        case After(attribute, Seen(name)):
-            return After(attribute, seen[name])
-        case NotAfter(attribute, Seen(name)):
-            return NotAfter(attribute, seen[name])
-        case Equals() | After() | NotAfter():
-            return condition
         case AnyOf(conditions):
             return AnyOf(tuple(bind(each, seen) for each in conditions))
+        case Comparison(attribute, Seen(name)):
+            # Who saw that it was not there relies on that too.
+            return Missing(attribute) if seen[name] is None else type(condition)(attribute, seen[name])
         case _:
-            assert_never(condition)
+            return condition
 
 
 def is_own_write(write: Write, current: Record | None) -> bool:

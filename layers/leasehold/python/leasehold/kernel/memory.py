@@ -226,12 +226,10 @@ def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
             return attribute in record and _same(record[attribute], value)
         case OneOf(attribute, values):
             return attribute in record and any(_same(record[attribute], value) for value in values)
-        case After(attribute, value):
+        case After(attribute, value) | Above(attribute, value):
             return attribute in record and bool(record[attribute] > value)
         case NotAfter(attribute, value):
             return attribute in record and bool(record[attribute] <= value)
-        case Above(attribute, least):
-            return attribute in record and bool(record[attribute] > least)
         case AnyOf(conditions):
             return any(holds(each, record) for each in conditions)
         case _:

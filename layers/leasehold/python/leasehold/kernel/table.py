@@ -210,37 +210,42 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Equals:
-    attribute: str
-    value: object
-
-
-@dataclass(frozen=True, slots=True)
 class OneOf:
     attribute: str
     values: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class Comparison:
+    """With an attribute that is there: to one that is not, nothing compares."""
+
+    sign = ""
+    attribute: str
+    value: object
+
+
+class Equals(Comparison):
+    __slots__ = ()
+    sign = "="
+
+
+class After(Comparison):
     """The attribute, a time, is later than the value."""
 
-    attribute: str
-    value: object
+    __slots__ = ()
+    sign = ">"
 
 
-@dataclass(frozen=True, slots=True)
-class NotAfter:
-    attribute: str
-    value: object
+class NotAfter(Comparison):
+    __slots__ = ()
+    sign = "<="
 
 
-@dataclass(frozen=True, slots=True)
-class Above:
+class Above(Comparison):
     """The attribute, a number, is greater than the value."""
 
-    attribute: str
-    value: int
+    __slots__ = ()
+    sign = ">"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,19 +39,24 @@ RUNNING = frozenset({JobStatus.IN_PROGRESS})
 ENDED = frozenset(each for each in JobStatus if each.has_ended)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Transition:
     name: str
     by: tuple[Writer, ...]
     sources: frozenset[JobStatus]
-    target: JobStatus | None = None
     guards: tuple[Condition, ...] = ()
     sets: frozenset[str] = frozenset()
     may_set: frozenset[str] = frozenset()
-    adds: tuple[tuple[str, int], ...] = ()
     removes: frozenset[str] = frozenset()
     signature: str | None = None
+    adds: tuple[tuple[str, int], ...] = ()
+    # None: it stays in its state.
+    target: JobStatus | None = None
 
+
+_PENDING = frozenset({JobStatus.PENDING})
+_UNENDED = WAITING | RUNNING
+_SDK, _POLLER, _HANDLER, _OPERATOR = ((each,) for each in Writer)
 
 _OWNER_IS_MINE = Equals("locked_by", Seen("locked_by"))
 # A claim in between took seats, which only who knows of them can give back.
@@ -66,304 +71,175 @@ _LEASE_IS_LIVE = After("lock_expires_at", Seen("now"))
 _LEASE_HAS_EXPIRED = NotAfter("lock_expires_at", Seen("now"))
 # A slow copy of an earlier extension must not undo a later one: its job would be taken from a handler at work.
 _LEASE_GROWS = NotAfter("lock_expires_at", Seen("until"))
-
 # `start_by` binds the first start only: a job that has run once was started in time.
 _MAY_STILL_START = AnyOf((Missing("start_by"), After("start_by", Seen("now")), Exists("last_attempt_at")))
-_START_IS_TOO_LATE = (NotAfter("start_by", Seen("now")), Missing("last_attempt_at"), _NOT_STARTED)
 
-_LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
+_TOO_LATE = (NotAfter("start_by", Seen("now")), Missing("last_attempt_at"), _NOT_STARTED, _OWNER_AS_READ)
+_MINE = (_OWNER_IS_MINE,)
+# And nobody asked to stop it.
+_MINE_STILL = (_OWNER_IS_MINE, _NO_CANCEL_REQUESTED)
+_ORPHANED = (_ENTRY_AS_READ, _OWNER_IS_MINE, _LEASE_HAS_EXPIRED)
+_ORPHANED_STILL = (*_ORPHANED, _NO_CANCEL_REQUESTED)
+_PLACE_AS_READ = (_ENTRY_AS_READ, _LANE_AS_READ)
+
 _DUE = frozenset({"due_lane", "due_key"})
-_END = frozenset({"completed_at"})
-# An ended job that owes something stays in the due index, and wakes a poller.
-_END_MAY_SET = frozenset({"expires_at", "ended_lane", "ended_key", "wake", "owed", "last_attempt_at", *_DUE})
-_END_REMOVES = frozenset({*_LEASE, *_DUE, "wake", "seat", "dispatches", "undelivered_since"})
-_BACK_REMOVES = frozenset({*_LEASE, "wake", "seat", "started_at"})
+_LEASE = frozenset({"locked_by", "locked_at", "lock_expires_at"})
+_LEASE_END = frozenset({"lock_expires_at", "due_key"})
+_WAKE = frozenset({"wake"})
+_UNDELIVERED = frozenset({"undelivered_since"})
+_RUNS = frozenset({"runs"})
+_OUTPUT = frozenset({"result", "artifacts"})
 _ERROR = frozenset({"last_error", "last_error_code"})
+_FAILURE = _ERROR | _RUNS | {"last_attempt_at"}
+_WHY = frozenset({"cancel_reason"})
+_OWED = frozenset({"owed"})
+_EDITABLE = frozenset({"payload", "priority", "max_attempts", "due_lane"})
+
+
+def _end(
+    name: str,
+    by: tuple[Writer, ...],
+    target: JobStatus,
+    guards: tuple[Condition, ...],
+    *,
+    sources: frozenset[JobStatus] = RUNNING,
+    sets: frozenset[str],
+    may_set: frozenset[str] = frozenset(),
+    signature: str | None = None,
+) -> Transition:
+    """To an end state. A job that still owes something stays in the due index, and wakes a poller."""
+    sets |= {"completed_at"}
+    may_set |= _DUE | _WAKE | _OWED | {"expires_at", "ended_lane", "ended_key", "last_attempt_at"}
+    removes = _LEASE | _DUE | _WAKE | _UNDELIVERED | {"seat", "dispatches"}
+    return Transition(name, by, sources, guards, sets, may_set, removes, signature, target=target)
+
+
+def _again(
+    name: str,
+    by: tuple[Writer, ...],
+    target: JobStatus,
+    guards: tuple[Condition, ...],
+    *,
+    sets: frozenset[str] = frozenset(),
+    may_set: frozenset[str] = frozenset(),
+    signature: str = "due_key",
+    adds: tuple[tuple[str, int], ...] = (),
+) -> Transition:
+    """From a claim back to where the job waits for the next one."""
+    removes = _LEASE | _WAKE | {"seat", "started_at"}
+    return Transition(name, by, RUNNING, guards, _DUE | sets, _WAKE | may_set, removes, signature, adds, target)
+
 
 CLAIM = Transition(
     name="claim",
-    by=(Writer.POLLER,),
+    by=_POLLER,
     sources=WAITING,
     target=JobStatus.IN_PROGRESS,
     guards=(_ENTRY_AS_READ, _MAY_STILL_START),
     sets=_LEASE | _DUE,
     may_set=frozenset({"seat"}),
-    adds=(("dispatches", 1),),
-    removes=frozenset({"wake"}),
+    removes=_WAKE,
     signature="locked_by",
+    adds=(("dispatches", 1),),
 )
-RELEASE = Transition(
-    name="release",
-    by=(Writer.POLLER, Writer.HANDLER),
-    sources=RUNNING,
-    target=JobStatus.PENDING,
-    guards=(_OWNER_IS_MINE, _NOT_STARTED),
-    sets=_DUE,
-    may_set=frozenset({"wake", "undelivered_since"}),
-    removes=_BACK_REMOVES,
-    signature="due_key",
-)
+RELEASE = _again("release", _POLLER + _HANDLER, JobStatus.PENDING, (_OWNER_IS_MINE, _NOT_STARTED), may_set=_UNDELIVERED)
 START = Transition(
     name="start",
-    by=(Writer.HANDLER,),
+    by=_HANDLER,
     sources=RUNNING,
     guards=(_OWNER_IS_MINE, _MAY_STILL_START),
     sets=frozenset({"locked_by", "started_at"}),
-    may_set=frozenset({"lock_expires_at", "due_key"}),
-    adds=(("attempts", 1),),
-    removes=frozenset({"dispatches", "undelivered_since"}),
+    may_set=_LEASE_END,
+    removes=_UNDELIVERED | {"dispatches"},
     signature="locked_by",
+    adds=(("attempts", 1),),
 )
 EXTEND = Transition(
-    name="extend",
-    by=(Writer.HANDLER,),
-    sources=RUNNING,
-    guards=(_OWNER_IS_MINE, _LEASE_IS_LIVE, _LEASE_GROWS),
-    sets=frozenset({"lock_expires_at", "due_key"}),
-    signature="lock_expires_at",
+    "extend", _HANDLER, RUNNING, (*_MINE, _LEASE_IS_LIVE, _LEASE_GROWS), _LEASE_END, signature="lock_expires_at"
 )
-COMPLETE = Transition(
-    name="complete",
-    by=(Writer.HANDLER,),
-    sources=RUNNING,
-    target=JobStatus.COMPLETED,
-    guards=(_OWNER_IS_MINE,),
-    sets=_END | {"runs"},
-    may_set=_END_MAY_SET | {"result", "artifacts"},
-    removes=_END_REMOVES,
-    signature="runs",
+COMPLETE = _end("complete", _HANDLER, JobStatus.COMPLETED, _MINE, sets=_RUNS, may_set=_OUTPUT, signature="runs")
+FAIL = _again("fail", _HANDLER, JobStatus.FAILED, _MINE_STILL, sets=_FAILURE, may_set=_OWED, signature="runs")
+DEAD_LETTER = _end(
+    "dead_letter", _HANDLER + _POLLER, JobStatus.DEAD_LETTER, _MINE_STILL, sets=_ERROR, may_set=_RUNS, signature="runs"
 )
-FAIL = Transition(
-    name="fail",
-    by=(Writer.HANDLER,),
-    sources=RUNNING,
-    target=JobStatus.FAILED,
-    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
-    sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake", "owed"}),
-    removes=_BACK_REMOVES,
-    signature="runs",
-)
-DEAD_LETTER = Transition(
-    name="dead_letter",
-    by=(Writer.HANDLER, Writer.POLLER),
-    sources=RUNNING,
-    target=JobStatus.DEAD_LETTER,
-    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
-    sets=_END | _ERROR,
-    may_set=_END_MAY_SET | {"runs"},
-    removes=_END_REMOVES,
-    signature="runs",
-)
-SNOOZE = Transition(
-    name="snooze",
-    by=(Writer.HANDLER,),
-    sources=RUNNING,
-    target=JobStatus.PENDING,
-    guards=(_OWNER_IS_MINE, _NO_CANCEL_REQUESTED),
-    sets=_DUE | {"last_attempt_at"},
-    may_set=frozenset({"wake"}),
-    adds=(("attempts", -1),),
-    removes=_BACK_REMOVES,
-    signature="due_key",
+SNOOZE = _again(
+    "snooze", _HANDLER, JobStatus.PENDING, _MINE_STILL, sets=frozenset({"last_attempt_at"}), adds=(("attempts", -1),)
 )
 # The handler's own end without a retry: it raised Cancel, or it failed after a cancel was requested.
-ABORT = Transition(
-    name="abort",
-    by=(Writer.HANDLER,),
-    sources=RUNNING,
-    target=JobStatus.CANCELLED,
-    guards=(_OWNER_IS_MINE,),
-    sets=_END | {"runs", "cancel_reason"},
-    may_set=_END_MAY_SET | _ERROR,
-    removes=_END_REMOVES,
-    signature="runs",
-)
+ABORT = _end("abort", _HANDLER, JobStatus.CANCELLED, _MINE, sets=_WHY | _RUNS, may_set=_ERROR, signature="runs")
 # The poller does so too, with members of a group that was cancelled.
-CANCEL = Transition(
-    name="cancel",
-    by=(Writer.OPERATOR, Writer.POLLER),
-    sources=WAITING | RUNNING,
-    target=JobStatus.CANCELLED,
-    guards=(_NOT_STARTED, _OWNER_AS_READ),
-    sets=_END | {"cancel_reason"},
-    may_set=_END_MAY_SET,
-    removes=_END_REMOVES,
+CANCEL = _end(
+    "cancel", _OPERATOR + _POLLER, JobStatus.CANCELLED, (_NOT_STARTED, _OWNER_AS_READ), sources=_UNENDED, sets=_WHY
 )
-REQUEST_CANCEL = Transition(
-    name="request_cancel",
-    by=(Writer.OPERATOR, Writer.POLLER),
-    sources=RUNNING,
-    guards=(_STARTED,),
-    sets=frozenset({"cancel_requested", "cancel_reason"}),
+REQUEST_CANCEL = Transition("request_cancel", _OPERATOR + _POLLER, RUNNING, (_STARTED,), _WHY | {"cancel_requested"})
+EXPIRE = _end(
+    "expire", _POLLER + _HANDLER, JobStatus.CANCELLED, _TOO_LATE, sources=_UNENDED, sets=_WHY, signature="completed_at"
 )
-EXPIRE = Transition(
-    name="expire",
-    by=(Writer.POLLER, Writer.HANDLER),
-    sources=WAITING | RUNNING,
-    target=JobStatus.CANCELLED,
-    guards=(*_START_IS_TOO_LATE, _OWNER_AS_READ),
-    sets=_END | {"cancel_reason"},
-    may_set=_END_MAY_SET,
-    removes=_END_REMOVES,
-    signature="completed_at",
-)
-
-_ORPHANED = (_ENTRY_AS_READ, _OWNER_IS_MINE, _LEASE_HAS_EXPIRED)
-
-REAP_UNSTARTED = Transition(
-    name="reap_unstarted",
-    by=(Writer.POLLER,),
-    sources=RUNNING,
-    target=JobStatus.PENDING,
-    guards=(*_ORPHANED, _NOT_STARTED),
-    sets=_DUE,
-    may_set=frozenset({"wake", "undelivered_since"}),
-    removes=_BACK_REMOVES,
-    signature="due_key",
-)
-REAP_FAILED = Transition(
-    name="reap_failed",
-    by=(Writer.POLLER,),
-    sources=RUNNING,
-    target=JobStatus.FAILED,
-    guards=(*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
-    sets=_DUE | _ERROR | {"runs", "last_attempt_at"},
-    may_set=frozenset({"wake", "owed"}),
-    removes=_BACK_REMOVES,
+REAP_UNSTARTED = _again("reap_unstarted", _POLLER, JobStatus.PENDING, (*_ORPHANED, _NOT_STARTED), may_set=_UNDELIVERED)
+REAP_FAILED = _again(
+    "reap_failed",
+    _POLLER,
+    JobStatus.FAILED,
+    (*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
+    sets=_FAILURE,
+    may_set=_OWED,
     signature="last_error",
 )
-REAP_DEAD = Transition(
-    name="reap_dead",
-    by=(Writer.POLLER,),
-    sources=RUNNING,
-    target=JobStatus.DEAD_LETTER,
-    guards=(*_ORPHANED, _NO_CANCEL_REQUESTED),
-    sets=_END | _ERROR,
-    may_set=_END_MAY_SET | {"runs"},
-    removes=_END_REMOVES,
+REAP_DEAD = _end(
+    "reap_dead", _POLLER, JobStatus.DEAD_LETTER, _ORPHANED_STILL, sets=_ERROR, may_set=_RUNS, signature="last_error"
+)
+REAP_CANCELLED = _end(
+    "reap_cancelled",
+    _POLLER,
+    JobStatus.CANCELLED,
+    (*_ORPHANED, _CANCEL_REQUESTED),
+    sets=_ERROR | _RUNS,
     signature="last_error",
 )
-REAP_CANCELLED = Transition(
-    name="reap_cancelled",
-    by=(Writer.POLLER,),
-    sources=RUNNING,
-    target=JobStatus.CANCELLED,
-    guards=(*_ORPHANED, _CANCEL_REQUESTED),
-    sets=_END | _ERROR | {"runs"},
-    may_set=_END_MAY_SET,
-    removes=_END_REMOVES,
-    signature="last_error",
-)
-HOLD = Transition(
-    name="hold",
-    by=(Writer.POLLER,),
-    sources=WAITING,
-    # By its lane too: its place in it stays the same, so two who see it due would move it twice.
-    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
-    sets=frozenset({"due_lane"}),
-    # The stream must not wake a poller for a job that may not run.
-    removes=frozenset({"wake"}),
-)
+# By its lane too: its place in it stays the same, so two who see it due would move it twice. And the stream must not
+# wake a poller for a job that may not run.
+HOLD = Transition("hold", _POLLER, WAITING, _PLACE_AS_READ, sets=frozenset({"due_lane"}), removes=_WAKE)
 # A waiting job that need not run: its limit is full and its type says `skip`, or its group skips what is left.
-SKIP = Transition(
-    name="skip",
-    by=(Writer.POLLER,),
-    sources=WAITING,
-    target=JobStatus.COMPLETED,
-    guards=(_ENTRY_AS_READ,),
-    sets=_END | {"runs"},
-    may_set=_END_MAY_SET,
-    removes=_END_REMOVES,
-    signature="runs",
-)
+SKIP = _end("skip", _POLLER, JobStatus.COMPLETED, (_ENTRY_AS_READ,), sources=WAITING, sets=_RUNS, signature="runs")
 # A waiting job that may not run: its limit is full and its type says `cancel_new`, or its group was stopped.
-TURN_AWAY = Transition(
-    name="turn_away",
-    by=(Writer.POLLER,),
-    sources=WAITING,
-    target=JobStatus.CANCELLED,
-    guards=(_ENTRY_AS_READ,),
-    sets=_END | {"cancel_reason"},
-    may_set=_END_MAY_SET,
-    removes=_END_REMOVES,
-    signature="completed_at",
+TURN_AWAY = _end(
+    "turn_away", _POLLER, JobStatus.CANCELLED, (_ENTRY_AS_READ,), sources=WAITING, sets=_WHY, signature="completed_at"
 )
+# A hold changes the lane and keeps the key: who moves a job within a hold lane must know that it is still there.
 RESCHEDULE = Transition(
-    name="reschedule",
-    by=(Writer.OPERATOR,),
-    sources=WAITING,
-    # A hold changes the lane and keeps the key: who moves a job within a hold lane must know that it is still there.
-    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
-    sets=_DUE,
-    may_set=frozenset({"wake", "priority"}),
-    removes=frozenset({"wake"}),
+    "reschedule", _OPERATOR, WAITING, _PLACE_AS_READ, _DUE, may_set=_WAKE | {"priority"}, removes=_WAKE
 )
-# A member of a sequential group is let in; its group moves on in the same transaction.
+# A member of a sequential group is let in; its group moves on in the same transaction. The lane that it goes to follows
+# from its priority, which an operator may change meanwhile.
 TAKE_TURN = Transition(
-    name="take_turn",
-    by=(Writer.SDK, Writer.POLLER),
-    sources=WAITING,
-    # The lane that it goes to follows from its priority, which an operator may change meanwhile.
-    guards=(_ENTRY_AS_READ, Equals("priority", Seen("priority"))),
-    sets=_DUE,
-    may_set=frozenset({"wake"}),
+    "take_turn", _SDK + _POLLER, WAITING, (_ENTRY_AS_READ, Equals("priority", Seen("priority"))), _DUE, may_set=_WAKE
 )
+# Another priority is another lane: the job must still wait where it was seen to.
 EDIT = Transition(
-    name="edit",
-    by=(Writer.OPERATOR,),
-    sources=WAITING,
-    # Another priority is another lane: the job must still wait where it was seen to.
-    guards=(_ENTRY_AS_READ, _LANE_AS_READ, Equals("payload", Seen("payload"))),
-    may_set=frozenset({"payload", "priority", "max_attempts", "due_lane", "wake"}),
+    "edit", _OPERATOR, WAITING, (*_PLACE_AS_READ, Equals("payload", Seen("payload"))), may_set=_WAKE | _EDITABLE
 )
 # A call of a burst: the job that waits for the burst's end takes its payload, and waits anew.
-DEBOUNCE = Transition(
-    name="debounce",
-    by=(Writer.SDK,),
-    sources=frozenset({JobStatus.PENDING}),
-    guards=(_ENTRY_AS_READ, _LANE_AS_READ),
-    sets=_DUE | {"payload"},
-    may_set=frozenset({"wake"}),
-    removes=frozenset({"wake"}),
-)
+DEBOUNCE = Transition("debounce", _SDK, _PENDING, _PLACE_AS_READ, sets=_DUE | {"payload"}, may_set=_WAKE, removes=_WAKE)
+# What could not be done yet keeps its job in the index, at a later time; what is done lets it go.
 SETTLE = Transition(
-    name="settle",
-    by=(Writer.POLLER,),
-    sources=ENDED,
-    guards=(_ENTRY_AS_READ,),
-    # What could not be done yet keeps its job in the index, at a later time; what is done lets it go.
-    may_set=_DUE | {"expires_at", "owed"},
-    removes=_DUE | {"wake", "owed"},
+    "settle", _POLLER, ENDED, (_ENTRY_AS_READ,), may_set=_DUE | _OWED | {"expires_at"}, removes=_DUE | _OWED | _WAKE
 )
 # What a failed run owed is done, and its job waits for the next one.
 SETTLE_RUN = Transition(
-    name="settle_run",
-    by=(Writer.POLLER,),
-    sources=WAITING,
-    guards=(_ENTRY_AS_READ,),
-    sets=_DUE,
-    may_set=frozenset({"wake", "owed"}),
-    removes=frozenset({"wake", "owed"}),
+    "settle_run", _POLLER, WAITING, (_ENTRY_AS_READ,), _DUE, may_set=_OWED | _WAKE, removes=_OWED | _WAKE
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
-RESOLVE = Transition(
-    name="resolve",
-    by=(Writer.OPERATOR,),
-    sources=frozenset({JobStatus.DEAD_LETTER}),
-    sets=frozenset({"expires_at"}),
-)
-
-# What an ended job held of people's data is forgotten; that it ran, and how it ended, is not.
+RESOLVE = Transition("resolve", _OPERATOR, frozenset({JobStatus.DEAD_LETTER}), sets=frozenset({"expires_at"}))
+# What an ended job held of people's data is forgotten; that it ran, and how it ended, is not. A receiver that is still
+# to be told of it would be told what is forgotten.
 PURGE = Transition(
-    name="purge",
-    by=(Writer.OPERATOR,),
-    sources=ENDED,
-    # A receiver that is still to be told of it would be told what is forgotten.
-    guards=(Equals("completed_at", Seen("completed_at")), Missing("owed")),
+    "purge",
+    _OPERATOR,
+    ENDED,
+    (Equals("completed_at", Seen("completed_at")), Missing("owed")),
     sets=frozenset({"payload"}),
-    may_set=frozenset({"runs", "last_error"}),
-    removes=frozenset({"result", "artifacts", "trace"}),
+    may_set=_RUNS | {"last_error"},
+    removes=_OUTPUT | {"trace"},
 )
 
 # In the order of this file.

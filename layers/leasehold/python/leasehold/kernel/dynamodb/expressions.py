@@ -9,15 +9,12 @@ from botocore.validate import ParamValidator
 
 from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from leasehold.kernel.table import (
-    Above,
-    After,
     AnyOf,
+    Comparison,
     ConditionFailed,
-    Delete,
     Equals,
     Exists,
     Missing,
-    NotAfter,
     OneOf,
     Put,
     StatementRefused,
@@ -25,7 +22,7 @@ from leasehold.kernel.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -37,6 +34,9 @@ type Request = dict[str, Any]
 
 class Placeholders:
     """Names and values of one request. Every name gets a placeholder: half of ours are reserved words."""
+
+    exists, missing = "attribute_exists({})", "attribute_not_exists({})"
+    compares, one_of = "{} {} {}", "{} IN ({})"
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -53,16 +53,45 @@ class Placeholders:
     def as_request(self) -> Request:
         # The names are kept from attribute to placeholder; DynamoDB wants them the other way round.
         names = {placeholder: attribute for attribute, placeholder in self._names.items()}
-        request: Request = {}
-        if names:
-            request["ExpressionAttributeNames"] = names
-        if self._values:
-            request["ExpressionAttributeValues"] = self._values
-        return request
+        named = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": self._values}
+        return {name: each for name, each in named.items() if each}
 
 
-def condition_expression(conditions: Sequence[Condition], placeholders: Placeholders) -> str:
-    return " AND ".join(_expression(condition, placeholders) for condition in conditions)
+class Parameters:
+    """Values of one PartiQL statement, in the order of its question marks."""
+
+    exists, missing = "{} IS NOT MISSING", "{} IS MISSING"
+    compares, one_of = "{}{}{}", "{} IN [{}]"
+
+    def __init__(self, values: Iterable[Attribute]) -> None:
+        self.values = [to_value(each) for each in values]
+
+    def name(self, attribute: str) -> str:
+        return f'"{attribute}"'
+
+    def value(self, attribute: object) -> str:
+        self.values.append(to_value(cast("Attribute", attribute)))
+        return "?"
+
+
+def condition_expression(conditions: Iterable[Condition], words: Placeholders | Parameters) -> str:
+    return " AND ".join(_expression(condition, words) for condition in conditions)
+
+
+def _expression(condition: Condition, words: Placeholders | Parameters) -> str:
+    match condition:
+        case Exists(attribute):
+            return words.exists.format(words.name(attribute))
+        case Missing(attribute):
+            return words.missing.format(words.name(attribute))
+        case OneOf(attribute, values):
+            return words.one_of.format(words.name(attribute), ", ".join(map(words.value, values)))
+        case Comparison(attribute, value):
+            return words.compares.format(words.name(attribute), condition.sign, words.value(value))
+        case AnyOf(conditions):
+            return "(" + " OR ".join(_expression(each, words) for each in conditions) + ")"
+        case _:
+            assert_never(condition)
 
 
 def update_expression(change: Update, placeholders: Placeholders) -> str:
@@ -80,21 +109,13 @@ def update_expression(change: Update, placeholders: Placeholders) -> str:
 def write_request(change: Change) -> Request:
     """A change as the parameters that the single-item call and the transaction share."""
     placeholders = Placeholders()
-    match change:
-        case Put():
-            conditions: Sequence[Condition] = change.guards
-            request: Request = {"Item": to_item(change.item)}
-        case Update():
-            conditions = change.conditions
-            request = {
-                "Key": to_item(change.key.attributes),
-                "UpdateExpression": update_expression(change, placeholders),
-            }
-        case Delete():
-            conditions = change.conditions
-            request = {"Key": to_item(change.key.attributes)}
-        case _:
-            assert_never(change)
+    if isinstance(change, Put):
+        request: Request = {"Item": to_item(change.item)}
+    else:
+        request = {"Key": to_item(change.key.attributes)}
+    if isinstance(change, Update):
+        request["UpdateExpression"] = update_expression(change, placeholders)
+    conditions = change.guards if isinstance(change, Put) else change.conditions
     if conditions:
         request["ConditionExpression"] = condition_expression(conditions, placeholders)
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -103,7 +124,7 @@ def write_request(change: Change) -> Request:
 
 def key_condition(
     partition: tuple[str, str],
-    sort: str | None,
+    sort: str,
     first: str | None,
     last: str | None,
     where: Sequence[Condition] = (),
@@ -111,12 +132,10 @@ def key_condition(
     placeholders = Placeholders()
     name, value = placeholders.name, placeholders.value
     expression = f"{name(partition[0])} = {value(partition[1])}"
-    if sort is not None and first is not None and last is not None:
+    if first is not None and last is not None:
         expression += f" AND {name(sort)} BETWEEN {value(first)} AND {value(last)}"
-    elif sort is not None and first is not None:
-        expression += f" AND {name(sort)} >= {value(first)}"
-    elif sort is not None and last is not None:
-        expression += f" AND {name(sort)} <= {value(last)}"
+    elif first is not None or last is not None:
+        expression += f" AND {name(sort)} {'<=' if first is None else '>='} {value(last if first is None else first)}"
     request: Request = {"KeyConditionExpression": expression}
     if where:
         request["FilterExpression"] = condition_expression(where, placeholders)
@@ -137,60 +156,11 @@ def update_statement(table: str, update: Update) -> Request:
 
     It does not ask for the item where its condition fails: in a batch AWS gives none.
     """
-    key, parameters = update.key.attributes, [to_value(new) for new in update.sets.values()]
+    parameters = Parameters(update.sets.values())
     changes = [*(f'SET "{name}"=?' for name in update.sets), *(f'REMOVE "{name}"' for name in sorted(update.removes))]
-    guards = [_statement_condition(each, parameters) for each in (*starmap(Equals, key.items()), *update.conditions)]
-    return {
-        "Statement": f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(guards)}',
-        "Parameters": parameters,
-    }
-
-
-def _statement_condition(condition: Condition, parameters: list[AttributeValue]) -> str:
-    def value(attribute: object) -> str:
-        parameters.append(to_value(cast("Attribute", attribute)))
-        return "?"
-
-    match condition:
-        case Exists(attribute):
-            return f'"{attribute}" IS NOT MISSING'
-        case Missing(attribute):
-            return f'"{attribute}" IS MISSING'
-        case Equals(attribute, expected):
-            return f'"{attribute}"={value(expected)}'
-        case OneOf(attribute, values):
-            return f'"{attribute}" IN [{", ".join(value(each) for each in values)}]'
-        case After(attribute, least) | Above(attribute, least):
-            return f'"{attribute}">{value(least)}'
-        case NotAfter(attribute, moment):
-            return f'"{attribute}"<={value(moment)}'
-        case AnyOf():
-            raise TypeError("a statement takes no choice: make the update plain first")
-        case _:
-            assert_never(condition)
-
-
-def _expression(condition: Condition, placeholders: Placeholders) -> str:
-    name, value = placeholders.name, placeholders.value
-    match condition:
-        case Exists(attribute):
-            return f"attribute_exists({name(attribute)})"
-        case Missing(attribute):
-            return f"attribute_not_exists({name(attribute)})"
-        case Equals(attribute, expected):
-            return f"{name(attribute)} = {value(expected)}"
-        case OneOf(attribute, values):
-            return f"{name(attribute)} IN ({', '.join(value(each) for each in values)})"
-        case After(attribute, moment):
-            return f"{name(attribute)} > {value(moment)}"
-        case NotAfter(attribute, moment):
-            return f"{name(attribute)} <= {value(moment)}"
-        case Above(attribute, least):
-            return f"{name(attribute)} > {value(least)}"
-        case AnyOf(conditions):
-            return "(" + " OR ".join(_expression(each, placeholders) for each in conditions) + ")"
-        case _:
-            assert_never(condition)
+    of_the_key = starmap(Equals, update.key.attributes.items())
+    guards = condition_expression((*of_the_key, *update.conditions), parameters)
+    return {"Statement": f'UPDATE "{table}" {" ".join(changes)} WHERE {guards}', "Parameters": parameters.values}
 
 
 type AttributeValue = dict[str, Any]
