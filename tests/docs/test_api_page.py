@@ -10,7 +10,6 @@ from typing import Any
 from leasehold.admin.job_documents import job_document
 from leasehold.api.answers import STATUSES
 from leasehold.api.application import OPERATIONS
-from leasehold.api.callers import ROLES
 from leasehold.api.documents import DeadLetter
 from leasehold.kernel.job import Job
 from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id
@@ -25,7 +24,7 @@ PAGE = text_of("docs/api.md")
 def test_every_route_stands_there_with_its_role_and_its_key() -> None:
     rows = re.findall(r"^\| `([A-Z]+ /[^`]+)` \| (\w+) \| (.*) \|$", PAGE, re.MULTILINE)
 
-    assert {route: role for route, role, _ in rows} == {route: role.label for route, role in ROLES.items()}
+    assert {route: role for route, role, _ in rows} == {each.route: each.role.label for each in OPERATIONS}
     assert {route for route, _, said in rows if "**(key)**" in said} == {
         each.route for each in OPERATIONS if each.takes_key
     }

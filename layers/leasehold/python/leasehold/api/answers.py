@@ -43,10 +43,6 @@ class Answer:
         return cls(status=kept["status"], document=kept["document"])
 
 
-def answered(document: Mapping[str, object]) -> Answer:
-    return Answer(document=document)
-
-
 PROBLEM = "application/problem+json"
 INTERNAL = "internal_error"
 

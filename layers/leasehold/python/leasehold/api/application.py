@@ -13,29 +13,18 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from leasehold.admin.reading import Admin
 from leasehold.api.answers import internal_problem, problem_of
-from leasehold.api.callers import Call, role_needed
 from leasehold.api.errors import MethodNotAllowedError, NotAllowedError, UnknownRouteError
 from leasehold.api.idempotency import Asked
+from leasehold.api.operations import Call, Operation
 from leasehold.api.requests import body_of, fingerprint_of, key_of, query_of
-from leasehold.api.routes import (
-    control,
-    dead_letters,
-    direct_runs,
-    figures,
-    groups,
-    job_runs,
-    jobs,
-    openapi,
-    schedules,
-    templates,
-)
+from leasehold.api.routes import dead_letters, groups, jobs, schedules, system, templates
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.lean import dataclass
 from leasehold.queue import Queue
 
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
-    from leasehold.api.callers import Caller, Operation
+    from leasehold.api.callers import Caller
     from leasehold.direct_runs.run import Starter
     from leasehold.kernel.services import Services
 
@@ -84,31 +73,21 @@ class Application:
 
     def _perform(self, operation: Operation, path: Mapping[str, str], event: Event) -> Answer:
         caller = self.authenticate(event)
-        needed = role_needed(operation.route)
-        if caller.role is None or needed is None or caller.role < needed:
-            raise NotAllowedError(caller.identity.actor(), caller.role, needed)
-        services = self.services.acting_as(caller.identity)
+        if caller.role is None or caller.role < operation.role:
+            raise NotAllowedError(caller.identity.actor(), caller.role, operation.role)
         query, body, key = query_of(event, operation), body_of(event, operation), key_of(event, operation)
+        asked = None
+        if key is not None:
+            asked = Asked(caller.identity.actor(), operation.route, key, fingerprint_of(path, body))
         call = Call(
-            services=services,
+            queue=Queue(self.services.acting_as(caller.identity)),
             read=self._admin.read,
             audit=self._admin.audit,
-            queue=Queue(services),
             starter=self.starter,
             patience=self.patience,
-            path=path,
-            query=query,
-            body=body,
-            asked=None
-            if key is None
-            else Asked(
-                actor=caller.identity.actor(),
-                route=operation.route,
-                key=key,
-                fingerprint=fingerprint_of(path, body),
-            ),
+            asked=asked,
         )
-        return operation.act(call)
+        return operation.perform(call, path, query, body)
 
     def _lost(self, event: Event) -> Answer:
         """Not even what there is is told to strangers."""
@@ -147,15 +126,9 @@ def _pattern(operation: Operation) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path))
 
 
-OPERATIONS: tuple[Operation, ...] = (
-    *jobs.OPERATIONS,
-    *job_runs.OPERATIONS,
-    *direct_runs.OPERATIONS,
-    *dead_letters.OPERATIONS,
-    *schedules.OPERATIONS,
-    *templates.OPERATIONS,
-    *groups.OPERATIONS,
-    *control.OPERATIONS,
-    *figures.OPERATIONS,
-    *openapi.OPERATIONS,
+OPERATIONS = tuple(
+    each
+    for routes in (jobs, dead_letters, schedules, templates, groups, system)
+    for each in vars(routes).values()
+    if isinstance(each, Operation)
 )

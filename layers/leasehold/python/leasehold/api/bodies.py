@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
@@ -15,10 +16,6 @@ from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.payload_forms import encode_shown
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
 from leasehold.operate.order import MAX_PLACES
-
-if TYPE_CHECKING:
-    from leasehold.kernel.payload import Json
-
 
 type Reason = Annotated[str, StringConstraints(max_length=MAX_REASON_BYTES)]
 type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]
@@ -239,32 +236,34 @@ class NewGroupBody(ActionBody):
     group_id: Word | None = None
 
 
-def member_of(body: MemberBody) -> NewJob:
-    return NewJob(**_options(body))
+def job_of(body: MemberBody) -> NewJob:
+    """Of a job that stands alone, or is a member of a group."""
+    options = {name: value for name, value in options_of(body).items() if name not in _NOT_OF_THE_JOB}
+    return NewJob(**{**options, "template": body.template_name})
 
 
-def job_of(body: NewJobBody) -> NewJob:
-    return NewJob(
-        **_options(body),
-        run_at=body.run_at,
-        run_in=None if body.run_in is None else timedelta(seconds=body.run_in),
-        dedup_key=body.dedup_key,
-        dedup_window=None if body.dedup_window is None else body.dedup_window.window(),
-    )
+def options_of(body: Body) -> dict[str, Any]:
+    """What a body says, as the verbs of the library take it."""
+    converted = {name: value if value is None else _CONVERT.get(name, _as_it_is)(value) for name, value in body}
+    return {"job" if name == "job_type" else name: value for name, value in converted.items()}
 
 
-def _options(body: MemberBody) -> dict[str, Any]:
-    return {
-        "job": body.job_type,
-        "payload": cast("Json", body.payload),
-        "start_by": body.start_by,
-        "priority": body.priority,
-        "max_attempts": body.max_attempts,
-        "concurrency_key": body.concurrency_key,
-        "template": body.template_name,
-        "retry": None if body.retry is None else body.retry.policy(),
-        "webhook": body.webhook,
-    }
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _duration(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
+_NOT_OF_THE_JOB = frozenset({"template_id", "on_duplicate", "reason"})
+_CONVERT: dict[str, Callable[[Any], Any]] = {
+    "run_in": _duration,
+    "every": _duration,
+    "missed_window": _duration,
+    "retry": lambda retry: retry.policy(),
+    "dedup_window": lambda window: window.window(),
+}
 
 
 type Seconds = Annotated[float, Field(ge=0, le=366 * 24 * 3600, allow_inf_nan=False)]

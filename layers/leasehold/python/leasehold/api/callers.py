@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from leasehold.api.errors import NotAuthenticatedError
@@ -15,20 +14,10 @@ from leasehold.kernel.ports import KnownIdentity
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import timedelta
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pydantic import BaseModel
-
-    from leasehold.admin.others import Auditor
-    from leasehold.admin.reading import Reader
-    from leasehold.api.answers import Answer
-    from leasehold.api.idempotency import Asked
     from leasehold.aws.api_access import Access, Jwt
-    from leasehold.direct_runs.run import Starter
     from leasehold.kernel.ports import Identity
-    from leasehold.kernel.services import Services
-    from leasehold.queue import Queue
 
 
 # As long as a name in an audit record may be.
@@ -133,132 +122,3 @@ def _token_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-_VIEWER = """
-GET /api/jobs
-GET /api/jobs/{job_id}
-GET /api/queue
-GET /api/job-runs/{run_id}
-GET /api/direct-runs/{run_id}
-GET /api/dead-letters
-GET /api/dead-letters/{job_id}
-GET /api/schedules
-GET /api/schedules/{name}
-GET /api/schedule-preview
-GET /api/templates
-GET /api/templates/{name}
-GET /api/groups
-GET /api/groups/{group_id}
-GET /api/groups/{group_id}/members
-GET /api/control
-GET /api/control/types/{job_type}/payload-schema
-GET /api/counts
-GET /api/last-hour
-GET /api/backlog
-GET /api/audit
-GET /api/openapi.json
-"""
-
-_OPERATOR = """
-POST /api/jobs
-POST /api/jobs/cancel
-POST /api/jobs/{job_id}/cancel
-POST /api/jobs/{job_id}/retry
-POST /api/jobs/{job_id}/run-now
-POST /api/jobs/{job_id}/reschedule
-POST /api/jobs/{job_id}/priority
-POST /api/jobs/{job_id}/move
-POST /api/job-runs/{run_id}/retry
-POST /api/direct-runs
-POST /api/dead-letters/redrive
-POST /api/dead-letters/{job_id}/redrive
-POST /api/dead-letters/{job_id}/discard
-POST /api/schedules/{name}/pause
-POST /api/schedules/{name}/resume
-POST /api/schedules/{name}/trigger
-POST /api/schedules/{name}/backfill
-POST /api/groups
-POST /api/groups/{group_id}/cancel
-POST /api/control/types/{job_type}/pause
-POST /api/control/types/{job_type}/resume
-"""
-
-# What stops or changes the system for everybody, and what cannot be undone.
-_ADMIN = """
-POST /api/jobs/{job_id}/purge
-POST /api/schedules
-PATCH /api/schedules/{name}
-DELETE /api/schedules/{name}
-POST /api/templates
-PATCH /api/templates/{name}
-DELETE /api/templates/{name}
-POST /api/control/halt
-POST /api/control/resume
-"""
-
-ROLES: dict[str, Role] = {
-    route: role
-    for role, routes in ((Role.VIEWER, _VIEWER), (Role.OPERATOR, _OPERATOR), (Role.ADMIN, _ADMIN))
-    for route in routes.split("\n")
-    if route
-}
-
-
-def role_needed(route: str) -> Role | None:
-    """None where nobody may."""
-    return ROLES.get(route)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Operation:
-    """name: its operationId. answers: per status, the name of a schema in documents.py.
-
-    takes_key: it makes something, and with an Idempotency-Key it makes it once.
-    """
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    act: Callable[[Call], Answer]
-    answers: Mapping[int, str]
-    query: type[BaseModel] | None = None
-    body: type[BaseModel] | None = None
-    takes_key: bool = False
-
-    @property
-    def route(self) -> str:
-        return f"{self.method} {self.path}"
-
-    @property
-    def needs_body(self) -> bool:
-        """Whether it is refused without one; else an empty body is one that says nothing."""
-        return not getattr(self.body, "may_be_left_out", False)
-
-    @property
-    def noun(self) -> str:
-        return self.path.split("/")[2]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One request, authenticated and checked. `services` act in the name of its caller."""
-
-    services: Services
-    read: Reader
-    queue: Queue
-    audit: Auditor
-    starter: Starter
-    # How long a direct run is waited for before the caller is told to come back.
-    patience: timedelta
-    path: Mapping[str, str] = field(default_factory=dict)
-    query: BaseModel | None = None
-    body: BaseModel | None = None
-    asked: Asked | None = None
-
-
-def asked_for[Model: BaseModel](kind: type[Model], value: BaseModel | None) -> Model:
-    """The query or body as what the operation says that it takes."""
-    assert isinstance(value, kind)
-    return value

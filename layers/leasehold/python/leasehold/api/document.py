@@ -17,13 +17,12 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Pat
 from leasehold.api import documents
 from leasehold.api.answers import PROBLEM
 from leasehold.api.application import OPERATIONS
-from leasehold.api.callers import role_needed
 from leasehold.api.requests import KEY_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from leasehold.api.callers import Operation
+    from leasehold.api.operations import Operation
 
 _ALWAYS = {
     400: "The request cannot be read, or a value in it cannot be accepted",
@@ -105,16 +104,11 @@ def _register(resolver: APIGatewayHttpResolver, operation: Operation) -> None:
         re.sub(r"\{(\w+)\}", r"<\1>", operation.path),
         operation.method,
         summary=operation.summary,
-        description=_description(operation),
+        description=f"Needs the role {operation.role.label}.",
         operation_id=operation.name,
-        tags=[operation.noun],
+        tags=[operation.path.split("/")[2]],
         responses=_responses(operation),  # type: ignore[arg-type]
     )(_described(operation))
-
-
-def _description(operation: Operation) -> str:
-    role = role_needed(operation.route)
-    return f"Needs the role {role.label}." if role else "Nobody may."
 
 
 def _described(operation: Operation) -> Callable[..., None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from leasehold.admin.documents import enqueued_document
 from leasehold.api.answers import Answer
 from leasehold.kernel import partitions
 from leasehold.kernel.dedup import Enqueued
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.api.callers import Call
+    from leasehold.api.operations import Call
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
 
@@ -51,16 +52,13 @@ def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobI
 
 
 def _told(enqueued: Enqueued) -> Answer:
-    document: dict[str, object] = {"job_id": enqueued.job_id, "created": enqueued.created}
-    if enqueued.replaced is not None:
-        document["replaced"] = enqueued.replaced
-    return Answer(status=201 if enqueued.created else 200, document=document)
+    return Answer(status=201 if enqueued.created else 200, document=enqueued_document(enqueued))
 
 
 KEPT_FOR = timedelta(hours=24)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A request with its key. The same key of somebody else, or of another route, is another key."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
-    from leasehold.api.callers import Operation
+    from leasehold.api.operations import Operation
 
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -182,6 +182,10 @@ class JobsQuery(Paging):
     group_id: Word | None = None
     schedule: Word | None = None
     template: Word | None = None
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        return {name: value for name, value in self if name not in {"limit", "cursor", "status"}}
 
     @property
     def statuses(self) -> frozenset[JobStatus]:

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import group_document, job_summary
+from leasehold.admin.job_documents import Document, group_document, job_summary
 from leasehold.admin.pages import JobFilter
-from leasehold.api.answers import Answer, answered
-from leasehold.api.bodies import NewGroupBody, ReasonBody, member_of
-from leasehold.api.callers import Operation, asked_for
+from leasehold.api.answers import Answer
+from leasehold.api.bodies import NewGroupBody, ReasonBody, job_of
 from leasehold.api.idempotency import made_once
+from leasehold.api.operations import Call, route
 from leasehold.api.requests import Paging
+from leasehold.aws.api_access import Role
 from leasehold.groups.model import parse_group_id
 
-if TYPE_CHECKING:
-    from leasehold.api.callers import Call
+
+@route("GET /api/groups", Role.VIEWER, "GroupPage")
+def list_groups(call: Call, query: Paging) -> Document:
+    """List groups, the newest first."""
+    return page_document(call.read.groups(**dict(query)), group_document)
 
 
-def list_groups(call: Call) -> Answer:
-    query = asked_for(Paging, call.query)
-    return answered(page_document(call.read.groups(limit=query.limit, cursor=query.cursor), group_document))
-
-
-def create(call: Call) -> Answer:
-    body = asked_for(NewGroupBody, call.body)
+@route("POST /api/groups", Role.OPERATOR, "Group", statuses=(201, 200), takes_key=True)
+def create_group(call: Call, body: NewGroupBody) -> Answer:
+    """Make jobs that belong together, one after the other or at once."""
 
     def propose() -> str:
-        return (
-            f"{call.services.random_source.bits(80):020x}" if body.group_id is None else parse_group_id(body.group_id)
-        )
+        return parse_group_id(body.group_id) if body.group_id else f"{call.services.random_source.bits(80):020x}"
 
     def make(group_id: str | None, again: bool) -> Answer:
         made = call.queue.groups.create(
-            [member_of(each) for each in body.jobs],
+            [job_of(each) for each in body.jobs],
             mode=body.mode,
             on_failure=body.on_failure,
-            callback=None if body.callback is None else member_of(body.callback),
+            callback=None if body.callback is None else job_of(body.callback),
             group_id=group_id or body.group_id,
             created_by=call.services.identity.actor(),
             reason=body.reason or "created",
@@ -47,66 +43,20 @@ def create(call: Call) -> Answer:
     return made_once(call, propose, make)
 
 
-def show(call: Call) -> Answer:
-    return answered(group_document(call.read.group(call.path["group_id"])))
+@route("GET /api/groups/{group_id}", Role.VIEWER, "Group")
+def get_group(call: Call, group_id: str) -> Document:
+    """One group with its counts."""
+    return group_document(call.read.group(group_id))
 
 
-def members(call: Call) -> Answer:
-    query = asked_for(Paging, call.query)
-    group = call.read.group(call.path["group_id"])
-    page = call.read.jobs(JobFilter(group_id=group.group_id), limit=query.limit, cursor=query.cursor)
-    return answered(page_document(page, job_summary))
+@route("GET /api/groups/{group_id}/members", Role.VIEWER, "JobPage")
+def list_members(call: Call, group_id: str, query: Paging) -> Document:
+    """The jobs of a group."""
+    group = call.read.group(group_id)
+    return page_document(call.read.jobs(JobFilter(group_id=group.group_id), **dict(query)), job_summary)
 
 
-def cancel(call: Call) -> Answer:
-    reason = asked_for(ReasonBody, call.body).reason
-    return answered(group_document(call.queue.groups.cancel(call.path["group_id"], reason=reason)))
-
-
-OPERATIONS = (
-    Operation(
-        method="GET",
-        path="/api/groups",
-        name="list_groups",
-        summary="List groups, the newest first",
-        act=list_groups,
-        query=Paging,
-        answers={200: "GroupPage"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/groups",
-        name="create_group",
-        summary="Make jobs that belong together, one after the other or at once",
-        act=create,
-        body=NewGroupBody,
-        takes_key=True,
-        answers={201: "Group", 200: "Group"},
-    ),
-    Operation(
-        method="GET",
-        path="/api/groups/{group_id}",
-        name="get_group",
-        summary="One group with its counts",
-        act=show,
-        answers={200: "Group"},
-    ),
-    Operation(
-        method="GET",
-        path="/api/groups/{group_id}/members",
-        name="list_members",
-        summary="The jobs of a group",
-        act=members,
-        query=Paging,
-        answers={200: "JobPage"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/groups/{group_id}/cancel",
-        name="cancel_group",
-        summary="Cancel the members that wait, and ask those that run to stop",
-        act=cancel,
-        body=ReasonBody,
-        answers={200: "Group"},
-    ),
-)
+@route("POST /api/groups/{group_id}/cancel", Role.OPERATOR, "Group")
+def cancel_group(call: Call, group_id: str, body: ReasonBody) -> Document:
+    """Cancel the members that wait, and ask those that run to stop."""
+    return group_document(call.queue.groups.cancel(group_id, reason=body.reason))

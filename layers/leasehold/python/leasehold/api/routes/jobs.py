@@ -1,16 +1,22 @@
-"""Jobs: list them, make one, look at one, and act on it."""
+"""Jobs: list them, make one, look at one and its runs, and act on it. Direct runs, which make no job."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-from leasehold.admin.documents import cancelled_document, job_view_document, page_document, queue_document
-from leasehold.admin.job_documents import job_document, job_summary
+from leasehold.admin.documents import (
+    cancelled_document,
+    direct_run_document,
+    job_view_document,
+    page_document,
+    queue_document,
+)
+from leasehold.admin.job_documents import Document, job_document, job_summary, run_of_job, running_runs
 from leasehold.admin.pages import JobFilter
-from leasehold.api.answers import answered
+from leasehold.api.answers import Answer
 from leasehold.api.bodies import (
     CancelManyBody,
+    DirectRunBody,
     MoveBody,
     NewJobBody,
     PriorityBody,
@@ -18,51 +24,39 @@ from leasehold.api.bodies import (
     RescheduleBody,
     RetryBody,
     job_of,
+    options_of,
 )
-from leasehold.api.callers import Operation, asked_for
 from leasehold.api.errors import InvalidRequestError
 from leasehold.api.idempotency import job_made_once
+from leasehold.api.operations import Call, route
 from leasehold.api.requests import JobsQuery, QueueQuery
+from leasehold.aws.api_access import Role
+from leasehold.direct_runs.model import DirectState
+from leasehold.direct_runs.run import DirectOrder, accept, find_direct, make_run_id, wait_for_direct
 from leasehold.kernel.dedup import OnDuplicate
 from leasehold.kernel.enqueue import draft, request_of
-from leasehold.kernel.keys import RANDOM_BITS, make_job_id, partition_of
+from leasehold.kernel.keys import RANDOM_BITS, JobId, make_job_id, partition_of
+from leasehold.kernel.payload import encode_value
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.jobs import find
 
-if TYPE_CHECKING:
-    from leasehold.api.answers import Answer
-    from leasehold.api.callers import Call
-    from leasehold.kernel.keys import JobId
+
+@route("GET /api/jobs", Role.VIEWER, "JobPage")
+def list_jobs(call: Call, query: JobsQuery) -> Document:
+    """List jobs, the newest first; a page may be short and have a cursor."""
+    wanted = JobFilter(statuses=query.statuses, **query.filters)
+    return page_document(call.read.jobs(wanted, limit=query.limit, cursor=query.cursor), job_summary)
 
 
-def list_jobs(call: Call) -> Answer:
-    query = asked_for(JobsQuery, call.query)
-    wanted = JobFilter(
-        job_type=query.job_type,
-        statuses=query.statuses,
-        scheduled_from=query.scheduled_from,
-        scheduled_to=query.scheduled_to,
-        created_from=query.created_from,
-        created_to=query.created_to,
-        ended_from=query.ended_from,
-        ended_to=query.ended_to,
-        dedup_key=query.dedup_key,
-        concurrency_key=query.concurrency_key,
-        group_id=query.group_id,
-        schedule=query.schedule,
-        template=query.template,
-    )
-    return answered(page_document(call.read.jobs(wanted, limit=query.limit, cursor=query.cursor), job_summary))
+@route("GET /api/queue", Role.VIEWER, "QueuePage")
+def list_queue(call: Call, query: QueueQuery) -> Document:
+    """The jobs that are due and wait, with their positions, in the order of dispatch."""
+    return queue_document(call.read.queue(**dict(query)))
 
 
-def queue(call: Call) -> Answer:
-    query = asked_for(QueueQuery, call.query)
-    view = call.read.queue(shard=query.shard, held_by=query.held_by, first=query.first, limit=query.limit)
-    return answered(queue_document(view))
-
-
-def create(call: Call) -> Answer:
-    body = asked_for(NewJobBody, call.body)
+@route("POST /api/jobs", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)
+def create_job(call: Call, body: NewJobBody) -> Answer:
+    """Enqueue a job, by type or from a template."""
     job, on_duplicate = job_of(body), OnDuplicate(body.on_duplicate)
     return job_made_once(
         call,
@@ -71,17 +65,15 @@ def create(call: Call) -> Answer:
     )
 
 
-def show(call: Call) -> Answer:
-    return answered(job_view_document(call.read.job(call.path["job_id"], with_place=True)))
+@route("GET /api/jobs/{job_id}", Role.VIEWER, "Job")
+def get_job(call: Call, job_id: str) -> Document:
+    """One job with its runs, its timeline and its dead letter."""
+    return job_view_document(call.read.job(job_id, with_place=True))
 
 
-def cancel(call: Call) -> Answer:
-    done = call.queue.cancel(call.path["job_id"], reason=asked_for(ReasonBody, call.body).reason)
-    return answered(cancelled_document(done))
-
-
-def cancel_many(call: Call) -> Answer:
-    body = asked_for(CancelManyBody, call.body)
+@route("POST /api/jobs/cancel", Role.OPERATOR, "CancelledMany")
+def cancel_jobs(call: Call, body: CancelManyBody) -> Document:
+    """Cancel the jobs that are named or match, at most 100 at once; or say which these are."""
     if body.job_ids is not None:
         job_ids, is_complete = body.job_ids, True
     else:
@@ -89,133 +81,110 @@ def cancel_many(call: Call) -> Answer:
         found = call.read.jobs_to_cancel(wanted, limit=body.limit)
         if body.dry_run:
             items = [job_summary(each) for each in found.jobs]
-            return answered({"dry_run": True, "is_complete": found.is_complete, "items": items})
+            return {"dry_run": True, "is_complete": found.is_complete, "items": items}
         job_ids, is_complete = [each.job_id for each in found.jobs], found.is_complete
     done = call.queue.operator.cancel_many(job_ids, reason=body.reason)
-    results = [cancelled_document(each) for each in done]
-    return answered({"dry_run": False, "is_complete": is_complete, "results": results})
+    return {"dry_run": False, "is_complete": is_complete, "results": [cancelled_document(each) for each in done]}
 
 
-def retry(call: Call) -> Answer:
-    body, job_id = asked_for(RetryBody, call.body), call.path["job_id"]
+@route("POST /api/jobs/{job_id}/cancel", Role.OPERATOR, "Cancelled")
+def cancel_job(call: Call, job_id: str, body: ReasonBody) -> Document:
+    """Cancel a waiting job, or ask a running one to stop."""
+    return cancelled_document(call.queue.cancel(job_id, reason=body.reason))
+
+
+@route("POST /api/jobs/{job_id}/retry", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)
+def retry_job(call: Call, job_id: str, body: RetryBody) -> Answer:
+    """Run a waiting job now, or an ended one again as a new job."""
     return job_made_once(
         call,
-        lambda: successor_id(job_id, call),
-        lambda new_id: call.queue.retry(job_id, reason=body.reason, priority=body.priority, new_job_id=new_id),
+        lambda: _successor_id(job_id, call),
+        lambda new_id: call.queue.retry(job_id, **dict(body), new_job_id=new_id),
     )
 
 
-def successor_id(job_id: str, call: Call) -> JobId:
-    """Of a job that does the work of this one again, in its partition."""
-    found = find(job_id, call.services)
-    return make_job_id(
-        call.services.clock.now(), partition_of(found.job_id), call.services.random_source.bits(RANDOM_BITS)
-    )
+@route("POST /api/jobs/{job_id}/run-now", Role.OPERATOR, "Job")
+def run_now_job(call: Call, job_id: str, body: ReasonBody) -> Document:
+    """Have a waiting job due at once."""
+    return job_document(call.queue.reschedule(job_id, reason=body.reason))
 
 
-def run_now(call: Call) -> Answer:
-    reason = asked_for(ReasonBody, call.body).reason
-    return answered(job_document(call.queue.reschedule(call.path["job_id"], reason=reason)))
-
-
-def reschedule(call: Call) -> Answer:
-    body = asked_for(RescheduleBody, call.body)
+@route("POST /api/jobs/{job_id}/reschedule", Role.OPERATOR, "Job")
+def reschedule_job(call: Call, job_id: str, body: RescheduleBody) -> Document:
+    """Move a waiting job to another time."""
     if body.run_at is None and body.run_in is None:
         raise InvalidRequestError([("body", "run_at or run_in is needed; run-now runs a job at once")])
-    run_in = None if body.run_in is None else timedelta(seconds=body.run_in)
-    job = call.queue.reschedule(call.path["job_id"], reason=body.reason, run_at=body.run_at, run_in=run_in)
-    return answered(job_document(job))
+    return job_document(call.queue.reschedule(job_id, **options_of(body)))
 
 
-def prioritise(call: Call) -> Answer:
-    body = asked_for(PriorityBody, call.body)
-    return answered(job_document(call.queue.reprioritise(call.path["job_id"], body.priority, reason=body.reason)))
+@route("POST /api/jobs/{job_id}/priority", Role.OPERATOR, "Job")
+def priority_job(call: Call, job_id: str, body: PriorityBody) -> Document:
+    """Have a waiting job run among those of another priority."""
+    return job_document(call.queue.reprioritise(job_id, body.priority, reason=body.reason))
 
 
-def move(call: Call) -> Answer:
-    body = asked_for(MoveBody, call.body)
-    places = {"before": body.before, "after": body.after}
-    job = call.queue.move(call.path["job_id"], reason=body.reason, **places, position=body.position)
-    return answered(job_document(job))
+@route("POST /api/jobs/{job_id}/move", Role.OPERATOR, "Job")
+def move_job(call: Call, job_id: str, body: MoveBody) -> Document:
+    """Let a waiting job run directly before or after another, or as the n-th."""
+    return job_document(call.queue.move(job_id, **dict(body)))
 
 
-def purge(call: Call) -> Answer:
-    reason = asked_for(ReasonBody, call.body).reason
-    return answered(job_document(call.queue.operator.purge(call.path["job_id"], reason=reason)))
+@route("POST /api/jobs/{job_id}/purge", Role.ADMIN, "Job")
+def purge_job(call: Call, job_id: str, body: ReasonBody) -> Document:
+    """Forget the personal data of an ended job: payload, result, errors."""
+    return job_document(call.queue.operator.purge(job_id, reason=body.reason))
 
 
-def _action(name: str, summary: str, act: object, body: type = ReasonBody, answer: str = "Job") -> Operation:
-    return Operation(
-        method="POST",
-        path=f"/api/jobs/{{job_id}}/{name}",
-        name=f"{name.replace('-', '_')}_job",
-        summary=summary,
-        act=act,  # type: ignore[arg-type]
-        body=body,
-        answers={200: answer},
+@route("GET /api/job-runs/{run_id}", Role.VIEWER, "Run")
+def get_run(call: Call, run_id: str) -> Document:
+    """One run, by `<job id>.<number>`."""
+    view = call.read.run(run_id)
+    return running_runs(view.job)[0] if view.run is None else run_of_job(view.job, view.run)
+
+
+@route("POST /api/job-runs/{run_id}/retry", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)
+def retry_run(call: Call, run_id: str, body: RetryBody) -> Answer:
+    """Run the job of a failed run again, with the same or a given priority."""
+    return job_made_once(
+        call,
+        lambda: _successor_id(run_id.rpartition(".")[0], call),
+        lambda new_id: call.queue.retry_run(run_id, **dict(body), new_job_id=new_id),
     )
 
 
-OPERATIONS = (
-    Operation(
-        method="GET",
-        path="/api/jobs",
-        name="list_jobs",
-        summary="List jobs, the newest first; a page may be short and have a cursor",
-        act=list_jobs,
-        query=JobsQuery,
-        answers={200: "JobPage"},
-    ),
-    Operation(
-        method="GET",
-        path="/api/queue",
-        name="list_queue",
-        summary="The jobs that are due and wait, with their positions, in the order of dispatch",
-        act=queue,
-        query=QueueQuery,
-        answers={200: "QueuePage"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/jobs",
-        name="create_job",
-        summary="Enqueue a job, by type or from a template",
-        act=create,
-        body=NewJobBody,
-        takes_key=True,
-        answers={201: "Enqueued", 200: "Enqueued"},
-    ),
-    Operation(
-        method="GET",
-        path="/api/jobs/{job_id}",
-        name="get_job",
-        summary="One job with its runs, its timeline and its dead letter",
-        act=show,
-        answers={200: "Job"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/jobs/cancel",
-        name="cancel_jobs",
-        summary="Cancel the jobs that are named or match, at most 100 at once; or say which these are",
-        act=cancel_many,
-        body=CancelManyBody,
-        answers={200: "CancelledMany"},
-    ),
-    _action("cancel", "Cancel a waiting job, or ask a running one to stop", cancel, answer="Cancelled"),
-    Operation(
-        method="POST",
-        path="/api/jobs/{job_id}/retry",
-        name="retry_job",
-        summary="Run a waiting job now, or an ended one again as a new job",
-        act=retry,
-        body=RetryBody,
-        takes_key=True,
-        answers={201: "Enqueued", 200: "Enqueued"},
-    ),
-    _action("run-now", "Have a waiting job due at once", run_now),
-    _action("reschedule", "Move a waiting job to another time", reschedule, RescheduleBody),
-    _action("priority", "Have a waiting job run among those of another priority", prioritise, PriorityBody),
-    _action("move", "Let a waiting job run directly before or after another, or as the n-th", move, MoveBody),
-    _action("purge", "Forget the personal data of an ended job: payload, result, errors", purge),
-)
+def _successor_id(job_id: str, call: Call) -> JobId:
+    """Of a job that does the work of this one again, in its partition."""
+    partition = partition_of(find(job_id, call.services).job_id)
+    return make_job_id(call.services.clock.now(), partition, call.services.random_source.bits(RANDOM_BITS))
+
+
+@route("POST /api/direct-runs", Role.OPERATOR, "DirectRun", statuses=(200, 202), takes_key=True)
+def start_direct_run(call: Call, body: DirectRunBody) -> Answer:
+    """Run a handler now, without a job; 202 with an id to ask for where it takes longer than 25 s."""
+    order = DirectOrder(
+        # The key is in the id: whoever asks again finds the same run, and its result.
+        run_id=make_run_id(call.services) if call.asked is None else f"direct-{call.asked.name}",
+        job_type=body.job_type,
+        payload_text=encode_value(body.payload),  # type: ignore[arg-type]
+        timeout=timedelta(seconds=body.timeout),
+        reason=body.reason,
+        key="" if call.asked is None else call.asked.key,
+        fingerprint="" if call.asked is None else call.asked.fingerprint,
+    )
+    request = accept(order, call.services)
+    if request.state is DirectState.ACCEPTED:
+        # Started twice, it is begun once: see DirectRequests.take.
+        call.starter.start(request.run_id)
+    request = wait_for_direct(request.run_id, call.services, patience=call.patience)
+    now = call.services.clock.now()
+    document = direct_run_document(request, now)
+    if request.state_at(now).has_ended:
+        return Answer(document=document)
+    headers = {"Location": f"/api/direct-runs/{request.run_id}", "Retry-After": "5"}
+    return Answer(status=202, document=document, headers=headers)
+
+
+@route("GET /api/direct-runs/{run_id}", Role.VIEWER, "DirectRun")
+def get_direct_run(call: Call, run_id: str) -> Document:
+    """How a direct run goes or went; kept for a day."""
+    return direct_run_document(find_direct(run_id, call.services), call.services.clock.now())

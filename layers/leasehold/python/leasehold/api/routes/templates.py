@@ -3,53 +3,54 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import template_document
-from leasehold.api.answers import Answer, answered
-from leasehold.api.bodies import NewTemplateBody, ReasonBody, TemplateBody
-from leasehold.api.callers import Operation, asked_for
+from leasehold.admin.job_documents import Document, template_document
+from leasehold.api.answers import Answer
+from leasehold.api.bodies import NewTemplateBody, ReasonBody, TemplateBody, options_of
 from leasehold.api.errors import NoSuchTemplateError
+from leasehold.api.operations import Call, route
 from leasehold.api.requests import Paging
+from leasehold.aws.api_access import Role
 from leasehold.templates.model import UnknownTemplateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leasehold.api.bodies import TemplatePreset
-    from leasehold.api.callers import Call
+
+@route("GET /api/templates", Role.VIEWER, "TemplatePage")
+def list_templates(call: Call, query: Paging) -> Document:
+    """List templates by name."""
+    return page_document(call.read.templates(**dict(query)), template_document)
 
 
-def list_templates(call: Call) -> Answer:
-    query = asked_for(Paging, call.query)
-    return answered(page_document(call.read.templates(limit=query.limit, cursor=query.cursor), template_document))
+@route("POST /api/templates", Role.ADMIN, "Template", statuses=(201,))
+def create_template(call: Call, body: NewTemplateBody) -> Answer:
+    """Keep what jobs of a type are often given."""
+    return Answer(status=201, document=template_document(call.queue.templates.create(**options_of(body))))
 
 
-def create(call: Call) -> Answer:
-    body = asked_for(NewTemplateBody, call.body)
-    made = call.queue.templates.create(body.name, body.job_type, **_options(body), reason=body.reason)
-    return Answer(status=201, document=template_document(made))
-
-
-def show(call: Call) -> Answer:
+@route("GET /api/templates/{name}", Role.VIEWER, "Template")
+def get_template(call: Call, name: str) -> Document:
+    """One template."""
     with _named_by_the_path():
-        return answered(template_document(call.read.template(call.path["name"])))
+        return template_document(call.read.template(name))
 
 
-def update(call: Call) -> Answer:
-    body = asked_for(TemplateBody, call.body)
+@route("PATCH /api/templates/{name}", Role.ADMIN, "Template")
+def update_template(call: Call, name: str, body: TemplateBody) -> Document:
+    """Change what is given, leave the rest; jobs that exist keep what they have."""
     with _named_by_the_path():
-        changed = call.queue.templates.update(
-            call.path["name"], job=body.job_type, **_options(body), remove=body.remove, reason=body.reason
-        )
-    return answered(template_document(changed))
+        return template_document(call.queue.templates.update(name, **options_of(body)))
 
 
-def delete(call: Call) -> Answer:
+@route("DELETE /api/templates/{name}", Role.ADMIN, "Deleted")
+def delete_template(call: Call, name: str, body: ReasonBody) -> Document:
+    """Remove a template that no schedule needs."""
     with _named_by_the_path():
-        call.queue.templates.delete(call.path["name"], reason=asked_for(ReasonBody, call.body).reason)
-    return answered({"name": call.path["name"], "deleted": True})
+        call.queue.templates.delete(name, reason=body.reason)
+    return {"name": name, "deleted": True}
 
 
 @contextmanager
@@ -59,62 +60,3 @@ def _named_by_the_path() -> Iterator[None]:
         yield
     except UnknownTemplateError as error:
         raise NoSuchTemplateError(error) from error
-
-
-def _options(body: TemplatePreset) -> dict[str, Any]:
-    return {
-        "payload": body.payload,
-        "priority": body.priority,
-        "max_attempts": body.max_attempts,
-        "retry": None if body.retry is None else body.retry.policy(),
-        "webhook": body.webhook,
-        "description": body.description,
-    }
-
-
-OPERATIONS = (
-    Operation(
-        method="GET",
-        path="/api/templates",
-        name="list_templates",
-        summary="List templates by name",
-        act=list_templates,
-        query=Paging,
-        answers={200: "TemplatePage"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/templates",
-        name="create_template",
-        summary="Keep what jobs of a type are often given",
-        act=create,
-        body=NewTemplateBody,
-        answers={201: "Template"},
-    ),
-    Operation(
-        method="GET",
-        path="/api/templates/{name}",
-        name="get_template",
-        summary="One template",
-        act=show,
-        answers={200: "Template"},
-    ),
-    Operation(
-        method="PATCH",
-        path="/api/templates/{name}",
-        name="update_template",
-        summary="Change what is given, leave the rest; jobs that exist keep what they have",
-        act=update,
-        body=TemplateBody,
-        answers={200: "Template"},
-    ),
-    Operation(
-        method="DELETE",
-        path="/api/templates/{name}",
-        name="delete_template",
-        summary="Remove a template that no schedule needs",
-        act=delete,
-        body=ReasonBody,
-        answers={200: "Deleted"},
-    ),
-)
