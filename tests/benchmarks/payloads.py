@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from leasehold.kernel import payload_forms
+from leasehold.payloads import forms
 from tests.sample_payloads import KILOBYTE, noise, order_event
 
 if TYPE_CHECKING:
@@ -33,5 +33,5 @@ def packed_as(shape: str) -> Iterator[None]:
     def larger(raw: bytes) -> bytes:
         return raw + b"!"
 
-    with patch("zlib.compress", larger), patch.object(payload_forms, "_packed_tightly", larger):
+    with patch("zlib.compress", larger), patch.object(forms, "_packed_tightly", larger):
         yield

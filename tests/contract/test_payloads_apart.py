@@ -14,10 +14,10 @@ from leasehold.kernel.dedup import Enqueued
 from leasehold.kernel.enqueue import draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.offload import laid_out
-from leasehold.kernel.payload import encode_payload
-from leasehold.kernel.payload_forms import apart
+from leasehold.kernel.payload import APART, encode_payload
 from leasehold.operate.purge import purge
+from leasehold.payloads.forms import size_of
+from leasehold.payloads.items import laid_out
 from leasehold.scheduler import JobScheduler
 from leasehold.schedules.model import Plan
 from leasehold.schedules.verbs import create as create_schedule
@@ -36,7 +36,7 @@ def test_a_job_with_a_large_payload_is_stored_without_it_and_runs_with_it(world:
 
     stored = world.job(job_id)
     assert stored.payload_name is not None
-    assert stored.payload_bytes < 50
+    assert size_of(stored.stored_payload) < 50
     assert [item["SK"] for item in items_of(world, job_id)] == [stored.payload_name]
     assert world.queue.get(job_id).payload == large()
     assert world.work() == ["completed"]
@@ -256,7 +256,7 @@ def test_the_item_under_a_jobs_name_for_it_cannot_be_another_jobs(world: World) 
     one, other = (world.queue.enqueue("report", large()).job_id for _ in range(2))
     name = world.job(one).payload_name
     assert name is not None
-    assert world.job(other).stored_payload == apart(name)
+    assert world.job(other).stored_payload == APART + name
     assert partitions.payload(one, name) != partitions.payload(other, name)
 
 

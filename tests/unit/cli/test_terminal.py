@@ -21,7 +21,7 @@ from leasehold.cli.terminal.output import Output
 from leasehold.cli.terminal.tables import Column, show_table
 from leasehold.cli.times import length_of, moment, past_moment
 from leasehold.kernel.errors import InvalidInputError
-from leasehold.kernel.payload_items import Unreadable
+from leasehold.kernel.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
-    from leasehold.kernel.payload_items import Payloads
     from leasehold.kernel.poll import Part, PollReport
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Control, Registry
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure
     from leasehold.operate.listings import Listings
+    from leasehold.payloads.forms import compact, text_in, text_or
+    from leasehold.payloads.items import Payloads, behind_its_item, laid_out, lay_out
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
@@ -47,14 +48,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Store",
     "audit_of_new_job",
+    "behind_its_item",
     "check_payload",
+    "compact",
     "debounced",
     "enqueue_debounced",
     "entry_of_new_job",
     "filled",
     "insert_recorded",
+    "laid_out",
+    "lay_out",
     "parse_webhook",
     "report_failure",
+    "text_in",
+    "text_or",
 ]
 
 
@@ -139,14 +146,20 @@ _DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("g
 # What the kernel asks features for, by name; imported when it is first asked for.
 _VERBS = {
     "audit_of_new_job": "audit.new_jobs",
+    "behind_its_item": "payloads.items",
     "check_payload": "schemas.check",
+    "compact": "payloads.forms",
     "debounced": "debounce.burst",
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
-    "report_failure": "operate.failure_report",
+    "laid_out": "payloads.items",
+    "lay_out": "payloads.items",
     "parse_webhook": "webhooks.address",
+    "report_failure": "operate.failure_report",
+    "text_in": "payloads.forms",
+    "text_or": "payloads.forms",
 }
 
 if not TYPE_CHECKING:
@@ -171,7 +184,7 @@ _NOUNS = {
     "leases": ("direct_runs.records", "Leases"),
     "dead_letters": ("operate.dead_letters", "DeadLetters"),
     "payload_rounds": ("housekeeping.payload_rounds", "PayloadRounds"),
-    "payloads": ("kernel.payload_items", "Payloads"),
+    "payloads": ("payloads.items", "Payloads"),
     "requests": ("api.idempotency", "Requests"),
     "reservations": ("direct_runs.records", "Reservations"),
     "schedules": ("schedules.records", "Schedules"),

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
-from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.payloads.forms import shown_json
 from leasehold.schedules.explain import explain
 from leasehold.schedules.recurrence import Cron, Every
 from leasehold.webhooks.model import external_status, run_document, running_document

@@ -28,9 +28,9 @@ from leasehold.admin.scanning import (
 from leasehold.kernel import partitions
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
-from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.trust import is_trusted, report
+from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from leasehold.admin.planning import Stage
     from leasehold.admin.scanning import Scan
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
+    from leasehold.kernel.unreadable import Unreadable
 
 
 # Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.

@@ -34,10 +34,10 @@ from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.times import instant
 from leasehold.kernel.trust import is_trusted_dead_letter
+from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.services import Services
+    from leasehold.kernel.unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

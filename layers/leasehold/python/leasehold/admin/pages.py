@@ -29,9 +29,9 @@ from leasehold.templates.model import parse_template_name
 if TYPE_CHECKING:
     from leasehold.admin.scanning import IndexScan
     from leasehold.kernel.job import Job
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.table import Condition
+    from leasehold.kernel.unreadable import Unreadable
 
 
 _MILLISECOND = timedelta(milliseconds=1)

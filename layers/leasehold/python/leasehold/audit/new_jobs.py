@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_of, contended, job_target, token_of, tries
 from leasehold.kernel.dedup import Enqueued
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.offload import laid_out
+from leasehold.payloads.items import laid_out
 
 if TYPE_CHECKING:
     from leasehold.audit.records import Audit, AuditEntry

@@ -16,9 +16,9 @@ from leasehold.kernel.enqueue import Draft, JobRequest, creation, draft, inserte
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.lanes import numbered
-from leasehold.kernel.offload import lay_out, put_items
 from leasehold.kernel.table import ConditionFailed
 from leasehold.lean import dataclass
+from leasehold.payloads.items import lay_out, put_items
 from leasehold.telemetry.spans import current_trace, span
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.offload import Layout
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
+    from leasehold.payloads.items import Layout
     from leasehold.pool import Pending
 
     type Answers = list[Exception | None]

@@ -12,9 +12,9 @@ from leasehold.kernel.enqueue import write
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, position_at
-from leasehold.kernel.offload import lay_out
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
 from leasehold.lean import dataclass
+from leasehold.payloads.items import lay_out
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry

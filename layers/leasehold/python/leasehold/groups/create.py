@@ -19,10 +19,11 @@ from leasehold.groups.turn import next_turn
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import make_stamp
-from leasehold.kernel.offload import laid_out_many
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.table import request_token
 from leasehold.lean import dataclass
+from leasehold.payloads.forms import size_of
+from leasehold.payloads.items import laid_out_many
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _batch(members: Sequence[Job]) -> list[Job]:
     batch: list[Job] = []
     size = 0
     for job in members:
-        size += job.payload_bytes
+        size += size_of(job.stored_payload)
         if batch and size > _BYTES_AT_ONCE:
             break
         batch.append(job)

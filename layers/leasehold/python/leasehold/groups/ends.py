@@ -14,12 +14,12 @@ from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import Due, make_stamp, position_at, to_text
-from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import encode, shortened
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus
 from leasehold.kernel.trust import report
 from leasehold.lean import dataclass
+from leasehold.payloads.items import laid_out
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:

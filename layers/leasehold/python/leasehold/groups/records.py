@@ -10,7 +10,6 @@ from leasehold.kernel import partitions
 from leasehold.kernel.job import SYSTEM, described_job, job_record
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
-from leasehold.kernel.payload_items import Listed, read_each, read_one
 from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
     ENDED_INDEX,
@@ -26,6 +25,7 @@ from leasehold.kernel.table import (
     Update,
     check_format,
 )
+from leasehold.kernel.unreadable import Listed, read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

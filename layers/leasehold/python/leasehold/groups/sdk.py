@@ -11,7 +11,7 @@ from leasehold.groups.stop import cancel_group, find_group
 from leasehold.kernel.enqueue import request_of
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.payload_items import readable, report_unreadable
+from leasehold.kernel.unreadable import readable, report_unreadable
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

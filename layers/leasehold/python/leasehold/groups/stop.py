@@ -23,6 +23,7 @@ from leasehold.groups.ends import (
 from leasehold.groups.model import Group, GroupEndedError, GroupNotFoundError, GroupState, MemberEnd, parse_group_id
 from leasehold.groups.records import are_codes_apart, callback_used, change_of, codes_expire
 from leasehold.kernel.keys import make_stamp
+from leasehold.payloads.forms import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,7 +154,7 @@ class _Visit:
             job = found.get(self._group.member_id(number))
             if job is None:
                 continue  # it ended so long ago that it has expired
-            size += job.payload_bytes
+            size += size_of(job.stored_payload)
             if page and size > _BYTES:
                 return page, number + 1
             page.append(job)

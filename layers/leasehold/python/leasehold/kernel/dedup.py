@@ -20,7 +20,6 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.job import NO_WINDOW, DedupRef
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, job_id_of_key, key_of, to_text
-from leasehold.kernel.offload import lay_out
 from leasehold.kernel.records import texts_in
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
 from leasehold.kernel.times import instant, later
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from leasehold.audit.records import Audit, AuditEntry
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.offload import Layout
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
+    from leasehold.payloads.items import Layout
 
 MAX_KEY_BYTES = 256
 _TRIES = 5
@@ -252,19 +251,19 @@ def write_deduplicated(
     successor_of: JobId | None,
     audit_entry: AuditEntry | None,
 ) -> Enqueued:
-    layout = lay_out(job, services)
+    layout = features.lay_out(job, services)
     for _ in range(_TRIES):
         audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
         also = audit.changes if audit else []
         try:
             holder = _holder_before_bytes(layout, record, services)
             if holder is None:
-                holder = services.store.dedups.insert(_with_payload(layout, services), record, also)
+                holder = services.store.dedups.insert(features.behind_its_item(layout, services), record, also)
             if holder is None or holder.job_id == job.job_id:
                 return _made(job, audit, services)
             existing = job_of_holder(holder, services)
             if is_free(holder, existing, services) or holder.job_id == successor_of:
-                services.store.dedups.take_over(_with_payload(layout, services), record, holder, also)
+                services.store.dedups.take_over(features.behind_its_item(layout, services), record, holder, also)
                 return _made(job, audit, services)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
@@ -274,7 +273,7 @@ def write_deduplicated(
                 case OnDuplicate.REPLACE:
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
-                    new = _with_payload(layout, services)
+                    new = features.behind_its_item(layout, services)
                     from leasehold.kernel.end import Ending, log_cancelled
 
                     reason = f"replaced by {job.job_id}"
@@ -301,12 +300,6 @@ def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId 
 def _holder_before_bytes(layout: Layout, record: DedupRecord, services: Services) -> DedupRecord | None:
     """Who holds the key, looked up only where a payload would be written in vain: that costs more than a look."""
     return None if layout.item is None else services.store.dedups.get(record.ref)
-
-
-def _with_payload(layout: Layout, services: Services) -> Job:
-    if layout.item is not None:
-        services.store.payloads.insert(layout.item)
-    return layout.job
 
 
 def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:

@@ -20,7 +20,6 @@ from leasehold.kernel.job import SYSTEM, Job, job_record
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
 from leasehold.kernel.jobs import WAKE_WITHIN
 from leasehold.kernel.keys import RANDOM_BITS, SYSTEM_CODE, SYSTEM_SHARD, Due, make_job_id, parse_job_id, shard_of
-from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import is_laid_out, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
@@ -246,16 +245,13 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
     """Insert a job, under another id if there is one already that this call did not write."""
     job = drafted.job
     for _ in range(_TRIES):
-        stored, item = (job, None) if is_laid_out(job.stored_payload) else lay_out(job, services)
         try:
             if refused is not None:
                 raise refused
-            if item is not None:
-                services.store.payloads.insert(item)
-            services.store.jobs.insert(stored)
+            services.store.jobs.insert(job if is_laid_out(job.stored_payload) else features.laid_out(job, services))
         except ConditionFailed as failed:
             refused = None
-            if _is_own(stored, failed, drafted, services):
+            if _is_own(job, failed, drafted, services):
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
@@ -268,18 +264,18 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
     raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
 
 
-def _is_own(stored: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
+def _is_own(job: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
     """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
     if not failed.was_repeated and not drafted.has_given_id:
         return False
     try:
-        current = failed.current or services.store.table.get(keys.job(stored.job_id))
+        current = failed.current or services.store.table.get(keys.job(job.job_id))
     except StoreUnavailableError:
         raise
     except StoreError:
         # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
         return not drafted.has_given_id
-    return is_as_made(stored, current, at_any_time=drafted.has_given_id)
+    return is_as_made(job, current, at_any_time=drafted.has_given_id)
 
 
 def is_as_made(job: Job, current: Record | None, *, at_any_time: bool = False) -> bool:

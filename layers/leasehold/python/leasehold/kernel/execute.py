@@ -17,8 +17,7 @@ from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import make_nonce, to_text
-from leasehold.kernel.payload import decode, encode_result, shortened
-from leasehold.kernel.payload_forms import APART
+from leasehold.kernel.payload import APART, decode, encode_result, shortened
 from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from leasehold import features
 from leasehold.kernel import payload as codec
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
 from leasehold.kernel.keys import (
@@ -19,8 +20,7 @@ from leasehold.kernel.keys import (
     shard_of,
 )
 from leasehold.kernel.lanes import is_hold_lane
-from leasehold.kernel.payload import shortened
-from leasehold.kernel.payload_forms import APART, name_apart, size_of, text_in
+from leasehold.kernel.payload import APART, shortened
 from leasehold.kernel.records import Codec, Kind, texts_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
@@ -118,7 +118,7 @@ class Job:
             return known
         if self.payload_name is not None:
             raise PayloadNotReadError(self.job_id)
-        return text_in(self.stored_payload)
+        return features.text_in(self.stored_payload)
 
     @property
     def plain_payload(self) -> str | None:
@@ -128,12 +128,8 @@ class Job:
     @property
     def payload_name(self) -> str | None:
         """Which item holds the payload; None if the job does."""
-        return name_apart(self.stored_payload)
-
-    @property
-    def payload_bytes(self) -> int:
-        """What the payload adds to the job's item."""
-        return size_of(self.stored_payload)
+        form = self.stored_payload
+        return form.removeprefix(APART) if isinstance(form, str) and form.startswith(APART) else None
 
     @property
     def payload(self) -> Json:

@@ -10,7 +10,6 @@ from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
 from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import Due, JobId, Priority, job_id_at
-from leasehold.kernel.payload_items import read_one
 from leasehold.kernel.records import encode, encode_all
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -28,6 +27,7 @@ from leasehold.kernel.table import (
     plain,
 )
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.unreadable import read_one
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -134,6 +134,7 @@ def _bounded(what: str, text: str, limit: int) -> str:
 
 # Text, compressed text, or the name of an item.
 type Form = str | bytes
+APART = "apart:"
 
 # With so much of it, a plain job's item stays within 1 KB to its end.
 MAX_INLINE_BYTES = 400

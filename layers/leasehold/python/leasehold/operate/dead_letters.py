@@ -9,7 +9,6 @@ from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.payload import PURGED
-from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
     BY_DATE_INDEX,
@@ -24,6 +23,7 @@ from leasehold.kernel.table import (
     request_token,
 )
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.unreadable import read_each, read_one
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from leasehold.audit.records import Audit
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job, Run
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
+    from leasehold.kernel.unreadable import Unreadable
 
 # More than one, since the oldest may be unreadable.
 _LOOKED_AT = 10

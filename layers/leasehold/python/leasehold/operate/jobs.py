@@ -21,7 +21,6 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
-from leasehold.kernel.offload import lay_out
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.times import due_time
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
@@ -29,6 +28,7 @@ from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priori
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
+from leasehold.payloads.items import lay_out
 from leasehold.pool import ahead
 from leasehold.telemetry import Event
 from leasehold.webhooks.model import running_document

@@ -9,8 +9,8 @@ from leasehold.kernel.job import job_of
 from leasehold.kernel.jobs import DuePage, due_entry, ended_lane, job_id_in
 from leasehold.kernel.keys import Due, to_text
 from leasehold.kernel.lanes import hold_lane
-from leasehold.kernel.payload_items import read_each
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
+from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority
-    from leasehold.kernel.payload_items import Unreadable
     from leasehold.kernel.table import Record, Table
     from leasehold.kernel.transitions import JobStatus
+    from leasehold.kernel.unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from leasehold.audit.records import audit_entry_on_job, retried, token_of
 from leasehold.kernel.errors import WrongStateError
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.payload import PURGED
-from leasehold.kernel.payload_items import deletion
 from leasehold.kernel.transitions import PURGE
 from leasehold.operate.jobs import find
+from leasehold.payloads.items import deletion
 from leasehold.webhooks.model import delivery_ids
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, Leaseho
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
 from leasehold.kernel.keys import parse_job_id
-from leasehold.kernel.offload import laid_out
-from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.kernel.trust import is_trusted_dead_letter, trusted_job
+from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy, with_payload_of
 from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
+from leasehold.payloads.items import laid_out
 from leasehold.telemetry import Event
 from leasehold.webhooks.model import RUNNING
 

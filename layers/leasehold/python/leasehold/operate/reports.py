@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import NotDeployedError
-from leasehold.kernel.payload_items import report_unreadable
 from leasehold.kernel.trust import is_trusted_dead_letter
+from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
 from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.operate.measure import measure_dead_letters

@@ -10,8 +10,8 @@ from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, 
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.offload import laid_out
 from leasehold.kernel.times import instant
+from leasehold.payloads.items import laid_out
 from leasehold.schedules.records import triggered_by_hand
 from leasehold.schedules.recurrence import slots_after, slots_between
 from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template, tell

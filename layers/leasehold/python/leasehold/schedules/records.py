@@ -12,7 +12,6 @@ from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import Due, Priority, from_text, position_at, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.table import (
     ConditionFailed,
     Delete,
@@ -24,6 +23,7 @@ from leasehold.kernel.table import (
     Update,
     check_format,
 )
+from leasehold.kernel.unreadable import read_each, read_one
 from leasehold.schedules.model import Missed, Origin, Overlap, Schedule
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.job import Job
-    from leasehold.kernel.payload_items import Listed
     from leasehold.kernel.table import Condition, Record, Table
+    from leasehold.kernel.unreadable import Listed
     from leasehold.schedules.recurrence import Recurrence
 
 

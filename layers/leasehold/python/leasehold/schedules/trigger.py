@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.enqueue import JobRequest, NewJob, draft
 from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
-from leasehold.kernel.offload import laid_out
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
+from leasehold.payloads.items import laid_out
 from leasehold.schedules.model import Decision, Missed, Overlap, decide
 from leasehold.schedules.records import ScheduleChanged
 from leasehold.schedules.recurrence import latest_slot, slots_after

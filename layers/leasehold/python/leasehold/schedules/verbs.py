@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.job_type import parse_users_job_type
-from leasehold.kernel.payload_items import readable
+from leasehold.kernel.unreadable import readable
 from leasehold.schedules.model import (
     Origin,
     ScheduleDeployedError,

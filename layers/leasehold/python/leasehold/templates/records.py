@@ -9,15 +9,15 @@ from leasehold.audit.records import Audits
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Priority, from_text, to_text
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload_items import read_each, read_one
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import Delete, Equals, Put, check_format
+from leasehold.kernel.unreadable import read_each, read_one
 from leasehold.templates.model import NO_DEFAULTS, Template
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
-    from leasehold.kernel.payload_items import Listed
     from leasehold.kernel.table import Condition, Record, Table
+    from leasehold.kernel.unreadable import Listed
 
 
 class Templates:

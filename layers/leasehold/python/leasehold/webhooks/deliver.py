@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
-from leasehold.kernel.offload import lay_out
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.payloads.items import lay_out
 from leasehold.telemetry import Event
 from leasehold.webhooks.address import RunEvent, events_of
 from leasehold.webhooks.model import delivery

@@ -24,10 +24,10 @@ from leasehold.kernel.keys import (
     to_text,
 )
 from leasehold.kernel.payload import encode_payload
-from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.payloads.forms import shown_json
 from leasehold.telemetry.redaction import without_payload
 from leasehold.webhooks.address import Address, RunEvent
 

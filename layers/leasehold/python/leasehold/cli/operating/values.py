@@ -43,7 +43,7 @@ def read_payload(text: str | None, file: str | None) -> Json:
 
 def edited_payload(text: str | None, file: str | None) -> str | None:
     """A payload in the form in which a job shows it, encoded; None where nothing is given."""
-    from leasehold.kernel.payload_forms import encode_shown
+    from leasehold.payloads.forms import encode_shown
 
     return None if text is None and file is None else encode_shown(read_payload(text, file))
 

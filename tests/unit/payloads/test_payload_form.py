@@ -21,12 +21,11 @@ from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError,
 from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.offload import layout_of
-from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload
-from leasehold.kernel.payload_forms import apart, compact, fits_into_its_job, name_apart, name_of, size_of, text_in
-from leasehold.kernel.payload_items import Payloads
+from leasehold.kernel.payload import APART, MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.payloads.forms import compact, fits_into_its_job, name_of, size_of, text_in
+from leasehold.payloads.items import Payloads, layout_of
 from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def test_a_text_survives_its_compact_form_which_is_never_larger(text):
 
     assert text_in(form) == text
     assert size_of(form) <= len(text.encode())
-    assert name_apart(form) is None
+    assert job_with(form).payload_name is None
 
 
 @given(payload_texts)
@@ -91,7 +90,7 @@ def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
     assert Payloads(table).read(stored).payload_text == text
     assert Payloads(table).shown(stored).payload_text == text
     assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
-    assert stored.payload_bytes <= MAX_INLINE_BYTES
+    assert size_of(stored.stored_payload) <= MAX_INLINE_BYTES
     assert layout_of(stored, expires_at=2).item is None
 
 
@@ -114,7 +113,7 @@ def test_names_tell_texts_apart(one, other):
 
 
 def test_a_payload_that_was_not_read_says_so():
-    stored = job_with(apart(name_of("x")))
+    stored = job_with(APART + name_of("x"))
 
     with pytest.raises(PayloadNotReadError, match="Get the job by its id"):
         _ = stored.payload

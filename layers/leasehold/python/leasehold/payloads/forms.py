@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
 # No stream of zlib begins with it.
 _TIGHT = b"L"
-APART = "apart:"
 # 128 bits tell the payloads of one job apart.
 _DIGEST_CHARACTERS = 32
 
@@ -49,19 +48,6 @@ def size_of(form: Form) -> int:
 def name_of(text: str) -> str:
     """The name of the item that holds this text: the same for the same text, another for any other."""
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
-
-
-def apart(name: str) -> Form:
-    """
-    >>> apart("9f86d081884c7d65")
-    'apart:9f86d081884c7d65'
-    """
-    return APART + name
-
-
-def name_apart(form: Form) -> str | None:
-    """The name of the item that holds it; None if it stands in its job."""
-    return form.removeprefix(APART) if isinstance(form, str) and form.startswith(APART) else None
 
 
 def text_in(form: Form) -> str:

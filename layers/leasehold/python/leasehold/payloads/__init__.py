@@ -1,0 +1,1 @@
+"""Payloads that are not short: compressed, or apart from their jobs."""

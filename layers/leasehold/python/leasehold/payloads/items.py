@@ -1,0 +1,166 @@
+"""Payloads that do not fit into their jobs: each in an item of its own, written once and before its job.
+
+So a job never names an item that is not there. The item's name says its content, so that writing it twice is writing
+it once, and a job can never find another text than it was made with. An item whose job was not written after all is in
+nobody's way, and expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from leasehold.kernel import partitions
+from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError, StoreError
+from leasehold.kernel.partitions import records_in
+from leasehold.kernel.payload import APART, MISSING, is_laid_out
+from leasehold.kernel.table import ConditionFailed, Delete, Put
+from leasehold.payloads.forms import compact, fits_into_its_job, name_of, text_in, text_or
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from leasehold.kernel.job import Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.payload import Form
+    from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Table
+
+
+# How much longer than its job's retention a payload lives from the job's time on. A job that is still not over by then
+# has had its payload renewed, once a week by housekeeping/payload_rounds.py: for a year that may fail.
+SLACK = timedelta(days=400)
+
+
+class Layout(NamedTuple):
+    """A job as it is to be stored, and the item that has to be there before it; `item` is None if it holds all."""
+
+    job: Job
+    item: Put | None = None
+
+
+def lay_out(job: Job, services: Services) -> Layout:
+    """Decide where the payload goes, without writing anything."""
+    if is_laid_out(job.stored_payload):
+        return Layout(job)
+    return layout_of(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
+
+
+def layout_of(job: Job, expires_at: int) -> Layout:
+    """Where the payload of a new job goes. This is the one place that decides it."""
+    if is_laid_out(job.stored_payload):
+        return Layout(job)
+    text = job.payload_text
+    form = compact(text)
+    if fits_into_its_job(form):
+        return Layout(replace(job, stored_payload=form))
+    name = name_of(text)
+    # Without a condition: what stands under this name is this text, perhaps with less time to live.
+    item = Put(
+        key=partitions.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=()
+    )
+    return Layout(replace(job, stored_payload=APART + name, read_payload=text), item)
+
+
+def laid_out(job: Job, services: Services) -> Job:
+    """The job as it is to be stored; its payload is apart by then, if that is where it belongs."""
+    return behind_its_item(lay_out(job, services), services)
+
+
+def behind_its_item(layout: Layout, services: Services) -> Job:
+    if layout.item is not None:
+        services.store.payloads.insert(layout.item)
+    return layout.job
+
+
+def laid_out_many(jobs: Sequence[Job], services: Services) -> list[Job]:
+    """As `laid_out`, in as few calls as possible; the first error if one of them cannot be."""
+    layouts = [lay_out(job, services) for job in jobs]
+    for answer in put_items(layouts, services):
+        if answer is not None:
+            raise answer
+    return [layout.job for layout in layouts]
+
+
+def put_items(layouts: Sequence[Layout], services: Services) -> list[Exception | None]:
+    """Write what goes apart, in as few calls as possible; for each layout None, or what kept its item from it."""
+    items = [layout.item for layout in layouts if layout.item is not None]
+    answers = iter(services.store.payloads.put_many(items) if items else [])
+    return [None if layout.item is None else _store_error(next(answers)) for layout in layouts]
+
+
+def expiry_of(job: Job, since: datetime, services: Services) -> int:
+    """When a payload may go that is needed at least until then, in epoch seconds; times may be as late as they can."""
+    retention = services.deployment.settings_of(job.job_type).retention
+    kept_for = max(retention.completed, retention.cancelled) + SLACK
+    return int(since.timestamp() + kept_for.total_seconds())
+
+
+def _store_error(answer: Exception | None) -> StoreError | None:
+    return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
+
+
+class Payloads:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def put(self, item: Put) -> None:
+        self._table.write(item)
+
+    def insert(self, item: Put) -> None:
+        """Put an item of a job that is new, without the right to overwrite one: where it is, a try before wrote it."""
+        (answer,) = self._table.insert_many([item])
+        if answer is not None and not isinstance(answer, ConditionFailed):
+            raise answer
+
+    def put_many(self, items: Sequence[Put]) -> list[Exception | None]:
+        """Put each item, in as few calls as possible; per item None, or the error that stopped it."""
+        answers = self._table.insert_many(items)
+        for position, answer in enumerate(answers):
+            if isinstance(answer, ConditionFailed):
+                # There already, by a try whose response was lost, or of an older job of this id: its time counts anew.
+                answers[position] = self._put_again(items[position])
+        return answers
+
+    def _put_again(self, item: Put) -> Exception | None:
+        try:
+            self._table.write(item)
+        except StoreError as error:
+            return error
+        return None
+
+    def read(self, job: Job) -> Job:
+        """The job with its payload; PayloadMissingError if that stood apart and is gone."""
+        name = job.payload_name
+        if name is None or job.read_payload is not None:
+            return job
+        record = self._table.get(partitions.payload(job.job_id, name))
+        if record is None:
+            raise PayloadMissingError(job.job_id, name)
+        return replace(job, read_payload=text_in(cast("Form", record["payload"])))
+
+    def shown(self, job: Job) -> Job:
+        """The job with its payload, or with a word in its place if that is gone, for people who look at it."""
+        try:
+            return _readable(self.read(job))
+        except PAYLOAD_IS_LOST:
+            return replace(job, read_payload=MISSING)
+
+    def names(self, job_id: JobId) -> list[str]:
+        """All payloads that a job has or had: each edit leaves the one before it, until that expires."""
+        return [cast("str", record["SK"]) for record in records_in(self._table, partitions.payload_partition(job_id))]
+
+    def delete(self, job_id: JobId, name: str) -> None:
+        self._table.write(deletion(job_id, name))
+
+
+def deletion(job_id: JobId, name: str) -> Delete:
+    """One that is gone is as good as deleted."""
+    return Delete(key=partitions.payload(job_id, name), conditions=())
+
+
+def _readable(job: Job) -> Job:
+    """The job, with the word in the place of bytes in it that cannot be unpacked."""
+    return replace(job, read_payload=MISSING) if text_or(None, job.stored_payload) is None else job
