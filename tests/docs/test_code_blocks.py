@@ -28,7 +28,7 @@ from leasehold.aws.names import discovery_parameter
 from leasehold.batches.model import Batch
 from leasehold.cdk import Access, ApiOptions, Handler, JobQueue
 from leasehold.cli.commands import app
-from leasehold.cli.init import write_project
+from leasehold.cli.new import write_project
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.hooks import End, Feature, Hooks
 from leasehold.kernel.services import Services

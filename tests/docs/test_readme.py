@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobStatus
-from leasehold.cli.init import write_project
+from leasehold.cli.new import write_project
 from tests.docs.markdown import ROOT, code_blocks, text_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from app import ROOT
 from infra.gates import add_gates
 from leasehold.aws.discovery import from_environment, named
 from leasehold.cdk import JobQueue
-from leasehold.cli.init import write_project
+from leasehold.cli.new import write_project
 from leasehold.job_folders.folder import load_job_folder
 from leasehold.kernel.errors import InvalidOptionError
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from leasehold.audit.roots import Archive
-    from leasehold.cli.connection import Connection
+    from leasehold.cli.session import Connection
     from leasehold.verify.site import Site
 
 ACTOR = "arn:aws:iam::123456789012:user/ada"

@@ -13,9 +13,8 @@ import pytest
 from moto import mock_aws
 
 from leasehold.aws.discovery import QueueNotFoundError
-from leasehold.cli.connection import Connection, open_admin
-from leasehold.cli.operating.options import complete_job_type, complete_priority, complete_status
-from leasehold.cli.options import DEFAULT_PORT
+from leasehold.cli.options import DEFAULT_PORT, complete_job_type, complete_priority, complete_status
+from leasehold.cli.session import Connection, open_admin
 from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws import instance
 from tests.unit.test_imports import imported_by

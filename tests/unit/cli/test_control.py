@@ -12,10 +12,9 @@ import pytest
 from rich.console import Console
 
 from leasehold import CircuitBreaker, JobType
-from leasehold.cli.connection import Connection
 from leasehold.cli.operating.live import watch
-from leasehold.cli.session import Session, World
-from leasehold.cli.terminal.output import Output
+from leasehold.cli.output import Output
+from leasehold.cli.session import Connection, Session, World
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.unit.cli.operators_shell import ACTOR, Breaks, Shell

@@ -13,13 +13,12 @@ from rich.console import Console
 
 from leasehold import cli
 from leasehold.admin.pages import Page
-from leasehold.cli.operating.columns import LETTERS, job_columns
+from leasehold.cli.operating.dead_letters import DEAD_LETTERS
+from leasehold.cli.operating.jobs import job_columns
+from leasehold.cli.options import Pages, length_of, moment, past_moment
+from leasehold.cli.output import Output
 from leasehold.cli.pages import list_pages
-from leasehold.cli.terminal.cells import cell, clean
-from leasehold.cli.terminal.details import show_fields
-from leasehold.cli.terminal.output import Output
-from leasehold.cli.terminal.tables import Column, show_table
-from leasehold.cli.times import length_of, moment, past_moment
+from leasehold.cli.terminal import Column, cell, clean, show_details, show_table
 from leasehold.kernel.errors import InvalidInputError
 from leasehold.kernel.unreadable import Unreadable
 
@@ -215,7 +214,7 @@ def test_neither_a_hint_nor_the_fields_of_a_thing_speak_to_the_terminal(capsys: 
     output = StringIO()
 
     Output(as_json=False).hint(f"{ESCAPES}: no such job")
-    show_fields({ESCAPES: ESCAPES}, Console(file=output, force_terminal=False))
+    show_details({ESCAPES: ESCAPES}, Console(file=output, force_terminal=False))
 
     assert "\x1b" not in capsys.readouterr().err + output.getvalue()
 
@@ -231,11 +230,9 @@ def test_what_cannot_be_read_is_named_below_the_list_and_a_line_of_its_own_for_p
         list_pages(
             lambda **_: page,
             lambda job: job,
-            LETTERS,
+            DEAD_LETTERS,
             Output(as_json=as_json),
-            limit=5,
-            cursor=None,
-            everything=everything,
+            Pages(limit=5, everything=everything),
         )
 
     told = capsys.readouterr()

@@ -1,6 +1,22 @@
-"""Exit codes: what a script can tell from how a command ended. docs/cli.md lists them."""
+"""How a command ends: the exit codes that docs/cli.md lists, and failures told in one line and with what to do next.
+
+As JSON to programs; both on the standard error.
+"""
 
 from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from leasehold.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNEXPECTED = 1
 USAGE = 2
@@ -20,8 +36,6 @@ MEANINGS = {
     FLAWED: "`audit verify` or `verify` found something that is not as it should be",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
-
-
 # By the codes of errors, also of those that were never imported.
 _NOT_FOUND = {"job_not_found", "schedule_not_found", "group_not_found", "unknown_template", "unknown_job_type"}
 _UNAVAILABLE = {
@@ -33,24 +47,88 @@ _UNAVAILABLE = {
     "dispatch_failed",
 }
 
+# Where set, an unexpected error shows where it was raised.
+DEBUG = "LEASEHOLD_DEBUG"
+_NEXT = {
+    "job_not_found": "leasehold jobs",
+    "schedule_not_found": "leasehold schedules list",
+    "unknown_template": "leasehold templates list",
+    "unknown_job_type": "leasehold status",
+    "group_not_found": "leasehold groups list",
+    "system_halted": "leasehold status, then: leasehold resume --reason '...'",
+    "job_type_paused": "leasehold status, then: leasehold resume TYPE --reason '...'",
+    "wrong_state": "leasehold job ID",
+    "schedule_exists": "leasehold schedules show NAME",
+    "template_exists": "leasehold templates show NAME",
+    "queue_not_found": "check --queue, --region and --profile",
+    "not_deployed": "check --queue, or deploy the stacks",
+    "store_error": "check --queue, --region and --profile, and that these credentials may use the tables",
+    "store_unavailable": "check the credentials (--profile), --region and --endpoint-url, then try again",
+    "aws_error": "check --profile and --region; `aws sts get-caller-identity` must answer",
+    "unexpected_error": f"this is a mistake in Leasehold: please report it, with what {DEBUG}=1 shows",
+}
+
+
+@contextmanager
+def told(*, as_json: bool) -> Iterator[None]:
+    """End an operators' command with the exit code of whatever is raised inside."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, BrokenPipeError):
+        raise  # also where whoever read along has seen enough: typer ends quietly
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        exit_code = exit_code_of(error)
+        if exit_code == UNEXPECTED and os.environ.get(DEBUG):
+            raise
+        code = getattr(error, "code", None)
+        if not isinstance(code, str):
+            code = "aws_error" if _is_from_aws(error) else "unexpected_error"
+        is_ours = code == "unexpected_error"
+        message = f"{type(error).__name__}: {error}" if is_ours else " ".join(str(error).split())
+        tell(code, message, exit_code, as_json=as_json)
+        raise typer.Exit(exit_code) from None
+
+
+@contextmanager
+def told_plainly(before: str = "") -> Iterator[None]:
+    """For commands about this machine: what a user can repair is told in words, not as a traceback."""
+    from leasehold.kernel.errors import LeaseholdError
+
+    try:
+        yield
+    except LeaseholdError as error:
+        print(f"{before}{error}", file=sys.stderr)
+        raise typer.Exit(USAGE) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def tell(code: str, message: str, exit_code: int, *, next_step: str | None = None, as_json: bool) -> None:
+    hint = next_step or _NEXT.get(code)
+    if as_json:
+        said = {"code": code, "message": message, "exit_code": exit_code}
+        print(json.dumps({"error": said | ({"next": hint} if hint else {})}), file=sys.stderr)
+        return
+    print(clean(f"{code}: {message}"), file=sys.stderr)
+    if hint:
+        print(clean(f"next: {hint}"), file=sys.stderr)
+
 
 def exit_code_of(error: Exception) -> int:
     from leasehold.kernel import errors
 
     codes = {vars(kind).get("code") for kind in type(error).__mro__}
-    match error:
-        case _ if codes & _NOT_FOUND:
-            return NOT_FOUND
-        case _ if codes & _UNAVAILABLE or is_from_aws(error):
-            return UNAVAILABLE
-        case errors.InvalidInputError():
-            return USAGE
-        case errors.LeaseholdError():
-            return REFUSED
-        case _:
-            return UNEXPECTED
+    if codes & _NOT_FOUND:
+        return NOT_FOUND
+    if codes & _UNAVAILABLE or _is_from_aws(error):
+        return UNAVAILABLE
+    if isinstance(error, errors.InvalidInputError):
+        return USAGE
+    return REFUSED if isinstance(error, errors.LeaseholdError) else UNEXPECTED
 
 
-def is_from_aws(error: Exception) -> bool:
+def _is_from_aws(error: Exception) -> bool:
     """Whether boto3 says it: no credentials, no region, no such profile. It is not imported to find out."""
     return any(kind.__module__.startswith(("botocore.", "boto3.")) for kind in type(error).__mro__)

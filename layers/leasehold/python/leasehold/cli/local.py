@@ -1,35 +1,44 @@
-"""`leasehold local`: the deployed stacks on this machine."""
+"""`leasehold local`, `dev` and `demo`: the deployed stacks on this machine, changed at once, and seen at work."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
-from leasehold.cli.command import BUILD
-from leasehold.cli.main import EXIT_UNUSABLE
+from leasehold.cli import exits
+from leasehold.cli.exits import told_plainly
 from leasehold.cli.options import DEFAULT_PORT, HERE, Port, Root
+from leasehold.cli.output import Steps, console_for
+from leasehold.cli.session import running_at
+from leasehold.cli.terminal import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
+
     from leasehold.aws.job_logs import JobLogLine
     from leasehold.local.aws.instance import LocalAws, Running
+    from leasehold.local.demo.demo import Report
 
 app = typer.Typer(no_args_is_help=True, help="The local AWS of this machine: no account, no docker.")
+dev_app = typer.Typer()
+demo_app = typer.Typer()
 
+_TERMINATED = 128 + signal.SIGTERM
 _LOOK_EVERY_SECONDS = 1.0
 
 
 @app.command()
 def up(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
     """Start the local AWS, or find it started."""
-    with _told_errors():
+    with told_plainly():
         running = _local_aws(root).up(port, say=print)
         print(f"the local AWS listens on {running.endpoint} (process {running.pid})")
         print("what is deployed there can be seen in a browser: leasehold console --local")
@@ -43,17 +52,16 @@ def deploy(
     force: Annotated[bool, typer.Option("--force", help="Deploy even if nothing changed.")] = False,
 ) -> None:
     """Start it if need be, and deploy the stacks with the CDK."""
-    from leasehold.cli.progress import Progress, console_for
     from leasehold.local.aws.deployment import deploy as deploy_stacks
 
-    with _told_errors(), Progress(console_for(sys.stdout)) as progress:
+    with told_plainly(), Steps(console_for(sys.stdout)) as steps:
         aws = _local_aws(root)
-        running = aws.up(port, say=progress.say)
-        changed = deploy_stacks(aws, running, say=progress.say, hear=progress.hear, force=force)
-        progress.say("deployed" if changed else "what is deployed is up to date")
+        running = aws.up(port, say=steps.say)
+        changed = deploy_stacks(aws, running, say=steps.say, hear=steps.hear, force=force)
+        steps.say("deployed" if changed else "what is deployed is up to date")
         for line in _left_behind(running):
-            progress.say(line)
-        progress.say("to see it in a browser: leasehold console --local")
+            steps.say(line)
+        steps.say("to see it in a browser: leasehold console --local")
 
 
 def _left_behind(running: Running) -> Iterator[str]:
@@ -76,8 +84,8 @@ def status(root: Root = HERE) -> None:
     """Say whether it runs, and what is deployed."""
     from leasehold.local.aws.inspection import api_hosts, functions, stacks
 
-    with _told_errors():
-        running = _running(root)
+    with told_plainly():
+        running = running_at(root)
         print(f"running on {running.endpoint}, process {running.pid}")
         for name, state in stacks(running).items():
             print(f"stack    {name}  {state}")
@@ -98,11 +106,10 @@ def logs(
 ) -> None:
     """Print what the functions logged: time, level, function, message."""
     from leasehold.aws.job_logs import is_lambdas_own, read_line
-    from leasehold.cli.terminal.cells import clean
     from leasehold.local.aws.inspection import log_lines
 
-    with _told_errors():
-        running = _running(root)
+    with told_plainly():
+        running = running_at(root)
         after = 0
         seen: set[tuple[str, int, str]] = set()
         while True:
@@ -121,31 +128,26 @@ def logs(
 
 
 def _print_line(line: JobLogLine) -> None:
-    from leasehold.cli.operating.logs import shown
-    from leasehold.cli.terminal.cells import clean
+    from leasehold.cli.operating.jobs import shown
 
     for each in shown(line):
         print(clean(each), flush=True)
 
 
-dev_app = typer.Typer()
-
-
-@dev_app.command(rich_help_panel=BUILD)
+@dev_app.command()
 def dev(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
     """Watch the job folders: changed code goes onto the local AWS at once, and logs and job ends are shown.
 
     It deploys once, if need be; from then on only code is replaced. Settings in job.toml need `leasehold local deploy`.
     """
-    from leasehold.cli.progress import Progress, console_for
     from leasehold.local.aws.deployment import deploy as deploy_stacks
     from leasehold.local.dev import DevLoop, watch
 
-    with _told_errors():
+    with told_plainly():
         aws = _local_aws(root)
-        with Progress(console_for(sys.stdout)) as progress:
-            running = aws.up(port, say=progress.say)
-            deploy_stacks(aws, running, say=progress.say, hear=progress.hear)
+        with Steps(console_for(sys.stdout)) as steps:
+            running = aws.up(port, say=steps.say)
+            deploy_stacks(aws, running, say=steps.say, hear=steps.hear)
         loop = DevLoop(running, aws.root)
         folders = ", ".join(each.job_type for each in loop.functions)
         print(f"watching {folders}; Ctrl-C ends it, and the local AWS goes on", flush=True)
@@ -162,14 +164,14 @@ def invoke(
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.local.aws.inspection import invoke as call
 
-    with _told_errors():
+    with told_plainly():
         try:
             content = json.loads(event.read_text())
         except (OSError, ValueError) as error:
             raise InvalidOptionError(
                 str(event), f"this is no readable event ({error})", "Name a file with JSON, e.g. one of events/."
             ) from None
-        answer = call(_running(root), function, content)
+        answer = call(running_at(root), function, content)
         print(json.dumps(answer.value, indent=2))
         if answer.is_error:
             raise typer.Exit(1)
@@ -178,7 +180,7 @@ def invoke(
 @app.command()
 def down(root: Root = HERE) -> None:
     """Stop it and remove everything that it kept."""
-    with _told_errors():
+    with told_plainly():
         stopped = _local_aws(root).down()
         print("stopped, and its files are gone" if stopped else "it was not running")
 
@@ -189,24 +191,58 @@ def _local_aws(root: Path) -> LocalAws:
     return LocalAws(root.absolute())
 
 
-def _running(root: Path) -> Running:
-    from leasehold.kernel.errors import ServerUnavailableError
+@demo_app.command()
+def demo(
+    root: Root = HERE,
+    port: Port = DEFAULT_PORT,
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a report for programs; what happens is told on standard error.")
+    ] = False,
+    down: Annotated[bool, typer.Option("--down", help="Stop the local AWS at the end.")] = False,
+) -> None:
+    """Deploy to a local AWS, see a realistic mix of jobs run there, and check how each ended. No account is needed.
 
-    running = _local_aws(root).running()
-    if running is None:
-        raise ServerUnavailableError("the local AWS", "it is not running", "Start it with: leasehold local deploy")
-    return running
+    Exits with 0 only if every job ended as it should, 1 if one did not, 2 if the demo could not run.
+    """
+    from leasehold.local.demo import summary
+
+    # A report for programs is alone on the standard output.
+    console = console_for(sys.stderr if as_json else sys.stdout)
+    # Left to itself, SIGTERM would end this process without a word, and what it started would go on.
+    signal.signal(signal.SIGTERM, _terminate)
+    with told_plainly("The demo could not run: "):
+        aws = _local_aws(root)
+        try:
+            report = _run_demo(aws, port, console)
+        except KeyboardInterrupt:
+            print("Interrupted. If the local AWS is up, it stays; stop it with: leasehold local down", file=sys.stderr)
+            raise
+        finally:
+            if down:
+                aws.down()
+    if as_json:
+        print(summary.as_json(report))
+    else:
+        summary.tell(report, console, is_stopped=down)
+    raise typer.Exit(0 if report.is_good else exits.UNEXPECTED)
 
 
-@contextmanager
-def _told_errors() -> Iterator[None]:
-    """What a user can repair is told in words, not as a traceback."""
-    from leasehold.kernel.errors import LeaseholdError
+def _run_demo(aws: LocalAws, port: int, console: Console) -> Report:
+    from leasehold.local.aws.connection import open_queue
+    from leasehold.local.aws.deployment import deploy as deploy_stacks
+    from leasehold.local.demo import mix, view
+    from leasehold.local.demo.demo import Journal, run_demo
 
-    try:
-        yield
-    except LeaseholdError as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(EXIT_UNUSABLE) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    with Steps(console) as steps:
+        steps.say("starting the local AWS")
+        running = aws.up(port, say=steps.say)
+        steps.say(f"it listens on {running.endpoint}")
+        if not deploy_stacks(aws, running, say=steps.say, hear=steps.hear):
+            steps.say("what is deployed is up to date")
+    shown = view.Dashboard(console) if console.is_terminal else view.Lines(console)
+    return run_demo(open_queue(running), mix.CASES, Journal(), shown)
+
+
+def _terminate(*_: object) -> Never:
+    raise SystemExit(_TERMINATED)

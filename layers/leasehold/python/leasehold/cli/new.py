@@ -1,43 +1,96 @@
-"""`leasehold new`: start a job type from a template."""
+"""`leasehold init` and `new`: a project of one's own, which deploys a queue, and another job type in it."""
 
 from __future__ import annotations
 
 import keyword
-import sys
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.cli.main import EXIT_UNUSABLE
+from leasehold.cli.exits import told_plainly
+from leasehold.cli.options import HERE, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from string import Template
 
 app = typer.Typer(no_args_is_help=True, help="Start something new from a template.")
+init_app = typer.Typer()
+
+FIRST_JOB = "send_letter"
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+@init_app.command()
+def init(
+    name: Annotated[str, typer.Argument(help="The project's name, which its folder and its queue get: my-jobs.")],
+    root: Annotated[Path, typer.Option(help="Where the folder is made.")] = HERE,
+) -> None:
+    """Make a new project in the folder NAME: a CDK app with a queue, one job type, and its test."""
+    with told_plainly("No project was made: "):
+        made = write_project(name, root)
+    for path in made:
+        print(f"made {path.relative_to(root)}")
+    print(f"\nNext, on this machine and without an AWS account:\n  cd {name} && leasehold local deploy")
+    print(f"  leasehold enqueue {FIRST_JOB} --local --payload '{{\"subject\":\"ada\"}}' --reason 'to see it work'")
 
 
 @app.command()
 def job(
     name: Annotated[str, typer.Argument(help="The job type, e.g. daily_summary.")],
-    root: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+    root: Root = HERE,
 ) -> None:
     """Make jobs/NAME with a payload model, a handler and its settings, and a test for it.
 
     In functions/jobs where a project has that, or no folder jobs.
     """
-    from leasehold.kernel.errors import InvalidInputError
-
-    try:
+    with told_plainly("No job type was made: "):
         made = write_job(name, root)
-    except InvalidInputError as error:
-        print(f"No job type was made: {error}", file=sys.stderr)
-        raise typer.Exit(EXIT_UNUSABLE) from None
     for path in made:
         print(f"made {path.relative_to(root)}")
     print("Say in the handler what a job does, and in job.toml what it needs; then deploy.")
 
 
+def write_project(name: str, root: Path) -> list[Path]:
+    """The files of a new project; nothing is written unless its folder is new, or empty."""
+    from importlib.metadata import version
+
+    from leasehold.cli import project_templates as templates
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.local.tools import cdk_version
+
+    if not _NAME.fullmatch(name):
+        raise InvalidOptionError(
+            name, "a project's name is 1 to 40 characters of a-z, 0-9 and -, starting with a letter", "Choose another."
+        )
+    project = root / name
+    if project.exists() and (not project.is_dir() or any(project.iterdir())):
+        raise InvalidOptionError(name, "this is there already, and not empty", "Choose another name.")
+    files = {
+        "app.py": templates.APP,
+        "cdk.json": templates.CDK,
+        "package.json": templates.PACKAGE,
+        "requirements.txt": templates.REQUIREMENTS,
+        "pyproject.toml": templates.PYPROJECT,
+        ".gitignore": templates.GITIGNORE,
+        ".github/workflows/ci.yml": templates.CI,
+        "README.md": templates.README,
+    }
+    words = {
+        **{"name": name, "class_name": _camel_case(name.split("-")), "job": FIRST_JOB},
+        **{"version": version("leasehold"), "cdk_version": cdk_version()},
+    }
+    made = _write({project / file: template for file, template in files.items()}, words)
+    # So that the job type is made there.
+    (project / "jobs").mkdir()
+    return [*made, *write_job(FIRST_JOB, project)]
+
+
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
-    from leasehold.cli.job_templates import HANDLER, PAYLOAD, SETTINGS, TEST
+    from leasehold.cli.project_templates import HANDLER, PAYLOAD, SETTINGS, TEST
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.kernel.job_type import parse_users_job_type
 
@@ -57,11 +110,15 @@ def write_job(name: str, root: Path) -> list[Path]:
         folder / "job.toml": SETTINGS,
         test: TEST,
     }
+    words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
+    return [*_write(files, {"name": name, "class_name": class_name, **words}), *_findable(root)]
+
+
+def _write(files: Mapping[Path, Template], words: Mapping[str, object]) -> list[Path]:
     for path, template in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
-        path.write_text(template.substitute(name=name, class_name=class_name, **words), "utf-8")
-    return [*files, *_findable(root)]
+        path.write_text(template.substitute(words), "utf-8")
+    return list(files)
 
 
 def _findable(root: Path) -> list[Path]:
@@ -87,9 +144,13 @@ def _class_name(name: str) -> str:
     """
     from leasehold.kernel.errors import InvalidJobTypeError
 
-    class_name = "".join(word.capitalize() for word in name.split("_"))
+    class_name = _camel_case(name.split("_"))
     if keyword.iskeyword(name) or class_name == "BaseJob":
         raise InvalidJobTypeError(
             name, "Python or Leasehold uses this name itself", "Say more, e.g. what the job works on."
         )
     return class_name
+
+
+def _camel_case(words: list[str]) -> str:
+    return "".join(word.capitalize() for word in words)

@@ -1,13 +1,77 @@
-"""Options that several commands have."""
+"""Options that several commands have, what completes them, and what their words mean: times, payloads, priorities."""
 
 from __future__ import annotations
 
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from leasehold.admin.pages import JobFilter
+    from leasehold.kernel.dedup import DedupWindow, OnDuplicate
+    from leasehold.kernel.keys import Priority
+    from leasehold.kernel.payload import Json
+    from leasehold.kernel.retry import RetryPolicy
+    from leasehold.kernel.services import Services
+
+
+def complete_job_type(incomplete: str) -> list[str]:
+    """The job types of the project in this folder: asking a table would keep the shell waiting."""
+    if incomplete and not incomplete.isidentifier():
+        return []
+    places = (Path("jobs"), Path("functions/jobs"))
+    return sorted(found.parent.name for place in places for found in place.glob(f"{incomplete}*/job.toml"))
+
+
+def complete_status(incomplete: str) -> list[str]:
+    from leasehold.kernel.transitions import JobStatus
+
+    return [str(each) for each in JobStatus if each.startswith(incomplete)]
+
+
+def complete_priority(incomplete: str) -> list[str]:
+    from leasehold.kernel.keys import Priority
+
+    return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
+
+
+Reason = Annotated[
+    str,
+    typer.Option(
+        help="Why; it is kept on record with who you are. Needed where the queue asks for it.", show_default=False
+    ),
+]
+JobIdArgument = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
+JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
+JobTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Only of this job type.", autocompletion=complete_job_type),
+]
+MadeJobTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
+]
+PriorityOption = Annotated[
+    str | None, typer.Option(help="low, normal, high or critical.", autocompletion=complete_priority)
+]
+PayloadOption = Annotated[str | None, typer.Option(metavar="JSON", help="The payload.")]
+PayloadFileOption = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
+]
+Limit = Annotated[int, typer.Option(help="How many to show.")]
+DEFAULT_LIMIT = 50
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+
+# Of commands about this machine.
 Root = Annotated[Path, typer.Option(help="The project's folder.")]
+HERE = Path()
 Port = Annotated[
     int,
     typer.Option(
@@ -16,6 +80,187 @@ Port = Annotated[
         help="The port on loopback that the local AWS listens on, if it must be started; 0 finds a free one.",
     ),
 ]
-HERE = Path()
 # The same as leasehold.local.aws.instance has it, which takes a while to import.
 DEFAULT_PORT = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pages:
+    """How much of a listing."""
+
+    limit: Limit = DEFAULT_LIMIT
+    everything: Annotated[bool, typer.Option("--all", help="Show all, however many; with --json one a line.")] = False
+    cursor: Annotated[str | None, typer.Option(help="Go on where the last page of the same listing ended.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs:
+    """Which jobs: fields are named as those of the filter that they become."""
+
+    job_type: JobTypeOption = None
+    statuses: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status",
+            help="pending, in_progress, failed, completed, cancelled or dead_letter; may be repeated.",
+            autocompletion=complete_status,
+        ),
+    ] = None
+    scheduled_from: Annotated[
+        str | None,
+        typer.Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+    ] = None
+    scheduled_to: Annotated[str | None, typer.Option("--until", help="Scheduled before then.")] = None
+    created_from: Annotated[str | None, typer.Option("--created-since", help="Created from then on.")] = None
+    created_to: Annotated[str | None, typer.Option("--created-until", help="Created before then.")] = None
+    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None
+    group_id: Annotated[str | None, typer.Option("--group", help="Members of this group.")] = None
+    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None
+    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None
+
+    def wanted(self, now: datetime) -> JobFilter:
+        from leasehold.admin.pages import JobFilter
+
+        given = with_times(asdict(self), now)
+        return JobFilter(**{**given, "statuses": frozenset(self.statuses or ())})
+
+
+def with_times(given: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """`created_from`, which is --created-since, and its like as times; others as they are."""
+    times = {}
+    for name, text in given.items():
+        about, _, side = name.rpartition("_")
+        if side in ("from", "to"):
+            option = f"--{about}-{'since' if side == 'from' else 'until'}"
+            times[name] = past_moment(text, now, what=re.sub("--(scheduled|failed)-", "--", option))
+    return given | times
+
+
+def check_type(services: Services, job_type: str | None) -> None:
+    """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
+    from leasehold.kernel.type_options import DELIVERY
+
+    registry = services.deployment.registry()
+    if job_type is not None and job_type != DELIVERY and job_type not in registry.retired:
+        registry.job_type(job_type)
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LENGTH = re.compile(r"(\d{1,6})([smhdw])")
+
+
+def past_moment(text: str | None, now: datetime, *, what: str) -> datetime | None:
+    """An ISO time, or how long ago: "30m", "2h", "7d"."""
+    from leasehold.kernel.times import later
+
+    if text is None:
+        return None
+    if _LENGTH.fullmatch(text.strip()):
+        return later(now, -length_of(text, what=what), what=what)
+    return _iso(text, what, "Use a time like 2026-11-15T09:30Z, or how long ago: 30m, 2h, 7d.")
+
+
+def moment(text: str | None, *, what: str) -> datetime | None:
+    """An ISO time, also a future one."""
+    return None if text is None else _iso(text, what, "Use a time like 2026-11-15T09:30Z or 2026-11-15.")
+
+
+def optional_length(text: str | None, *, what: str) -> timedelta | None:
+    return None if text is None else length_of(text, what=what)
+
+
+def length_of(text: str, *, what: str) -> timedelta:
+    """
+    >>> length_of("90s", what="--in"), length_of("2h", what="--in")
+    (datetime.timedelta(seconds=90), datetime.timedelta(seconds=7200))
+    """
+    from leasehold.kernel.errors import InvalidOptionError
+
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None:
+        raise InvalidOptionError(
+            text, f"{what} is a length of time", "Use a number and a unit, like 90s, 15m, 2h, 7d or 1w."
+        )
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _iso(text: str, what: str, fix: str) -> datetime:
+    """A time says its timezone, as in the SDK and the API; a date alone is a day in UTC."""
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.times import instant
+
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidOptionError(text, f"{what} is no time", fix) from None
+    if found.tzinfo is None and len(text.strip()) > len("2026-11-15"):
+        raise InvalidOptionError(text, f"{what} has no timezone", f"Write {text.strip()}Z for UTC, or an offset.")
+    return instant(found if found.tzinfo else found.replace(tzinfo=UTC), what=what)
+
+
+def read_payload(text: str | None, file: str | None) -> Json:
+    """The payload from an option, a file or the standard input; None where nothing is given."""
+    from leasehold.kernel.errors import InvalidOptionError
+
+    if text is not None and file is not None:
+        raise InvalidOptionError(file, "the payload is given twice", "Pass --payload or --payload-file.")
+    if file is not None:
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidOptionError(file, f"this cannot be read ({error})", "Name a file with JSON.") from None
+    if text is None:
+        return None
+    try:
+        payload: Json = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidOptionError(
+            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user_id": "ada"}'."""
+        ) from None
+    return payload
+
+
+def parse_priority(text: str | None) -> Priority | None:
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.keys import Priority
+
+    if text is None:
+        return None
+    found = {each.name.lower(): each for each in Priority} | {str(int(each)): each for each in Priority}
+    if text.lower() not in found:
+        raise InvalidOptionError(text, "this is no priority", "Use low, normal, high or critical.")
+    return found[text.lower()]
+
+
+def parse_on_duplicate(text: str) -> OnDuplicate:
+    from leasehold.kernel.dedup import OnDuplicate
+    from leasehold.kernel.errors import InvalidOptionError
+
+    try:
+        return OnDuplicate(text)
+    except ValueError:
+        raise InvalidOptionError(text, "--on-duplicate is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
+
+
+def parse_delays(text: str | None) -> RetryPolicy | None:
+    """
+    >>> parse_delays("10s,5m")
+    Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
+    """
+    from leasehold.kernel.retry import Delays
+
+    if text is None:
+        return None
+    return Delays(tuple(length_of(each, what="a delay of --retry-delays") for each in text.split(",")))
+
+
+def parse_window(text: str | None) -> DedupWindow | None:
+    """`day`, `day:Europe/Berlin`, or a length of time."""
+    from leasehold.kernel.dedup import Day, Within
+
+    if text is None:
+        return None
+    kind, _, zone = text.partition(":")
+    if kind == "day":
+        return Day(zone) if zone else Day()
+    return Within(length_of(text, what="--dedup-window (day, day:Europe/Berlin, or a time)"))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
-    from leasehold.cli.terminal.output import Output
-    from leasehold.cli.terminal.tables import Column
+    from leasehold.cli.options import Pages
+    from leasehold.cli.output import Output
+    from leasehold.cli.terminal import Column
 
-DEFAULT_LIMIT = 50
 # A search that finds little is not gone on with for ever: so many pages, of ten requests at most each.
 MAX_PAGES = 10
 _PAGE = 100
@@ -29,20 +30,17 @@ def list_pages[Item](
     document: Callable[[Item], Document],
     columns: Sequence[Column],
     output: Output,
-    *,
-    limit: int,
-    cursor: str | None,
-    everything: bool,
+    asked: Pages,
 ) -> None:
     """Show up to `limit` items, or all of them. For programs: one document, or one item a line where all are wanted."""
-    if everything and output.as_json:
-        for page in _pages(fetch, cursor):
+    if asked.everything and output.as_json:
+        for page in _pages(fetch, asked):
             for item in page.items:
                 output.document(document(item))
             for each in page.unreadable:
                 output.document({"unreadable": {"key": each.key, "problem": each.problem}})
         return
-    page = _joined(_pages(fetch, cursor)) if everything else _up_to(limit, fetch, cursor)
+    page = reduce(_join, _pages(fetch, asked))
     if output.as_json:
         from leasehold.admin.documents import page_document
 
@@ -59,34 +57,19 @@ def list_pages[Item](
         output.hint(f"There may be more (searched {page.searched:,} entries{far}): --all, or --cursor {page.cursor}")
 
 
-def _up_to[Item](limit: int, fetch: Fetch[Item], cursor: str | None) -> Page[Item]:
+def _pages[Item](fetch: Fetch[Item], asked: Pages) -> Iterator[Page[Item]]:
     from leasehold.admin.pages import check_limit
 
-    if limit <= 0:
-        check_limit(limit)
-    joined = fetch(limit=min(limit, _PAGE), cursor=cursor)
+    if asked.limit <= 0 and not asked.everything:
+        check_limit(asked.limit)
+    cursor, left = asked.cursor, asked.limit
     # A large limit is worth more pages than one that is small.
-    for _ in range(max(MAX_PAGES, limit // _PAGE)):
-        if joined.cursor is None or len(joined.items) >= limit:
-            break
-        joined = _join(joined, fetch(limit=min(limit - len(joined.items), _PAGE), cursor=joined.cursor))
-    return joined
-
-
-def _pages[Item](fetch: Fetch[Item], cursor: str | None) -> Iterator[Page[Item]]:
-    while True:
-        page = fetch(limit=_PAGE, cursor=cursor)
+    for more in count(max(MAX_PAGES, asked.limit // _PAGE), -1):
+        page = fetch(limit=_PAGE if asked.everything else min(left, _PAGE), cursor=cursor)
         yield page
-        if page.cursor is None:
+        cursor, left = page.cursor, left - len(page.items)
+        if cursor is None or (not asked.everything and (left <= 0 or more <= 0)):
             return
-        cursor = page.cursor
-
-
-def _joined[Item](pages: Iterator[Page[Item]]) -> Page[Item]:
-    joined = next(pages)
-    for page in pages:
-        joined = _join(joined, page)
-    return joined
 
 
 def _join[Item](first: Page[Item], then: Page[Item]) -> Page[Item]:

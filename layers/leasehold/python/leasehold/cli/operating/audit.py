@@ -9,9 +9,10 @@ import typer
 
 from leasehold.cli import exits
 from leasehold.cli.command import command
-from leasehold.cli.operating.options import Cursor, Everything, Limit
-from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.options import Pages
+from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
+from leasehold.cli.terminal import Column, counted
 
 if TYPE_CHECKING:
     from leasehold.audit.roots import Flaw, KeptRoots
@@ -27,21 +28,22 @@ _Target = Annotated[
 ]
 
 
+AUDIT = (
+    Column("at", "at", rank=0),
+    Column("action", "action", rank=0),
+    Column("target", "target", rank=0),
+    Column("by", "by", rank=2, stretches=True),
+    Column("reason", "reason", rank=1, stretches=True),
+)
+
+
 @command(app, "list", example="leasehold audit list --target schedule#nightly")
-def list_records(
-    session: Session,
-    *,
-    target: _Target = None,
-    limit: Limit = DEFAULT_LIMIT,
-    everything: Everything = False,
-    cursor: Cursor = None,
-) -> None:
+def list_entries(session: Session, *, target: _Target = None, pages: Pages) -> None:
     """List audit entries, the newest first, of one target or all."""
     from leasehold.admin.documents import audit_document
-    from leasehold.cli.operating.columns import AUDIT
 
     fetch = partial(session.admin.audit.records, _named(target))
-    list_pages(fetch, audit_document, AUDIT, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(fetch, audit_document, AUDIT, session.out, pages)
 
 
 _Roots = Annotated[
@@ -86,16 +88,12 @@ def verify(
     else:
         for trail in flawed:
             session.out.say(f"{trail['target']}: {'; '.join(map(str, trail['problems']))}")  # type: ignore[call-overload]
-        with_roots = f" and {_counted(len(kept.roots), 'daily root')} from {kept.place}" if kept else ""
-        session.out.say(f"{_counted(checked, 'trail')}{with_roots} checked, {len(flawed):,} flawed.")
+        with_roots = f" and {counted(len(kept.roots), 'daily root')} from {kept.place}" if kept else ""
+        session.out.say(f"{counted(checked, 'trail')}{with_roots} checked, {len(flawed):,} flawed.")
         if kept is None:
             session.out.hint("Without daily roots: a trail that was written anew from its beginning does not show.")
     if flawed:
         raise typer.Exit(exits.FLAWED)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _kept_in(place: str | None, session: Session) -> KeptRoots | None:

@@ -9,17 +9,19 @@ import typer
 
 from leasehold.admin.documents import cancelled_document, redriven_document
 from leasehold.admin.job_documents import dead_letter_document, job_summary
-from leasehold.admin.others import DeadLetterFilter
 from leasehold.cli import exits
-from leasehold.cli.operating.columns import LETTERS, job_columns
-from leasehold.cli.operating.values import check_type
+from leasehold.cli.operating.dead_letters import DEAD_LETTERS
+from leasehold.cli.operating.jobs import job_columns
+from leasehold.cli.options import check_type
+from leasehold.cli.terminal import counted
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.operate.redrive import Redriven
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
+    from leasehold.admin.job_documents import Document
+    from leasehold.admin.others import DeadLetterFilter
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.session import Session
     from leasehold.kernel.keys import JobId
@@ -27,13 +29,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 MAX_CANCELLED = 1000
-
-
-def dead_letters_wanted(
-    job_type: str | None, start: datetime | None, end: datetime | None, now: datetime
-) -> DeadLetterFilter:
-    """What dies after the look was not looked at: it is left out."""
-    return DeadLetterFilter(job_type=job_type, failed_from=start, failed_to=min(end or now, now))
 
 
 def redrive_matching(
@@ -47,8 +42,8 @@ def redrive_matching(
         _tell_dry_run(session, found, dry_run=dry_run)
         return
     if not yes:
-        _show_some(session, found)
-    session.confirm(f"Redrive {_count(found)}?", yes=yes)
+        _show_dead_letters(session, found)
+    session.confirm(f"Redrive {counted(len(found), 'dead letter')}?", yes=yes)
     with session.out.progress("redriving") as progress:
         results = operator.redrive_many(
             **wanted.as_options,
@@ -56,7 +51,7 @@ def redrive_matching(
             reason=reason,
             progress=lambda done: progress(done, max(done, len(found))),
         )
-    _tell_results(session, results)
+    _tell_redriven(session, results)
 
 
 def redrive_these(
@@ -64,70 +59,14 @@ def redrive_these(
 ) -> None:
     if payload_text is not None and len(job_ids) > 1:
         raise InvalidOptionError(len(job_ids), "a payload is that of one dead job", "Name one.")
-    dead_letters = [session.admin.read.dead_letter(each) for each in job_ids]
+    found = [session.admin.read.dead_letter(each).id for each in job_ids]
     if dry_run:
-        _tell_dry_run(session, [each.id for each in dead_letters], dry_run=True)
-        return
-    if len(job_ids) == 1:
+        _tell_dry_run(session, found, dry_run=True)
+    elif len(job_ids) == 1:
         one = session.admin.queue.operator.redrive(job_ids[0], reason=reason, payload_text=payload_text)
         session.out.done(redriven_document(one), str(one.job_id))
-        return
-    _tell_results(session, [_redriven(session, each.id, reason) for each in dead_letters])
-
-
-def cancel_these(session: Session, job_ids: Sequence[str], *, reason: str) -> None:
-    if len(job_ids) == 1:
-        one = session.admin.queue.cancel(job_ids[0], reason=reason)
-        text = "is cancelled" if one.job_ended else "runs, and was asked to stop"
-        session.out.done(cancelled_document(one), f"{one.job_id} {text}")
-        return
-    _show_cancelled(session, session.admin.queue.operator.cancel_many(job_ids, reason=reason))
-
-
-def cancel_matching(session: Session, wanted: JobFilter, *, reason: str, limit: int, dry_run: bool, yes: bool) -> None:
-    """Those that were looked at are cancelled, and nothing that came since."""
-    if not 1 <= limit <= MAX_CANCELLED:
-        raise InvalidOptionError(
-            limit, f"at most {MAX_CANCELLED:,} jobs are cancelled at once", "Run it again for more."
-        )
-    check_type(session.admin.services, wanted.job_type)
-    found = session.admin.read.jobs_to_cancel(wanted, limit=limit)
-    jobs = found.jobs
-    count = f"{len(jobs):,} job{'' if len(jobs) == 1 else 's'}"
-    more = "" if found.is_complete else " More may match: run it again for these."
-    if session.out.as_json and (dry_run or not jobs):
-        items = [job_summary(each) for each in jobs]
-        session.out.document({"dry_run": dry_run, "is_complete": found.is_complete, "items": items})
-        return
-    if jobs and not session.out.as_json and (dry_run or not yes):
-        session.out.table(job_columns(session.now()), [job_summary(each) for each in jobs[:_SHOWN]])
-        if len(jobs) > _SHOWN:
-            session.out.say(f"… and {len(jobs) - _SHOWN:,} more")
-    if dry_run or not jobs:
-        session.out.say(f"Would cancel {count}.{more}" if jobs else f"No job that could be cancelled matches.{more}")
-        return
-    session.confirm(f"Cancel {count}?", yes=yes)
-    with session.out.progress("cancelling") as progress:
-        results = session.admin.queue.operator.cancel_many(
-            [each.job_id for each in jobs], reason=reason, progress=lambda done: progress(done, len(jobs))
-        )
-    _show_cancelled(session, results)
-    if more:
-        session.out.hint(more.strip())
-
-
-def _show_cancelled(session: Session, results: Sequence[Cancelled]) -> None:
-    refused = [(each.job_id, each.error) for each in results if each.error is not None]
-    ended = sum(each.job_ended for each in results)
-    asked = len(results) - ended - len(refused)
-    document = {
-        "cancelled": ended,
-        "asked_to_stop": asked,
-        "refused": len(refused),
-        "results": [cancelled_document(each) for each in results],
-    }
-    session.out.done(document, f"Cancelled: {ended:,}. Asked to stop: {asked:,}. Refused: {len(refused):,}.")
-    _end_if_refused(session, refused)
+    else:
+        _tell_redriven(session, [_redriven(session, each, reason) for each in found])
 
 
 def _redriven(session: Session, dead_letter_id: JobId, reason: str) -> Redriven:
@@ -142,35 +81,84 @@ def _tell_dry_run(session: Session, found: Sequence[JobId], *, dry_run: bool) ->
     if session.out.as_json:
         session.out.document({"dry_run": dry_run, "matching": len(found), "dead_letter_ids": list(found)})
         return
-    _show_some(session, found)
-    session.out.say(f"Would redrive {_count(found)}." if found else "No open dead letter matches.")
+    _show_dead_letters(session, found)
+    would = f"Would redrive {counted(len(found), 'dead letter')}."
+    session.out.say(would if found else "No open dead letter matches.")
 
 
-def _show_some(session: Session, found: Sequence[JobId]) -> None:
+def _show_dead_letters(session: Session, found: Sequence[JobId]) -> None:
     if found and not session.out.as_json:
         some = [dead_letter_document(session.admin.read.dead_letter(each)) for each in found[:_SHOWN]]
-        session.out.table(LETTERS, some)
-        if len(found) > _SHOWN:
-            session.out.say(f"… and {len(found) - _SHOWN:,} more")
+        session.out.table(DEAD_LETTERS, some)
+        _say_more(session, len(found))
 
 
-def _tell_results(session: Session, results: Sequence[Redriven]) -> None:
+def _say_more(session: Session, count: int) -> None:
+    if count > _SHOWN:
+        session.out.say(f"… and {count - _SHOWN:,} more")
+
+
+def _tell_redriven(session: Session, results: Sequence[Redriven]) -> None:
     refused = [(each.dead_letter_id, each.error) for each in results if each.error is not None]
-    document = {
-        "redriven": len(results) - len(refused),
-        "refused": len(refused),
-        "results": [redriven_document(each) for each in results],
-    }
-    session.out.done(document, f"Redriven: {len(results) - len(refused):,}. Refused: {len(refused):,}.")
-    _end_if_refused(session, refused)
+    counts = {"redriven": len(results) - len(refused), "refused": len(refused)}
+    _tell_results(session, counts, [redriven_document(each) for each in results], refused)
 
 
-def _end_if_refused(session: Session, refused: Sequence[tuple[JobId, LeaseholdError]]) -> None:
+def cancel_these(session: Session, job_ids: Sequence[str], *, reason: str) -> None:
+    if len(job_ids) == 1:
+        one = session.admin.queue.cancel(job_ids[0], reason=reason)
+        text = "is cancelled" if one.job_ended else "runs, and was asked to stop"
+        session.out.done(cancelled_document(one), f"{one.job_id} {text}")
+        return
+    _tell_cancelled(session, session.admin.queue.operator.cancel_many(job_ids, reason=reason))
+
+
+def cancel_matching(session: Session, wanted: JobFilter, *, reason: str, limit: int, dry_run: bool, yes: bool) -> None:
+    """Those that were looked at are cancelled, and nothing that came since."""
+    if not 1 <= limit <= MAX_CANCELLED:
+        raise InvalidOptionError(
+            limit, f"at most {MAX_CANCELLED:,} jobs are cancelled at once", "Run it again for more."
+        )
+    check_type(session.admin.services, wanted.job_type)
+    found = session.admin.read.jobs_to_cancel(wanted, limit=limit)
+    jobs, items = found.jobs, [job_summary(each) for each in found.jobs]
+    more = "" if found.is_complete else " More may match: run it again for these."
+    if session.out.as_json and (dry_run or not jobs):
+        session.out.document({"dry_run": dry_run, "is_complete": found.is_complete, "items": items})
+        return
+    if jobs and not session.out.as_json and (dry_run or not yes):
+        session.out.table(job_columns(session.now()), items[:_SHOWN])
+        _say_more(session, len(jobs))
+    count = counted(len(jobs), "job")
+    if dry_run or not jobs:
+        session.out.say(f"Would cancel {count}.{more}" if jobs else f"No job that could be cancelled matches.{more}")
+        return
+    session.confirm(f"Cancel {count}?", yes=yes)
+    with session.out.progress("cancelling") as progress:
+        results = session.admin.queue.operator.cancel_many(
+            [each.job_id for each in jobs], reason=reason, progress=lambda done: progress(done, len(jobs))
+        )
+    _tell_cancelled(session, results)
+    if more:
+        session.out.hint(more.strip())
+
+
+def _tell_cancelled(session: Session, results: Sequence[Cancelled]) -> None:
+    refused = [(each.job_id, each.error) for each in results if each.error is not None]
+    ended = sum(each.job_ended for each in results)
+    counts = {"cancelled": ended, "asked_to_stop": len(results) - ended - len(refused), "refused": len(refused)}
+    _tell_results(session, counts, [cancelled_document(each) for each in results], refused)
+
+
+def _tell_results(
+    session: Session,
+    counts: dict[str, int],
+    documents: list[Document],
+    refused: Sequence[tuple[JobId, LeaseholdError]],
+) -> None:
+    text = " ".join(f"{name.replace('_', ' ').capitalize()}: {count:,}." for name, count in counts.items())
+    session.out.done({**counts, "results": documents}, text)
     for job_id, error in refused:
         session.out.hint(f"{job_id}: {error.code}: {error}")
     if refused:
         raise typer.Exit(exits.REFUSED)
-
-
-def _count(found: Sequence[JobId]) -> str:
-    return f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"

@@ -2,74 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from leasehold.cli.command import command
-from leasehold.cli.operating.options import (
-    Cursor,
+from leasehold.cli.operating.jobs import attempts
+from leasehold.cli.options import (
     DryRun,
-    Everything,
     JobTypeOption,
-    Limit,
+    Pages,
     PayloadFileOption,
     Reason,
     Yes,
+    check_type,
+    read_payload,
+    with_times,
 )
-from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
+from leasehold.cli.terminal import Column
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that could not be done: list, show, redrive, discard.")
 
-_Since = Annotated[
-    str | None, typer.Option(help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
-]
-_Until = Annotated[str | None, typer.Option(help="Failed before then.")]
+DEAD_LETTERS = (
+    Column("job", "original_job_id", rank=0),
+    Column("type", "job_type", rank=0),
+    Column("failed", "failed_at", rank=1),
+    Column("attempts", attempts, rank=3),
+    Column("code", "error_code", rank=4),
+    Column("reason", "failure_reason", rank=2, stretches=True),
+)
 _DeadLetterId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The dead job's id.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Which:
+    job_type: JobTypeOption = None
+    failed_from: Annotated[
+        str | None,
+        typer.Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+    ] = None
+    failed_to: Annotated[str | None, typer.Option("--until", help="Failed before then.")] = None
+
+
 @command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
-def list_dead_letters(
-    session: Session,
-    *,
-    job_type: JobTypeOption = None,
-    since: _Since = None,
-    until: _Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-    everything: Everything = False,
-    cursor: Cursor = None,
-) -> None:
+def list_dead_letters(session: Session, which: _Which, pages: Pages) -> None:
     """List open dead letters, those that failed last first."""
     from leasehold.admin.job_documents import dead_letter_document
     from leasehold.admin.others import DeadLetterFilter
-    from leasehold.cli.operating.columns import LETTERS
-    from leasehold.cli.operating.values import check_type
-    from leasehold.cli.times import past_moment
 
-    now = session.now()
-    wanted = DeadLetterFilter(
-        job_type=job_type,
-        failed_from=past_moment(since, now, what="--since"),
-        failed_to=past_moment(until, now, what="--until"),
-    )
-    check_type(session.admin.services, job_type)
+    wanted = DeadLetterFilter(**with_times(asdict(which), session.now()))
+    check_type(session.admin.services, wanted.job_type)
     fetch = partial(session.admin.read.dead_letters, wanted)
-    list_pages(fetch, dead_letter_document, LETTERS, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(fetch, dead_letter_document, DEAD_LETTERS, session.out, pages)
 
 
 @command(app, "show", example="leasehold dead-letters show JOB_ID")
 def show(session: Session, job_id: _DeadLetterId) -> None:
     """Show a dead letter, resolved or not, with its error and runs."""
     from leasehold.admin.job_documents import dead_letter_document
-    from leasehold.cli.operating.job_page import show_dead_letter
 
-    document = dead_letter_document(session.admin.read.dead_letter(job_id))
-    if session.out.as_json:
-        session.out.document(document)
-    else:
-        show_dead_letter(document, session.out.console)
+    session.out.details(dead_letter_document(session.admin.read.dead_letter(job_id)))
 
 
 @command(
@@ -83,9 +79,7 @@ def redrive(
     *,
     reason: Reason = "",
     everything: Annotated[bool, typer.Option("--all", help="All open dead letters.")] = False,
-    job_type: JobTypeOption = None,
-    since: _Since = None,
-    until: _Until = None,
+    which: _Which,
     limit: Annotated[int | None, typer.Option(help="At most so many, the oldest first.")] = None,
     payload: Annotated[
         str | None, typer.Option(metavar="JSON", help="Another payload for the one that is named, as `show` writes it.")
@@ -98,14 +92,14 @@ def redrive(
 
     With --payload, one that is named is run with another payload; its type's model is asked first.
     """
+    from leasehold.admin.others import DeadLetterFilter
     from leasehold.cli.operating import bulk
-    from leasehold.cli.operating.values import edited_payload
-    from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.payloads.forms import encode_shown
 
-    edited = edited_payload(payload, payload_file)
-    has_filter = everything or job_type is not None or since is not None or until is not None
-    if bool(job_ids) == has_filter or (edited is not None and not job_ids):
+    # In the form in which a dead letter shows it.
+    edited = None if payload is payload_file is None else encode_shown(read_payload(payload, payload_file))
+    if bool(job_ids) == (everything or which != _Which()) or (edited is not None and not job_ids):
         raise InvalidOptionError(
             job_ids or "nothing",
             "dead letters are named or filtered",
@@ -115,8 +109,9 @@ def redrive(
         bulk.redrive_these(session, job_ids, reason=reason, dry_run=dry_run, payload_text=edited)
         return
     now = session.now()
-    start, end = past_moment(since, now, what="--since"), past_moment(until, now, what="--until")
-    wanted = bulk.dead_letters_wanted(job_type, start, end, now)
+    given = with_times(asdict(which), now)
+    # What dies after the look was not looked at: it is left out.
+    wanted = DeadLetterFilter(**given | {"failed_to": min(given["failed_to"] or now, now)})
     bulk.redrive_matching(session, wanted, limit=limit, reason=reason, dry_run=dry_run, yes=yes)
 
 

@@ -8,28 +8,46 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leasehold.cli.command import command
-from leasehold.cli.operating.options import Cursor, Everything, Limit, Reason, Yes
-from leasehold.cli.pages import DEFAULT_LIMIT, list_pages
+from leasehold.cli.operating.jobs import job_columns
+from leasehold.cli.options import Pages, Reason, Yes
+from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
+from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
+    from leasehold.admin.job_documents import Document
     from leasehold.groups.model import Group
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that belong together: list, show, members, cancel.")
 
+
+def _ended(document: Document) -> str:
+    total, left = document["total"], document["left"]
+    assert isinstance(total, int)
+    assert isinstance(left, int)
+    return f"{total - left}/{total}"
+
+
+GROUPS = (
+    Column("group", "group_id", rank=0),
+    Column("state", "state", rank=0),
+    Column("ended", _ended, rank=0),
+    Column("completed", "completed", rank=2),
+    Column("failed", "failed", rank=1),
+    Column("cancelled", "cancelled", rank=3),
+    Column("skipped", "skipped", rank=4),
+    Column("mode", "mode", rank=5),
+    Column("created", "created_at", rank=2),
+)
 _GroupId = Annotated[str, typer.Argument(metavar="GROUP_ID", help="The group's id.")]
 
 
 @command(app, "list", example="leasehold groups list")
-def list_groups(
-    session: Session, *, limit: Limit = DEFAULT_LIMIT, everything: Everything = False, cursor: Cursor = None
-) -> None:
+def list_groups(session: Session, pages: Pages) -> None:
     """List groups, those that were created last first."""
     from leasehold.admin.job_documents import group_document
-    from leasehold.cli.operating.columns import GROUPS
 
-    fetch = session.admin.read.groups
-    list_pages(fetch, group_document, GROUPS, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(session.admin.read.groups, group_document, GROUPS, session.out, pages)
 
 
 @command(app, "show", example="leasehold groups show import-2026-11-15")
@@ -39,22 +57,13 @@ def show(session: Session, group_id: _GroupId) -> None:
 
 
 @command(app, "members", example="leasehold groups members import-2026-11-15")
-def members(
-    session: Session,
-    group_id: _GroupId,
-    *,
-    limit: Limit = DEFAULT_LIMIT,
-    everything: Everything = False,
-    cursor: Cursor = None,
-) -> None:
+def members(session: Session, group_id: _GroupId, pages: Pages) -> None:
     """List the jobs of a group, the last member first."""
     from leasehold.admin.job_documents import job_summary
     from leasehold.admin.pages import JobFilter
-    from leasehold.cli.operating.columns import job_columns
 
     fetch = partial(session.admin.read.jobs, JobFilter(group_id=group_id))
-    columns = job_columns(session.now())
-    list_pages(fetch, job_summary, columns, session.out, limit=limit, cursor=cursor, everything=everything)
+    list_pages(fetch, job_summary, job_columns(session.now()), session.out, pages)
 
 
 @command(app, "cancel", example="leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
@@ -67,10 +76,5 @@ def cancel(session: Session, group_id: _GroupId, *, reason: Reason = "", yes: Ye
 
 def _show(session: Session, group: Group) -> None:
     from leasehold.admin.job_documents import group_document
-    from leasehold.cli.terminal.details import show_fields
 
-    document = group_document(group)
-    if session.out.as_json:
-        session.out.document(document)
-    else:
-        show_fields(document, session.out.console)
+    session.out.details(group_document(group))

@@ -9,37 +9,36 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from leasehold.cli.operating.columns import job_columns
+from leasehold.cli.operating.jobs import job_columns
 from leasehold.cli.operating.overview import TYPES, headlines, live_overview, rows_by_type
-from leasehold.cli.terminal.cells import clean, length, short_time
-from leasehold.cli.terminal.tables import fitting_table, make_table
+from leasehold.cli.terminal import clean, fitting_table, length, short_time, table_of
 from leasehold.kernel.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console, RenderableType
 
     from leasehold.admin.job_documents import Document
     from leasehold.cli.session import Session
-    from leasehold.cli.terminal.tables import Column
+    from leasehold.cli.terminal import Column
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
 def watch(session: Session, interval: timedelta, *, once: bool) -> None:
     """Print each look: on a terminal in place, as JSON one a line; elsewhere once."""
-    console = session.out.console
+    console, now = session.out.console, session.now()
+    # The first look may fail like any command; a later one is told in its place, and tried again.
+    shown = live_overview(session.admin, now)
     if session.out.as_json:
-        for document in _looks(session, interval, once=once):
-            session.out.document(document)
+        session.out.document(shown)
+        while not once:
+            session.world.clock.sleep(interval)
+            session.out.document(live_overview(session.admin, session.now()))
     elif once or not console.is_terminal:
-        now = session.now()
-        console.print(render(live_overview(session.admin, now), now, console))
+        console.print(render(shown, now, console))
     else:
-        # The first look may fail like any command; a later one is told in its place, and tried again.
-        now = session.now()
-        shown = live_overview(session.admin, now)
         live = Live(render(shown, now, console), console=console, screen=True, auto_refresh=False)
         try:
             with live:
@@ -56,29 +55,21 @@ def watch(session: Session, interval: timedelta, *, once: bool) -> None:
             live.stop()
 
 
-def _looks(session: Session, interval: timedelta, *, once: bool) -> Iterator[Document]:
-    while True:
-        yield live_overview(session.admin, session.now())
-        if once:
-            return
-        session.world.clock.sleep(interval)
-
-
 def render(document: Document, now: datetime, console: Console, *, trouble: str = "") -> RenderableType:
-    services: list[RenderableType] = [Text(f"leasehold  {short_time(str(document['at']))}  (Ctrl-C ends)", style="dim")]
+    lines: list[RenderableType] = [Text(f"leasehold  {short_time(str(document['at']))}  (Ctrl-C ends)", style="dim")]
     if trouble:
-        services.append(Text(f"{trouble}; trying again", style="bold red"))
-    services += [Text(line, style=style) for line, style in headlines(document, now)]
-    services += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")), console.width)
-    services += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
+        lines.append(Text(f"{trouble}; trying again", style="bold red"))
+    lines += [Text(line, style=style) for line, style in headlines(document, now)]
+    lines += _last_hour(cast("dict[str, Any] | None", document.get("last_hour")), console.width)
+    lines += [Text(""), _table(TYPES, rows_by_type(document, now), console)]
     running = cast("dict[str, Any]", document["running"])
     if running["items"]:
         more = "+" if "cursor" in running else ""
-        services += [
+        lines += [
             Text(f"\nrunning: {len(running['items'])}{more}", style="bold"),
             _table(job_columns(now), running["items"], console),
         ]
-    return Group(*services)
+    return Group(*lines)
 
 
 def _last_hour(hour: dict[str, Any] | None, width: int) -> list[RenderableType]:
@@ -105,7 +96,6 @@ def sparkline(values: Sequence[int]) -> str:
 
 
 def _table(columns: Sequence[Column], documents: Sequence[Document], console: Console) -> RenderableType:
-    rows = [[column.text(each) for column in columns] for each in documents]
     # Narrower than an id: the fields that are always shown, cut short.
-    always = [at for at, column in enumerate(columns) if not column.rank]
-    return fitting_table(columns, rows, console.width) or make_table(columns, rows, dict.fromkeys(always, 10))
+    always = [each for each in columns if not each.rank]
+    return fitting_table(columns, documents, console.width) or table_of(always, documents, max_width=10)

@@ -14,8 +14,7 @@ from leasehold.admin.documents import (
 )
 from leasehold.admin.job_documents import job_summary
 from leasehold.admin.pages import JobFilter
-from leasehold.cli.terminal.cells import NOTHING, ago, cell, clean
-from leasehold.cli.terminal.tables import Column
+from leasehold.cli.terminal import NOTHING, Column, cell, clean, relative
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 
@@ -74,7 +73,8 @@ def headlines(document: Document, now: datetime) -> list[tuple[str, str]]:
         lines.append((f"{job_type} reserved for a direct run until {cell(reserved['until'])}", "yellow"))
     dead_letters, oldest = counts["dead_letters"], backlog.get("oldest_dead_letter_at")
     if dead_letters["value"]:
-        lines.append((f"dead letters: {counted(dead_letters)}, the oldest {ago(oldest, now)}", "red"))
+        age = relative(oldest, now, is_past=True)
+        lines.append((f"dead letters: {_figure(dead_letters)}, the oldest {age}", "red"))
     else:
         lines.append(("dead letters: none", ""))
     return [(clean(line), style) for line, style in lines]
@@ -92,9 +92,9 @@ def rows_by_type(document: Document, now: datetime) -> list[Document]:
                 "type": job_type,
                 "state": _state(control["pauses"].get(job_type), is_deployed=job_type in control["types"]),
                 "due": str(due.get("depth", 0)),
-                "oldest": ago(due.get("oldest_due_at"), now),
+                "oldest": relative(due.get("oldest_due_at"), now, is_past=True),
                 **{
-                    status: counted(each["types"][job_type]) if job_type in each["types"] else NOTHING
+                    status: _figure(each["types"][job_type]) if job_type in each["types"] else NOTHING
                     for status, each in statuses.items()
                 },
             }
@@ -102,9 +102,9 @@ def rows_by_type(document: Document, now: datetime) -> list[Document]:
     return rows
 
 
-def counted(document: dict[str, Any]) -> str:
+def _figure(document: dict[str, Any]) -> str:
     """
-    >>> counted({"value": 10000, "is_exact": False})
+    >>> _figure({"value": 10000, "is_exact": False})
     '10,000+'
     """
     return f"{document['value']:,}{'' if document['is_exact'] else '+'}"
@@ -119,4 +119,4 @@ def _state(pause: dict[str, Any] | None, *, is_deployed: bool) -> str:
 
 
 def _by(switch: dict[str, Any], now: datetime) -> str:
-    return f"{ago(switch['at'], now)} by {cell(switch['by'])}: {cell(switch['reason'])}"
+    return f"{relative(switch['at'], now, is_past=True)} by {cell(switch['by'])}: {cell(switch['reason'])}"

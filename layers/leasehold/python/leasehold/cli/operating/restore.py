@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leasehold.cli.command import command
-from leasehold.cli.operating.options import DryRun, Reason, Yes
+from leasehold.cli.options import DryRun, Reason, Yes, past_moment
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def settle(
 
     Halts first; it stays halted until `leasehold resume`. Run one again with `leasehold retry`.
     """
-    from leasehold.cli.times import past_moment
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.restore.settle import Unknown, look
     from leasehold.restore.settle import settle as put_right

@@ -1,16 +1,20 @@
-"""`leasehold status`: how the system stands now."""
+"""`leasehold status`, `top` and `console`: how the system stands, once, kept up to date, or in a browser."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import timedelta
+from typing import Annotated
+
 import typer
 
-from leasehold.cli.command import LOOK, command
+from leasehold.cli.command import command
 from leasehold.cli.session import Session
 
 app = typer.Typer()
 
 
-@command(app, "status", rich_help_panel=LOOK, example="leasehold status --queue dev")
+@command(app, "status", example="leasehold status --queue dev")
 def status(session: Session) -> None:
     """Show what is halted, paused or open, what is due and how old, dead letters, and counts per type and status."""
     from leasehold.cli.operating.overview import TYPES, headlines, overview, rows_by_type
@@ -28,3 +32,38 @@ def status(session: Session) -> None:
     if rows:
         session.out.console.print()
         session.out.table(TYPES, rows)
+
+
+@command(app, "top", example="leasehold top --interval 5")
+def top(
+    session: Session,
+    *,
+    interval: Annotated[float, typer.Option(min=1, help="Seconds between two looks; counts change every ten.")] = 5.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, print it and end.")] = False,
+) -> None:
+    """Watch the system: types, what runs, the last hour. Ends with Ctrl-C."""
+    from leasehold.cli.operating.live import watch
+
+    with suppress(KeyboardInterrupt):
+        watch(session, timedelta(seconds=interval), once=once)
+
+
+@command(app, "console", example="leasehold console --queue dev")
+def console(
+    session: Session,
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port on loopback that it listens on; 0 finds a free one.")
+    ] = 8642,
+) -> None:
+    """Serve a page on 127.0.0.1 to see and do all of this in a browser. Ends with Ctrl-C.
+
+    It works with your own AWS credentials, and lets in only who opens the address that it prints.
+    """
+    from leasehold.console.server import console_of
+
+    server = console_of(session.admin.services, name=session.queue_name, port=port, open_roots=session.root_archive)
+    session.out.done({"url": server.url}, f"The console of {server.name} is open at\n{server.url}")
+    session.out.hint("Whoever knows this address can act as you: keep it to yourself. Ctrl-C ends it.")
+    with suppress(KeyboardInterrupt):
+        server.serve_forever()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leasehold.cli import exits
-from leasehold.cli.command import OPERATE, command
-from leasehold.cli.operating.options import Yes
+from leasehold.cli.command import command
+from leasehold.cli.options import Yes
 from leasehold.cli.session import Session
-from leasehold.cli.terminal.tables import Column
+from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
     from leasehold.verify.report import Report
@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 
 
-@command(app, "verify", example="leasehold verify --queue dev", rich_help_panel=OPERATE)
+@command(app, "verify", example="leasehold verify --queue dev")
 def verify(
     session: Session,
     *,

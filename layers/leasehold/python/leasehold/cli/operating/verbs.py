@@ -1,0 +1,203 @@
+"""What is done most often has a name of its own: `leasehold enqueue`, `cancel`, `retry`, `halt`, `pause`, `resume`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from leasehold.cli.command import command
+from leasehold.cli.options import (
+    DryRun,
+    Jobs,
+    JobTypeArgument,
+    PayloadFileOption,
+    PayloadOption,
+    PriorityOption,
+    Reason,
+    Yes,
+    complete_job_type,
+    moment,
+    optional_length,
+    parse_delays,
+    parse_on_duplicate,
+    parse_priority,
+    parse_window,
+    read_payload,
+)
+from leasehold.cli.session import Session
+
+app = typer.Typer()
+control_app = typer.Typer()
+
+
+@command(
+    app,
+    "enqueue",
+    example="""leasehold enqueue daily_summary --payload '{"user_id": "ada"}' --in 2h --reason 'ada asked'""",
+)
+def enqueue(
+    session: Session,
+    job_type: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TYPE", help="The job type; may be left to --template.", autocompletion=complete_job_type
+        ),
+    ] = None,
+    *,
+    reason: Reason = "",
+    payload: PayloadOption = None,
+    payload_file: PayloadFileOption = None,
+    template: Annotated[str | None, typer.Option(help="Take type, payload and options from this template.")] = None,
+    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None,
+    in_: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None,
+    start_by: Annotated[str | None, typer.Option(help="Not after this time: a job that is late is cancelled.")] = None,
+    dedup_key: Annotated[str | None, typer.Option(help="At most one job with this key.")] = None,
+    dedup_window: Annotated[
+        str | None, typer.Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
+    ] = None,
+    on_duplicate: Annotated[
+        str, typer.Option(help="If the key is taken: return_existing, raise or replace.")
+    ] = "return_existing",
+    priority: PriorityOption = None,
+    max_attempts: Annotated[int | None, typer.Option(help="How often it is tried.")] = None,
+    retry_delays: Annotated[str | None, typer.Option(help="Delays of its own, e.g. 10s,1m,5m.")] = None,
+    concurrency_key: Annotated[str | None, typer.Option(help="What limits per key count.")] = None,
+    webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None,
+) -> None:
+    """Put a job into the queue, now or for later; prints its id."""
+    from leasehold.admin.documents import enqueued_document
+    from leasehold.kernel.enqueue import NewJob
+
+    wanted = NewJob(
+        job=job_type,
+        payload=read_payload(payload, payload_file),
+        template=template,
+        run_at=moment(at, what="--at"),
+        run_in=optional_length(in_, what="--in"),
+        start_by=moment(start_by, what="--start-by"),
+        dedup_key=dedup_key,
+        dedup_window=parse_window(dedup_window),
+        priority=parse_priority(priority),
+        max_attempts=max_attempts,
+        retry=parse_delays(retry_delays),
+        concurrency_key=concurrency_key,
+        webhook=webhook,
+    )
+    made = session.admin.queue.operator.enqueue(wanted, reason=reason, on_duplicate=parse_on_duplicate(on_duplicate))
+    session.out.done(enqueued_document(made), made.job_id)
+    if not made.created:
+        session.out.hint("The dedup key is taken: this is the job that holds it.")
+    if made.replaced:
+        session.out.hint(f"It replaces {made.replaced}, which was cancelled.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cancelled(Jobs):
+    statuses: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status", help="pending and failed, unless it is said; in_progress asks those that run to stop."
+        ),
+    ] = None
+
+
+@command(
+    app,
+    "cancel",
+    example="leasehold cancel --type daily_summary --created-since 1h --reason 'enqueued twice' --dry-run",
+)
+def cancel(
+    session: Session,
+    job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
+    *,
+    reason: Reason = "",
+    which: _Cancelled,
+    limit: Annotated[int, typer.Option(help="At most so many, the newest first; up to 1,000.")] = 100,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Cancel jobs that have not started; those that run are asked to stop, and not tried again.
+
+    Those that are named, or that match all filters, after a look and a confirmation.
+    """
+    from leasehold.admin.pages import JobFilter
+    from leasehold.cli.operating import bulk
+    from leasehold.kernel.errors import InvalidOptionError
+
+    wanted = which.wanted(session.now())
+    if (wanted != JobFilter() or dry_run) if job_ids else wanted == JobFilter():
+        given = job_ids or "nothing"
+        raise InvalidOptionError(given, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
+    if job_ids:
+        bulk.cancel_these(session, job_ids, reason=reason)
+    else:
+        bulk.cancel_matching(session, wanted, reason=reason, limit=limit, dry_run=dry_run, yes=yes)
+
+
+@command(app, "retry", example="leasehold retry JOB_ID --priority high --reason 'the bug is mended'")
+def retry(
+    session: Session,
+    job_id: Annotated[
+        str, typer.Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")
+    ],
+    *,
+    reason: Reason = "",
+    priority: PriorityOption = None,
+) -> None:
+    """Run a waiting job now, or an ended one again as a new job; prints its id."""
+    from leasehold.admin.documents import enqueued_document
+
+    queue = session.admin.queue
+    retry = queue.retry_run if "." in job_id else queue.retry
+    again = retry(job_id, reason=reason, priority=parse_priority(priority))
+    session.out.done(enqueued_document(again), again.job_id)
+    if again.created:
+        session.out.hint("It is a new job.")
+    elif again.job_id == job_id:
+        session.out.hint("It was waiting, and is due now.")
+    else:
+        session.out.hint("Somebody else has just retried it: this is the job that they made.")
+
+
+@command(control_app, "halt", example="leasehold halt --reason 'bad deploy'")
+def halt(session: Session, *, reason: Reason = "", yes: Yes = False) -> None:
+    """Stop the whole system: nothing is enqueued or started until it is resumed. What runs finishes."""
+    session.confirm("Halt the whole system?", yes=yes)
+    changed = session.admin.queue.operator.halt(reason=reason)
+    text = "The system is halted. To go on: leasehold resume" if changed else "It was halted already."
+    session.out.done({"halted": True, "changed": changed}, text)
+
+
+@command(control_app, "pause", example="leasehold pause daily_summary --reason 'the mail server is down'")
+def pause(session: Session, job_type: JobTypeArgument, *, reason: Reason = "") -> None:
+    """Start no more jobs of one type. They can still be enqueued, and what runs finishes."""
+    changed = session.admin.queue.operator.pause(job_type, reason=reason)
+    text = f"{job_type} is paused." if changed else f"{job_type} was paused already."
+    session.out.done({"job_type": job_type, "paused": True, "changed": changed}, text)
+
+
+@command(control_app, "resume", example="leasehold resume daily_summary --reason 'the mail server is back'")
+def resume(
+    session: Session,
+    job_type: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TYPE]",
+            help="The job type that is paused; without one, the halt of the whole system is lifted.",
+            autocompletion=complete_job_type,
+        ),
+    ] = None,
+    *,
+    reason: Reason = "",
+) -> None:
+    """Lift the pause of a type, by hand or by its circuit breaker; without a type, the halt of the system."""
+    if job_type is None:
+        changed = session.admin.queue.operator.resume(reason=reason)
+        text = "The system goes on." if changed else "It was not halted."
+        session.out.done({"halted": False, "changed": changed}, text)
+        return
+    changed = session.admin.queue.operator.unpause(job_type, reason=reason)
+    text = f"{job_type} goes on." if changed else f"{job_type} was not paused."
+    session.out.done({"job_type": job_type, "paused": False, "changed": changed}, text)

@@ -1,1 +1,0 @@
-"""What people see of answers: cells, tables, one thing in detail, progress."""
