@@ -9,6 +9,7 @@ from leasehold.admin.job_documents import (
     dead_letter_document,
     job_document,
     job_summary,
+    picked,
     retry_document,
     schedule_document,
     set_only,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.admin.figures import Counted, Counts, LastHour, Lateness
+    from leasehold.admin.figures import Counted, Counts, LastHour
     from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.audit.records import AuditRecord
@@ -48,7 +49,7 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
         "order": str(page.order),
         "is_ordered": page.is_ordered,
         "searched": page.searched,
-        "unreadable": [{"key": each.key, "problem": each.problem} for each in page.unreadable],
+        "unreadable": [picked(each, "key", "problem") for each in page.unreadable],
         **set_only(cursor=page.cursor, reached=time_text(page.reached)),
     }
 
@@ -81,7 +82,7 @@ def control_document(control: Control) -> Document:
     return {
         "pauses": {job_type: _switch(switch) for job_type, switch in sorted(switches.pauses.items())},
         "reservations": {
-            job_type: {"run_id": each.run_id, "since": to_text(each.since), "until": to_text(each.until)}
+            job_type: picked(each, "run_id", "since", "until")
             for job_type, each in sorted(switches.reservations.items())
         },
         "types": {name: _type(job_type) for name, job_type in sorted(registry.types.items())},
@@ -114,12 +115,10 @@ def counts_document(counts: Counts) -> Document:
 
 def last_hour_document(hour: LastHour) -> Document:
     return {
-        "start": to_text(hour.start),
-        "end": to_text(hour.end),
-        "complete_since": to_text(hour.complete_since),
+        **picked(hour, "start", "end", "complete_since"),
         "minutes": [{"at": to_text(at), "ended": _ends(ends)} for at, ends in hour.minutes],
         "types": {job_type: _ends(ends) for job_type, ends in sorted(hour.types.items())},
-        **set_only(lateness=_lateness(hour.lateness) if hour.lateness else None),
+        **({"lateness": picked(hour.lateness, "sample", "median", "p95", "longest")} if hour.lateness else {}),
     }
 
 
@@ -135,23 +134,17 @@ def backlog_document(backlog: Backlog) -> Document:
 
 
 def audit_document(record: AuditRecord) -> Document:
-    audit_entry = record.audit_entry
+    entry = record.audit_entry
     return {
-        "id": audit_entry.audit_entry_id,
-        "target": audit_entry.target,
-        "action": audit_entry.action,
-        "by": audit_entry.by,
-        "at": to_text(audit_entry.at),
-        "reason": audit_entry.reason,
-        "details": audit_entry.details,
-        "previous": record.previous,
-        "head": record.head,
+        "id": entry.audit_entry_id,
+        **picked(entry, "target", "action", "by", "at", "reason", "details"),
+        **picked(record, "previous", "head"),
     }
 
 
 def redriven_document(redriven: Redriven) -> Document:
     error = error_document(redriven.error) if redriven.error else None
-    return {"dead_letter_id": redriven.dead_letter_id, **set_only(job_id=redriven.job_id, error=error)}
+    return {**picked(redriven, "dead_letter_id", "job_id"), **set_only(error=error)}
 
 
 def error_document(error: LeaseholdError) -> Document:
@@ -165,16 +158,12 @@ def direct_run_document(request: DirectRequest, now: datetime) -> Document:
     if state is DirectState.LOST:
         error, code = "whoever was to do it has not said how it went; see the handler's log", "direct_run_lost"
     return {
-        "run_id": request.run_id,
-        "job_type": request.job_type,
+        **picked(request, "run_id", "job_type"),
         "state": str(state),
-        "by": request.by,
-        "asked_at": to_text(request.asked_at),
-        "expires_at": to_text(request.expires_at),
+        **picked(request, "by", "asked_at", "expires_at"),
         **({} if request.result_text is None else {"result": json.loads(request.result_text)}),
+        **picked(request, "started_at", "ended_at"),
         **set_only(
-            started_at=time_text(request.started_at),
-            ended_at=time_text(request.ended_at),
             error=error and error.rstrip().rpartition("\n")[2],
             error_code=code,
             traceback=error if error and "\n" in error else None,
@@ -184,24 +173,17 @@ def direct_run_document(request: DirectRequest, now: datetime) -> Document:
 
 def _switch(switch: Switch) -> Document:
     circuit = switch.circuit
-    opened = None if circuit is None else set_only(probe_at=to_text(circuit.probe_at), probe=circuit.probe)
-    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason, **set_only(circuit=opened)}
+    opened = None if circuit is None else picked(circuit, "probe_at", "probe")
+    return {**picked(switch, "by", "at", "reason"), **set_only(circuit=opened)}
 
 
 def _type(job_type: JobType) -> Document:
     return {
-        "timeout": job_type.timeout.total_seconds(),
-        "priority": int(job_type.priority),
-        "max_attempts": job_type.max_attempts,
+        **picked(job_type, "timeout", "priority", "max_attempts"),
         "retry": retry_document(job_type.retry),
-        "on_full": str(job_type.on_full),
-        **set_only(
-            concurrency=job_type.concurrency,
-            concurrency_per_key=job_type.concurrency_per_key,
-            rate=_rate(job_type.rate),
-            rate_per_key=_rate(job_type.rate_per_key),
-            resources=list(job_type.resources) or None,
-        ),
+        **picked(job_type, "on_full", "concurrency", "concurrency_per_key"),
+        **set_only(rate=_rate(job_type.rate), rate_per_key=_rate(job_type.rate_per_key)),
+        **picked(job_type, "resources"),
     }
 
 
@@ -210,31 +192,21 @@ def _rate(rate: Rate | None) -> Document | None:
 
 
 def _counted(counted: Counted) -> Document:
-    return {"value": counted.value, "is_exact": counted.is_exact}
+    return picked(counted, "value", "is_exact")
 
 
 def _ends(ends: Mapping[JobStatus, int]) -> Document:
     return {str(status): ends[status] for status in JobStatus if status.has_ended and ends.get(status)}
 
 
-def _lateness(lateness: Lateness) -> Document:
-    return {
-        "sample": lateness.sample,
-        "median": lateness.median.total_seconds(),
-        "p95": lateness.p95.total_seconds(),
-        "longest": lateness.longest.total_seconds(),
-    }
-
-
 def enqueued_document(enqueued: Enqueued) -> Document:
-    return {"job_id": enqueued.job_id, "created": enqueued.created, **set_only(replaced=enqueued.replaced)}
+    return picked(enqueued, "job_id", "created", "replaced")
 
 
 def cancelled_document(cancelled: Cancelled) -> Document:
     """`job_ended` is False where the job runs, and was asked to stop; or `error` says why it was left as it is."""
     return {
-        "job_id": cancelled.job_id,
-        "job_ended": cancelled.job_ended,
+        **picked(cancelled, "job_id", "job_ended"),
         **set_only(error=error_document(cancelled.error) if cancelled.error else None),
     }
 

@@ -6,12 +6,13 @@ a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
-from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.payloads.forms import shown_json
 from leasehold.schedules.explain import explain
@@ -36,31 +37,19 @@ def job_summary(job: Job) -> Document:
     `status` is one of the six states, `state` what the API calls it: QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED.
     """
     return set_only(
-        job_id=job.job_id,
-        job_type=job.job_type,
-        status=str(job.status),
+        **picked(job, "job_id", "job_type", "status"),
         state=external_status(job.status),
-        priority=int(job.priority),
-        scheduled_for=to_text(job.scheduled_for),
+        **picked(job, "priority", "scheduled_for"),
         due_at=time_text(job.due_at) if not job.has_ended else None,
         held_by=queue_of_lane(job.due_lane) if job.due_lane else None,
-        created_at=to_text(job.created_at),
-        created_by=job.created_by,
-        attempts=job.attempts,
-        max_attempts=job.max_attempts,
-        started_at=time_text(job.started_at),
+        **picked(job, "created_at", "created_by", "attempts", "max_attempts", "started_at"),
         ended_at=time_text(job.completed_at),
-        error=job.last_error.rstrip().rpartition("\n")[2] if job.last_error else None,
+        error=_last_line(job.last_error),
         error_code=job.last_error_code,
         cancel_requested_at=job.cancel_requested,
         cancel_reason=job.cancel_reason,
         dedup_key=job.dedup.key if job.dedup else None,
-        concurrency_key=job.concurrency_key,
-        schedule=job.schedule,
-        template=job.template,
-        group_id=job.group_id,
-        member=job.member,
-        retry_of=job.retry_of,
+        **picked(job, "concurrency_key", "schedule", "template", "group_id", "member", "retry_of"),
     )
 
 
@@ -72,14 +61,12 @@ def job_document(job: Job, dead_letter: DeadLetter | None = None) -> Document:
         **set_only(
             result=None if job.result_text is None else shown_json(job.result_text),
             traceback=job.last_error,
-            artifacts=list(job.artifacts) or None,
-            last_attempt_at=time_text(job.last_attempt_at),
+            **picked(job, "artifacts", "last_attempt_at"),
             lease=_lease(job),
             start_by=time_text(job.start_by),
             dedup_window=job.dedup.window if job.dedup else None,
             retry=retry_document(job.retry) if job.retry else None,
-            webhook=job.webhook,
-            trace=job.trace,
+            **picked(job, "webhook", "trace"),
             expires_at=epoch(job.expires_at),
         ),
         "runs": [*(run_of_job(job, run) for run in job.runs), *running_runs(job)],
@@ -101,27 +88,16 @@ def running_runs(job: Job) -> list[Document]:
 def dead_letter_document(dead_letter: DeadLetter) -> Document:
     """`failure_reason` is the exception and its message, `traceback` all that is known."""
     return {
-        "id": dead_letter.id,
-        "original_job_id": dead_letter.original_job_id,
-        "job_type": dead_letter.job_type,
+        **picked(dead_letter, "id", "original_job_id", "job_type"),
         "payload": shown_json(dead_letter.payload_text),
         "failed_at": to_text(dead_letter.failed_at),
-        "failure_reason": dead_letter.failure_reason.rstrip().rpartition("\n")[2],
+        "failure_reason": _last_line(dead_letter.failure_reason),
         "error_code": dead_letter.error_code,
         "traceback": dead_letter.failure_reason,
-        "attempts": dead_letter.attempts,
-        "is_open": dead_letter.is_open,
+        **picked(dead_letter, "attempts", "is_open"),
         "runs": [_run_alone(dead_letter, run) for run in dead_letter.runs],
-        **set_only(
-            max_attempts=dead_letter.max_attempts,
-            trace=dead_letter.trace,
-            resolution=str(dead_letter.resolution) if dead_letter.resolution else None,
-            resolved_by=dead_letter.resolved_by,
-            resolved_at=time_text(dead_letter.resolved_at),
-            resolved_reason=dead_letter.resolved_reason,
-            redriven_as=dead_letter.redriven_as,
-            reported_at=time_text(dead_letter.reported_at),
-        ),
+        **picked(dead_letter, "max_attempts", "trace", "resolution", "resolved_by", "resolved_at", "resolved_reason"),
+        **picked(dead_letter, "redriven_as", "reported_at"),
     }
 
 
@@ -132,14 +108,11 @@ def dead_letter_summary(dead_letter: DeadLetter) -> Document:
 
 
 def _run_alone(dead_letter: DeadLetter, run: Run) -> Document:
+    told = {"run_id": run.run_id(dead_letter.id), "attempt": run.number, "status": str(run.outcome)}
     return {
-        "run_id": run.run_id(dead_letter.id),
-        "attempt": run.number,
-        "status": str(run.outcome),
-        "worker": run.worker,
-        "started_at": to_text(run.started_at),
-        "ended_at": to_text(run.ended_at),
-        **set_only(error_code=run.error_code, reason=run.reason, traceback=run.error),
+        **told,
+        **picked(run, "worker", "started_at", "ended_at", "error_code", "reason"),
+        **set_only(traceback=run.error),
     }
 
 
@@ -206,94 +179,72 @@ type Document = dict[str, object]
 
 def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) -> Document:
     return {
-        "name": schedule.name,
-        "job_type": schedule.job_type,
+        **picked(schedule, "name", "job_type"),
         "payload": shown_json(schedule.payload_text),
         **_recurrence(schedule.recurrence),
         "plan": explain(schedule.recurrence),
-        "enabled": schedule.enabled,
-        "paused": schedule.paused,
-        "is_active": schedule.is_active,
-        "missed": str(schedule.missed),
-        "missed_window": schedule.missed_window.total_seconds(),
-        "overlap": str(schedule.overlap),
-        "origin": str(schedule.origin),
-        "version": schedule.version,
-        "created_by": schedule.created_by,
-        "is_mirrored": schedule.is_mirrored,
+        **picked(schedule, "enabled", "paused", "is_active", "missed", "missed_window", "overlap", "origin", "version"),
+        **picked(schedule, "created_by", "is_mirrored"),
         "next_runs": [to_text(each) for each in next_runs],
-        **set_only(
-            priority=None if schedule.priority is None else int(schedule.priority),
-            template=schedule.template,
-            last_triggered_at=time_text(schedule.last_triggered_at),
-            last_job_id=schedule.last_job_id,
-            mirror_error=schedule.mirror_error,
-        ),
+        **picked(schedule, "priority", "template", "last_triggered_at", "last_job_id", "mirror_error"),
     }
 
 
 def template_document(template: Template) -> Document:
     return {
-        "name": template.name,
-        "job_type": template.job_type,
+        **picked(template, "name", "job_type"),
         "payload": shown_json(template.payload_text),
-        "version": template.version,
-        "created_by": template.created_by,
-        "created_at": to_text(template.created_at),
-        **set_only(
-            priority=None if template.priority is None else int(template.priority),
-            max_attempts=template.max_attempts,
-            retry=retry_document(template.retry) if template.retry else None,
-            webhook=template.webhook,
-            description=template.description,
-        ),
+        **picked(template, "version", "created_by", "created_at", "priority", "max_attempts"),
+        **set_only(retry=retry_document(template.retry) if template.retry else None),
+        **picked(template, "webhook", "description"),
     }
 
 
 def group_document(group: Group) -> Document:
     return {
         **group.progress,
-        "left": group.left,
-        "mode": str(group.mode),
-        "on_failure": str(group.on_failure),
-        "created_at": to_text(group.created_at),
-        "created_by": group.created_by,
-        **set_only(
-            reason=group.reason,
-            ended_at=time_text(group.ended_at),
-            callback=group.callback,
-            callback_job_id=group.callback_job_id,
-            turn=group.turn,
-            expires_at=epoch(group.expires_at),
-        ),
+        **picked(group, "left", "mode", "on_failure", "created_at", "created_by", "reason", "ended_at", "callback"),
+        **picked(group, "callback_job_id", "turn"),
+        **set_only(expires_at=epoch(group.expires_at)),
     }
 
 
 def retry_document(policy: RetryPolicy) -> Document:
-    match policy:
-        case Exponential(base, cap, jitter):
-            return {"kind": "exponential", "base": base.total_seconds(), "cap": cap.total_seconds(), "jitter": jitter}
-        case Fixed(delay):
-            return {"kind": "fixed", "delay": delay.total_seconds()}
-        case Delays(delays):
-            return {"kind": "delays", "delays": [delay.total_seconds() for delay in delays]}
-        case _:
-            assert_never(policy)
+    return {"kind": type(policy).__name__.lower(), **picked(policy, *(each.name for each in fields(policy)))}
 
 
 def _recurrence(recurrence: Recurrence) -> Document:
     match recurrence:
         case Every(interval):
             return {"every": interval.total_seconds()}
-        case Cron(line, timezone, on_dst_gap, on_dst_overlap):
-            return {
-                "cron": line,
-                "timezone": timezone,
-                "on_dst_gap": str(on_dst_gap),
-                "on_dst_overlap": str(on_dst_overlap),
-            }
+        case Cron():
+            return {"cron": recurrence.line, **picked(recurrence, "timezone", "on_dst_gap", "on_dst_overlap")}
         case _:
             assert_never(recurrence)
+
+
+def picked(thing: object, *names: str) -> Document:
+    """These fields of a thing, JSON-ready."""
+    return set_only(**{name: _plain(getattr(thing, name)) for name in names})
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return to_text(value)
+        case timedelta():
+            return value.total_seconds()
+        case Enum():
+            return value.value
+        case tuple():
+            return [_plain(each) for each in value] or None
+        case _:
+            return value
+
+
+def _last_line(text: str | None) -> str | None:
+    """Of a traceback: the exception and its message."""
+    return text and text.rstrip().rpartition("\n")[2]
 
 
 def time_text(at: datetime | None) -> str | None:
