@@ -133,7 +133,7 @@ def test_pollers_that_die_at_every_write_run_each_member_once_and_in_order() -> 
     assert_each_completed_in_order(life)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_handlers_that_die_too_are_started_again_but_no_member_overtakes_another() -> None:
     life = Life(mortal_handlers=True)
 

@@ -128,7 +128,7 @@ def test_its_metadata_says_what_it_needs_and_what_each_extra_brings(built: Built
     }
 
 
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("version", [pytest.param("3.12", marks=pytest.mark.deep), "3.13"])
 def test_installed_alone_everything_can_be_imported_and_a_job_runs(built: Built, tmp_path: Path, version: str) -> None:
     python = python_3_12() if version == "3.12" else Path(ROOT / ".venv/bin/python")
     if python is None:

@@ -26,8 +26,8 @@ from tests.stored_jobs import stored_jobs
 
 NAME = "drawn"
 SCHEDULES, BATCHES = 200, 20
-# So many batches in `make test`, a quarter of the schedules; the others in `make test-deep`.
-ALWAYS = 5
+# So many batches in `make test`, a tenth of the schedules; the others in `make test-deep`.
+ALWAYS = 2
 _MINUTE = timedelta(minutes=1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.simulation.many import told
 from tests.simulation.simulation import simulate
 
-_QUICK, _SEEDS, _AT_ONCE = 300, 1000, 20
+_QUICK, _SEEDS, _AT_ONCE = 200, 1000, 20
 
 
 @pytest.mark.slow

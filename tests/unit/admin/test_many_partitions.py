@@ -92,9 +92,14 @@ LISTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("`in_progress`", SPREAD): {"statuses": {JobStatus.IN_PROGRESS}},
     ("a template: no index knows it, nothing is found", SPREAD): {"template": "nightly"},
 }
+LONG = {("none", HELD), ("none", ALONE)}
 
 
-@pytest.mark.parametrize(("name", "where"), LISTINGS)
+# The two that walk the longest, and make a world of their own for it, are left to `make test-deep`.
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [pytest.param(*each, marks=pytest.mark.deep if each in LONG else ()) for each in LISTINGS],
+)
 def test_every_page_is_bounded_everything_is_found_once_and_the_page_says_what_it_takes(name: str, where: str) -> None:
     test, asked = deployed(where), LISTINGS[name, where]
 
