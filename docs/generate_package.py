@@ -13,7 +13,7 @@ import sys
 from datetime import timedelta
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
     # Started as a file, Python knows this folder and not the one that it is in.
@@ -21,8 +21,22 @@ if __name__ == "__main__":
 
 from docs.filling import filled
 from leasehold.cdk import JobQueue, JobQueueStore
-from leasehold.job_folders.job_toml import read_job_toml
-from leasehold.job_folders.toml import Section
+from leasehold.job_folders.features import (
+    BatchTable,
+    CircuitBreakerTable,
+    DelaysRetry,
+    ExponentialRetry,
+    FixedRetry,
+    RetentionTable,
+    WebhookTable,
+)
+from leasehold.job_folders.job_toml import JobToml
+from leasehold.job_folders.schedule import ScheduleTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leasehold.job_folders.toml import Table
 
 CDK, JOB_TOML = (Path(__file__).with_name(name) for name in ("cdk.md", "job-toml.md"))
 
@@ -84,33 +98,31 @@ KEYS = {
     "reported_fields": "fields of the payload that error reports may show",
     "code": "the number that names the type's partitions, by default (0) a hash of its name; needed where two collide",
 }
-_WHOLE = {"batch": {}, "circuit_breaker": {}, "webhook": {}, "schedule": {"rate": "1 hour"}}
-_TABLES = ("retry", "retention", "batch", "circuit_breaker", "webhook", "schedule")
+_TABLES: dict[str, tuple[type[Table], ...]] = {
+    "retry": (ExponentialRetry, FixedRetry, DelaysRetry),
+    "retention": (RetentionTable,),
+    "batch": (BatchTable,),
+    "circuit_breaker": (CircuitBreakerTable,),
+    "webhook": (WebhookTable,),
+    "schedule": (ScheduleTable,),
+}
 
 
 def found_keys() -> dict[str, Any]:
-    """Each key that reading a job.toml asks for, with its default."""
-    found: dict[str, Any] = {}
+    """Each key of a job.toml, with its default."""
+    found = dict(_defaults("", JobToml))
+    for name, tables in _TABLES.items():
+        del found[name]
+        for table in tables:
+            found = {**dict(_defaults(f"{name}.", table)), **found}
+    return found
 
-    class Noting(Section):
-        def read(self, key: str, parse: Any, default: Any) -> Any:
-            found.setdefault(f"{self._path}{key}", default)
-            return super().read(key, parse, default)
 
-        def _below(self, key: str, values: Any) -> Section:
-            return Noting(self._file, values, self._problems, f"{self._path}{key}.")
-
-    import leasehold.job_folders.job_toml as module
-
-    original = Section
-    setattr(module, "Section", Noting)  # noqa: B010  for mypy, no name of that module
-    try:
-        for policy in ("exponential", "fixed", "delays"):
-            values = {"concurrency": 1, **_WHOLE, "retry": {"policy": policy, "delays": ["1m"]}}
-            read_job_toml("example", "jobs/example", values, [], file="job.toml")
-    finally:
-        setattr(module, "Section", original)  # noqa: B010
-    return {key: default for key, default in found.items() if key not in _TABLES and "[" not in key}
+def _defaults(path: str, table: type[Table]) -> Iterator[tuple[str, Any]]:
+    for name, field in table.model_fields.items():
+        default = None if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
+        # Of all that a list may name, the page says it in words.
+        yield f"{path}{field.alias or name}", None if isinstance(default, tuple) else default
 
 
 def _shown(value: object) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from leasehold.batches.model import Batch
 from leasehold.job_folders.job_toml import read_job_toml
+from leasehold.job_folders.toml import InvalidJobFolderError
 from leasehold.kernel import registry_records
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 
 def read(batch: dict[str, object]) -> tuple[Batch | None, list[FolderProblem]]:
-    problems: list[FolderProblem] = []
     values = {"concurrency": "unlimited", "batch": batch}
-    folder = read_job_toml("index", "functions/jobs/index", values, problems, file="job.toml")
-    return folder.job_type.batch, problems
+    try:
+        folder = read_job_toml("index", "functions/jobs/index", values, file="job.toml")
+    except InvalidJobFolderError as error:
+        return None, list(error.problems)
+    return folder.job_type.batch, []
 
 
 def test_size_and_wait_are_read_and_the_header_alone_switches_it_on() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from leasehold import JobType, Limit, Poller, Registry
 from leasehold.cdk import JobQueue
-from leasehold.job_folders.features import read_limits
-from leasehold.job_folders.toml import Section
+from leasehold.job_folders.features import Limits
 from leasehold.kernel.poll import PollSettings
 from leasehold.kernel.type_options import MAX_SEATS, OnFull
 from leasehold.limits.policy import FunctionPolicy
@@ -19,11 +18,7 @@ PAGE = "docs/limits.md"
 
 
 def test_its_settings_are_those_of_a_job_toml() -> None:
-    root = Section("job.toml", {}, [])
-
-    settings = read_limits(root)
-
-    assert [name for name in settings if f"`{name}" not in text_of(PAGE)] == []
+    assert [name for name in Limits.model_fields if f"`{name}" not in text_of(PAGE)] == []
 
 
 def test_it_names_every_choice_for_a_full_limit_and_the_largest_one() -> None:

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Job, Outcome, Priority, Run
-from leasehold.job_folders.features import read_webhook
-from leasehold.job_folders.toml import Section
+from leasehold.job_folders.features import WebhookTable
 from leasehold.kernel.keys import SYSTEM_CODE, Due, JobId, JobPartition, from_text
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
@@ -43,12 +42,12 @@ def test_its_events_and_numbers_are_those_of_the_code() -> None:
 
 def test_its_example_of_a_job_toml_is_one() -> None:
     (example,) = code_blocks(PAGE, "toml")
-    problems: list[Any] = []
 
-    read = read_webhook(Section("job.toml", tomllib.loads(example)["webhook"], problems))
+    read = WebhookTable.model_validate(tomllib.loads(example)["webhook"])
 
-    assert problems == []
-    assert read == Webhook(url="https://hooks.example.com/jobs", events=(RunEvent.COMPLETED, RunEvent.DEAD_LETTERED))
+    assert Webhook(**dict(read)) == Webhook(
+        url="https://hooks.example.com/jobs", events=(RunEvent.COMPLETED, RunEvent.DEAD_LETTERED)
+    )
 
 
 def test_its_example_of_a_message_is_one() -> None:

@@ -23,9 +23,10 @@ from leasehold.functions import poller
 from leasehold.functions import registry_publisher as publisher
 from leasehold.functions import schedule_trigger as trigger
 from leasehold.functions import webhook_sender as sender
-from leasehold.job_folders.folder import load_job_folders, registry_of, schedules_of
+from leasehold.job_folders.folder import deployed_types, load_job_folders, schedules_of
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.ports import NoMirror
+from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.services import Services
 from leasehold.schedules.records import definition_record
@@ -216,7 +217,7 @@ class DeployedFunctions:
         """A deployment, as CloudFormation tells the publisher of it."""
         folders = [folder for folder in self.folders if folder.name != without]
         functions = {folder.name: f"leasehold-{STAGE}-job-{folder.name}" for folder in folders}
-        record = json.dumps(registry_record(registry_of(folders, functions, webhook_sender=SENDER)))
+        record = json.dumps(registry_record(Registry(types=deployed_types(folders, functions, webhook_sender=SENDER))))
         schedules = {each.name: definition_record(each) for each in schedules_of(folders) if with_schedules}
         properties = {"Registry": record, "Schedules": json.dumps(schedules)}
         if asked is not None:

@@ -12,8 +12,9 @@ from app import job_folders
 from infra.environments import ENVIRONMENTS, Environment
 from leasehold.cdk import AlarmOptions
 from leasehold.cdk.context import ALARM_KINDS
-from leasehold.job_folders.folder import registry_of
+from leasehold.job_folders.folder import deployed_types
 from leasehold.kernel import registry_records
+from leasehold.kernel.registry import Registry
 from tests.docs.markdown import text_of
 from tests.infra.cloudformation import ACCOUNT, Resolver
 from tests.infra.synthesised import synthesised, templates_of
@@ -135,10 +136,8 @@ def test_a_deployment_publishes_the_registry_once_its_functions_are_there(stage:
     (roots,) = (name for name in made.of_type("AWS::S3::Bucket") if "AuditRoots" in name)
 
     names = {name: f"leasehold-{stage.name}-job-{name}" for name in job_types(stage)}
-    assert published == registry_of(
-        job_folders(stage),
-        names,
-        webhook_sender=f"leasehold-{stage.name}-webhook-sender",
+    assert published == Registry(
+        types=deployed_types(job_folders(stage), names, webhook_sender=f"leasehold-{stage.name}-webhook-sender"),
         audit_roots=Resolver(made).resolve({"Ref": roots}),
     )
     publisher = resource["Properties"]["ServiceToken"]["Fn::GetAtt"][0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from functions.jobs.backup.handler import Backup, BackupHandler
 from leasehold.job_folders.folder import load_job_folder
+from leasehold.schedules.recurrence import Every
 from tests.functions.jobs.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -69,5 +70,5 @@ def test_a_backup_that_cannot_be_made_is_tried_every_minute_five_times(deploy: D
 def test_backups_run_every_half_hour_and_never_two_at_once():
     folder = load_job_folder(ROOT, "backup")
     assert folder.schedule is not None
-    assert folder.schedule.rate == timedelta(minutes=30)
+    assert folder.schedule.recurrence == Every(timedelta(minutes=30))
     assert folder.job_type.concurrency == 1

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from leasehold.job_folders.job_toml import read_job_toml
+from leasehold.job_folders.toml import InvalidJobFolderError
 from tests.unit.job_folders.reading import FILE, read
-
-if TYPE_CHECKING:
-    from leasehold.job_folders.toml import FolderProblem
 
 
 def complaint_about(text: str) -> str:
@@ -39,10 +36,10 @@ def test_an_environment_that_lambda_would_refuse_for_its_size_is_refused_here():
 
 
 def test_a_file_that_does_not_say_how_many_may_run_at_once_is_refused():
-    problems: list[FolderProblem] = []
-    read_job_toml("backup", "functions/jobs/backup", {"memory": 512}, problems, file=FILE)
+    with pytest.raises(InvalidJobFolderError) as caught:
+        read_job_toml("backup", "functions/jobs/backup", {"memory": 512}, file=FILE)
 
-    assert [str(problem) for problem in problems] == [
+    assert [str(problem) for problem in caught.value.problems] == [
         f"{FILE}: it does not say how many of its jobs may run at once. "
         'Write concurrency = 1, a larger number, or "unlimited".'
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.job_folders.folder import load_job_folder, load_job_folders, registry_of
+from leasehold.job_folders.folder import deployed_types, load_job_folder, load_job_folders
 from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.toml import InvalidJobFolderError
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
@@ -106,21 +106,14 @@ def test_one_folder_can_be_loaded_by_name(tmp_path: Path):
 
 def test_a_registry_names_the_function_of_each_type(tmp_path: Path):
     add_folder(tmp_path, "backup", settings="concurrency = 1")
-    registry = registry_of(load_job_folders(tmp_path), {"backup": "prod-backup"}, shards=4, ended_index=False)
-    assert (registry.shards, registry.ended_index) == (4, False)
-    assert registry.job_type("backup").function == "prod-backup"
-    assert registry.job_type("backup").concurrency == 1
-
-
-def test_a_registry_for_handlers_in_this_process_needs_no_functions(tmp_path: Path):
-    add_folder(tmp_path, "backup")
-    assert registry_of(load_job_folders(tmp_path)).job_type("backup").function is None
+    types = deployed_types(load_job_folders(tmp_path), {"backup": "prod-backup"})
+    assert (types["backup"].function, types["backup"].concurrency) == ("prod-backup", 1)
 
 
 def test_a_type_without_a_function_is_refused(tmp_path: Path):
     add_folder(tmp_path, "backup")
     with pytest.raises(InvalidOptionError, match=r"these job types have no function: got \['backup'\]"):
-        registry_of(load_job_folders(tmp_path), {})
+        deployed_types(load_job_folders(tmp_path), {})
 
 
 def test_the_names_of_the_system_s_own_types_are_taken(tmp_path: Path):
@@ -134,8 +127,8 @@ def test_a_webhook_that_nothing_would_send_is_refused_at_deployment():
     told = JobFolder(job_type=JobType(name="told", webhook=Webhook(url="https://a.example")), path="told")
 
     with pytest.raises(InvalidOptionError, match="these job types have a webhook, and nothing sends it"):
-        registry_of([told], {"told": "f"})
-    assert "webhook_delivery" in registry_of([told], {"told": "f"}, webhook_sender="s").types
+        deployed_types([told], {"told": "f"})
+    assert "webhook_delivery" in deployed_types([told], {"told": "f"}, webhook_sender="s")
 
 
 def test_code_that_job_types_share_is_no_job_type_unless_it_says_so(tmp_path: Path):
@@ -188,8 +181,8 @@ def test_a_deployments_variables_are_checked_like_all_others(tmp_path: Path):
     add_folder(tmp_path, "backup", settings='concurrency = 1\n[environment.Prod]\nAWS_REGION = "x"\nN = 1')
     first, second, third, *_ = (each.partition("job.toml: ")[2] for each in problems_of(tmp_path))
     assert first.endswith("an environment's name has 1 to 32 of a-z, 0-9, - and _. Use a name like prod.")
-    assert second == "environment.Prod.N = 1: a variable is text. Put quotes around it."
-    assert third.startswith('environment.Prod.AWS_REGION = "x": Lambda sets this variable itself.')
+    assert second == 'environment.Prod.AWS_REGION = "x": Lambda sets this variable itself. Use another name.'
+    assert third == "environment.Prod.N = 1: a variable is text. Put quotes around it."
 
 
 def test_a_handler_names_the_types_that_it_enqueues(tmp_path: Path):
@@ -198,7 +191,8 @@ def test_a_handler_names_the_types_that_it_enqueues(tmp_path: Path):
     order, _ = load_job_folders(tmp_path)
     assert (order.enqueues, order.deduplicates) == (("pay", "ship"), ("pay",))
 
-    add_folder(tmp_path, "wrong", settings='concurrency = 1\nenqueues = ["No Type"]\ndeduplicates = ["ship"]')
+    add_folder(tmp_path, "unknown", settings='concurrency = 1\nenqueues = ["No Type"]')
+    add_folder(tmp_path, "wrong", settings='concurrency = 1\nenqueues = ["pay"]\ndeduplicates = ["ship"]')
     assert [each.partition("job.toml: ")[2].partition(":")[0] for each in problems_of(tmp_path)] == [
         'enqueues[0] = "No Type"',
         'deduplicates = ["ship"]',

@@ -9,12 +9,13 @@ import pytest
 from leasehold.circuit_breaker.model import CircuitBreaker
 from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.permission import Permission
-from leasehold.job_folders.schedule import JobSchedule
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.type_options import OnFull, Retention
 from leasehold.limits.model import Rate
+from leasehold.schedules.model import Schedule
+from leasehold.schedules.recurrence import Cron, Every
 from leasehold.webhooks.address import RunEvent, Webhook
 from tests.unit.job_folders.reading import read_well
 
@@ -125,8 +126,12 @@ def test_every_key_is_understood():
             ),
         ),
         requirements=(f"httpx==0.28.1 --hash=sha256:{'0' * 64}",),
-        schedule=JobSchedule(
-            cron="0 9 * * mon-fri", timezone="Europe/Berlin", payload={"tables": ["users"]}, enabled=False
+        schedule=Schedule(
+            name="backup",
+            job_type="backup",
+            recurrence=Cron("0 9 * * mon-fri", "Europe/Berlin"),
+            payload_text='{"tables":["users"]}',
+            enabled=False,
         ),
         log_retention_days=90,
         reserved_concurrency=2,
@@ -174,14 +179,16 @@ def test_each_retry_policy_can_be_written(written: str, policy: object):
     ],
 )
 def test_a_schedule_may_have_a_rate(written: str, rate: timedelta):
-    assert read_well(f'[schedule]\nrate = "{written}"').schedule == JobSchedule(rate=rate)
+    schedule = read_well(f'[schedule]\nrate = "{written}"').schedule
+    assert schedule is not None
+    assert schedule.recurrence == Every(rate)
 
 
 @pytest.mark.parametrize("cron", ["* * * * *", "*/15 0-6,22 1 jan,jul sun", "0 9 * * 1-5", "5/10 0 31 12 7"])
 def test_a_cron_line_has_five_fields(cron: str):
     schedule = read_well(f'[schedule]\ncron = "{cron}"').schedule
     assert schedule is not None
-    assert schedule.cron == cron
+    assert schedule.recurrence == Cron(cron)
 
 
 @pytest.mark.parametrize(

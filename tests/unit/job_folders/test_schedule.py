@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from leasehold.job_folders.folder import schedules_of
-from leasehold.job_folders.schedule import JobSchedule
 from leasehold.schedules.model import Missed, Overlap
 from leasehold.schedules.records import definition_of, definition_record
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
@@ -13,7 +12,7 @@ from tests.unit.job_folders.reading import read_well
 
 
 def test_a_rate_becomes_a_schedule_that_has_the_type_s_name():
-    schedule = JobSchedule(rate=timedelta(minutes=30)).definition("backup")
+    (schedule,) = schedules_of([read_well('[schedule]\nrate = "30 minutes"')])
 
     assert (schedule.name, schedule.job_type, schedule.payload_text) == ("backup", "backup", "{}")
     assert schedule.recurrence == Every(timedelta(minutes=30))

@@ -38,8 +38,9 @@ from leasehold.cdk.rights import deduplicate_statements, enqueue_statements
 from leasehold.cdk.schedules import ScheduleWakes
 from leasehold.cdk.store import JobQueueStore
 from leasehold.cdk.webhook_sender import WebhookSender
-from leasehold.job_folders.folder import load_job_folders, registry_of, schedules_of
+from leasehold.job_folders.folder import deployed_types, load_job_folders, schedules_of
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -323,16 +324,18 @@ class JobQueue(JobQueueBase):
             self,
             "Registry",
             queue=queue,
-            registry=registry_of(
-                folders,
-                {name: function.function_name for name, function in self._functions.items()},
+            registry=Registry(
+                types=deployed_types(
+                    folders,
+                    {name: function.function_name for name, function in self._functions.items()},
+                    webhook_sender=sender.function.function_name if sender else None,
+                    webhooks_per_host=queue.webhook_concurrency_per_host,
+                ),
                 shards=queue.shards,
                 isolate_types=queue.isolate_types,
                 ended_index=queue.ended_index,
                 concurrency=queue.concurrency,
                 resources=queue.resources,
-                webhook_sender=sender.function.function_name if sender else None,
-                webhooks_per_host=queue.webhook_concurrency_per_host,
                 audit_roots=roots.bucket.bucket_name if roots else None,
                 require_reasons=queue.require_reasons,
             ),

@@ -11,7 +11,6 @@ from leasehold.job_folders.job_toml import JobFolder, read_job_toml
 from leasehold.job_folders.toml import FolderProblem, InvalidJobFolderError
 from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
-from leasehold.kernel.registry import Registry
 from leasehold.kernel.type_options import DELIVERY, free_code_line
 from leasehold.webhooks.model import delivery_type
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from leasehold.kernel.job_type import JobType
     from leasehold.schedules.model import Schedule
 
 JOBS = PurePosixPath("functions/jobs")
@@ -64,53 +64,33 @@ def load_job_folder(root: Path, name: str, place: PurePosixPath = JOBS) -> JobFo
     return folder
 
 
-def registry_of(
+def deployed_types(
     folders: Iterable[JobFolder],
-    function_names: Mapping[str, str] | None = None,
+    function_names: Mapping[str, str],
     *,
-    shards: int = 1,
-    ended_index: bool = True,
-    concurrency: int | None = None,
-    resources: Mapping[str, int] | None = None,
-    isolate_types: bool = True,
     webhook_sender: str | None = None,
     webhooks_per_host: int | None = None,
-    audit_roots: str | None = None,
-    require_reasons: bool = False,
-) -> Registry:
-    """What a deployment of these folders publishes; without function names, for handlers in this process.
+) -> dict[str, JobType]:
+    """The job types that a deployment of these folders publishes, each with its function.
 
     webhook_sender: the function that sends webhooks; None where there are none.
     webhooks_per_host: how many of them go to one host at once; None for no limit.
-    audit_roots: the bucket where the daily roots of the audit are kept.
-    require_reasons: whether what people do by hand needs a reason.
     """
     types = {folder.name: folder.job_type for folder in folders}
-    if function_names is not None:
-        unnamed = sorted(types.keys() - function_names.keys())
-        if unnamed:
-            raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
-        types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
+    if unnamed := sorted(types.keys() - function_names.keys()):
+        raise InvalidOptionError(unnamed, "these job types have no function", "Name the function of each.")
+    types = {name: replace(job_type, function=function_names[name]) for name, job_type in types.items()}
     told = sorted(name for name, job_type in types.items() if job_type.webhook and job_type.webhook.url)
     if webhook_sender is not None:
         types[DELIVERY] = delivery_type(webhook_sender, per_host=webhooks_per_host)
-    elif function_names is not None and told:
+    elif told:
         raise InvalidOptionError(told, "these job types have a webhook, and nothing sends it", SWITCH_ON)
-    return Registry(
-        types=types,
-        shards=shards,
-        isolate_types=isolate_types,
-        ended_index=ended_index,
-        concurrency=concurrency,
-        resources=resources or {},
-        audit_roots=audit_roots,
-        require_reasons=require_reasons,
-    )
+    return types
 
 
 def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:
     """The schedules that a deployment of these folders makes."""
-    return [folder.schedule.definition(folder.name) for folder in folders if folder.schedule is not None]
+    return [folder.schedule for folder in folders if folder.schedule is not None]
 
 
 def _collisions(folders: Sequence[JobFolder]) -> Iterator[FolderProblem]:
@@ -153,10 +133,11 @@ def _load(
     values = _values_of(path / SETTINGS, str(place / SETTINGS), problems)
     if values is None:
         return None
-    own: list[FolderProblem] = []
-    folder = read_job_toml(path.name, str(place), values, own, file=str(place / SETTINGS))
-    problems += own
-    return replace(folder, root=str(root))
+    try:
+        return replace(read_job_toml(path.name, str(place), values, file=str(place / SETTINGS)), root=str(root))
+    except InvalidJobFolderError as error:
+        problems += error.problems
+        return None
 
 
 def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str, object] | None:

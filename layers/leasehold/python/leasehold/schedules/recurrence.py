@@ -280,7 +280,7 @@ def _numbers(field: str, allowed: range, names: tuple[str, ...] = ()) -> list[in
         term, _, step = part.partition("/")
         first, _, last = ("-".join(map(str, (allowed[0], allowed[-1]))) if term == "*" else term).partition("-")
         ends = [_number(end, allowed, names) for end in (first, last or first)]
-        if None in ends or (step and not step.isdecimal()):
+        if None in ends or (step and not (step.isdecimal() and int(step))):
             return None
         low, high = (end for end in ends if end is not None)
         found.update(range(low, (allowed[-1] if step and not last else high) + 1, int(step or 1)))
