@@ -11,7 +11,7 @@ import pytest
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import Enqueued
+from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import JOBS, Delete, Put, Update
 from leasehold.operate.purge import purge

@@ -9,8 +9,7 @@ import pytest
 
 from leasehold import JobStatus, JobType, NonRetryableError
 from leasehold.kernel import keys
-from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import JobRequest, NewJob, draft, write
+from leasehold.kernel.enqueue import JobRequest, NewJob, OnDuplicate, draft, write
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import derive_job_id

@@ -10,8 +10,7 @@ import pytest
 from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.admin.reading import Reader
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.enqueue import draft, request_of
+from leasehold.kernel.enqueue import Enqueued, draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.payload import APART, encode_payload

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, NewJob
 from leasehold.features import Store
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.dedup import Enqueued
+from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import Delete, Update
 from leasehold.operate.redrive import DeadJobMissingError

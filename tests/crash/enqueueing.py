@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.kernel.dedup import Enqueued, Within
-from leasehold.kernel.enqueue import NewJob
+from leasehold.dedup.windows import Within
+from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.kernel.transitions import JobStatus
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario

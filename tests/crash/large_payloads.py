@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.housekeeping.payload_rounds import keep_payloads
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.enqueue import NewJob
+from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.operate.purge import purge
 from tests.crash.recovery import recover
 from tests.crash.scenario import Scenario, insistently

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.roots import trail_of
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.enqueue import NewJob
+from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.schedules.trigger import trigger
 from tests.crash.scenario import Scenario, insistently
 

@@ -10,7 +10,6 @@ import pytest
 from leasehold.circuit_breaker.circuits import circuit_record
 from leasehold.circuit_breaker.model import Circuit
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
-from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
     MAX_ARTIFACTS,
@@ -28,7 +27,7 @@ from leasehold.kernel.payload import MAX_DEPTH, MAX_PAYLOAD_BYTES, MAX_RESULT_BY
 from leasehold.kernel.retry import MAX_DELAYS, Fixed
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, TableDefinition
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
-from leasehold.kernel.type_options import MAX_ATTEMPTS
+from leasehold.kernel.type_options import MAX_ATTEMPTS, MAX_KEY_BYTES
 from leasehold.operate.order import MAX_POSITION_LENGTH
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template
 from leasehold.templates.records import template_record

@@ -15,7 +15,7 @@ from leasehold import NewJob
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.kernel import enqueue as enqueueing
 from leasehold.kernel import keys
-from leasehold.kernel.dedup import OnDuplicate
+from leasehold.kernel.enqueue import OnDuplicate
 from leasehold.kernel.table import Update
 from leasehold.operate.jobs import successor
 from leasehold.schedules import verbs as schedules

@@ -20,7 +20,8 @@ from leasehold.aws import polling
 from leasehold.batches import execute as batches
 from leasehold.batches import gather
 from leasehold.bulk import enqueue_many
-from leasehold.kernel import claim, claims_at_once, dedup, execute, memory
+from leasehold.dedup import records as dedup_records
+from leasehold.kernel import claim, claims_at_once, execute, memory
 from leasehold.kernel.lanes import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
@@ -151,7 +152,7 @@ def _counts_for_ever() -> None:
 
 
 def _keys_stay_taken() -> None:
-    for module in (dedup, enqueue_many, redrive):
+    for module in (dedup_records, enqueue_many, redrive):
         _set(module, "is_free", lambda *_, **__: False)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.kernel.dedup import Day, Enqueued, Within
-from leasehold.kernel.enqueue import NewJob
+from leasehold.dedup.windows import Day, Within
+from leasehold.kernel.enqueue import Enqueued, NewJob
 from tests.simulation.invariants.dedup import BURST
 
 if TYPE_CHECKING:

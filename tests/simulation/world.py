@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.registry import Registry
     from leasehold.operate.failure_report import FailureReport
     from leasehold.runtime.handler import BaseJobHandler

@@ -8,7 +8,6 @@ from typing import Any
 
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
-from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import (
     MAX_ARTIFACT_BYTES,
@@ -29,6 +28,7 @@ from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import MAX_KEY_BYTES
 from leasehold.limits.model import Places
 from leasehold.operate.order import MAX_POSITION_LENGTH
 

@@ -9,7 +9,6 @@ import pytest
 
 from leasehold.batches.model import Batch
 from leasehold.circuit_breaker.model import CircuitBreaker
-from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.enqueue import parse_words
 from leasehold.kernel.errors import LeaseholdError, NonRetryableError
 from leasehold.kernel.job import Outcome, Run, appended, run_error
@@ -18,7 +17,7 @@ from leasehold.kernel.payload import encode_payload, encode_result
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Delays, Exponential, Fixed, parse_retry
 from leasehold.kernel.signals import Snooze, failure_of
-from leasehold.kernel.type_options import check_resource, check_seats, parse_attempts
+from leasehold.kernel.type_options import check_resource, check_seats, parse_attempts, parse_key
 from leasehold.limits.model import Rate
 from leasehold.webhooks.address import parse_webhook
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.kernel.dedup import Enqueued
-from leasehold.kernel.enqueue import NewJob
+from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Priority, run_lane

@@ -13,7 +13,7 @@ from tests.unit.queue.bad_calls import CASES, Bad
 from tests.unit.worlds import read_only_dynamo_queue, spied_queue
 
 if TYPE_CHECKING:
-    from leasehold.kernel.dedup import OnDuplicate
+    from leasehold.kernel.enqueue import OnDuplicate
 
 each_case = pytest.mark.parametrize("bad", CASES.values(), ids=CASES.keys())
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from leasehold.bulk.enqueue_many import Rejected
     from leasehold.bulk.sdk import TransactEnqueue
     from leasehold.circuit_breaker.model import CircuitBreaker
+    from leasehold.dedup.windows import Day, UntilEnded, Within
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.dedup import Day, Enqueued, OnDuplicate, UntilEnded, Within
-    from leasehold.kernel.enqueue import NewJob
+    from leasehold.kernel.enqueue import Enqueued, NewJob, OnDuplicate
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.job import Job, Outcome, Run
     from leasehold.kernel.job_type import JobType
@@ -49,15 +49,17 @@ _HOMES = {
     ),
     "leasehold.bulk.enqueue_many": ("Rejected",),
     "leasehold.kernel.dead_letter": ("DeadLetter",),
-    "leasehold.kernel.dedup": (
+    "leasehold.dedup.windows": (
         "Day",
-        "Enqueued",
-        "OnDuplicate",
         "UntilEnded",
         "Within",
     ),
     "leasehold.kernel.keys": ("Priority",),
-    "leasehold.kernel.enqueue": ("NewJob",),
+    "leasehold.kernel.enqueue": (
+        "Enqueued",
+        "NewJob",
+        "OnDuplicate",
+    ),
     "leasehold.kernel.errors": (
         "LeaseholdError",
         "NonRetryableError",

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.debounce.burst import debounced, enqueue_debounced
+    from leasehold.dedup.records import Dedups, write_deduplicated
+    from leasehold.dedup.windows import dedup_record
     from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.admission import Gate
-    from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
     from leasehold.kernel.poll import Part, PollReport
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.operate.failure_report import report_failure
     from leasehold.operate.listings import Listings
     from leasehold.payloads.forms import compact, text_in, text_or
-    from leasehold.payloads.items import Payloads, behind_its_item, laid_out, lay_out
+    from leasehold.payloads.items import Payloads, laid_out
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Sharing
     from leasehold.schedules.records import Schedules
@@ -48,20 +49,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Store",
     "audit_of_new_job",
-    "behind_its_item",
     "check_payload",
     "compact",
     "debounced",
+    "dedup_record",
     "enqueue_debounced",
     "entry_of_new_job",
     "filled",
     "insert_recorded",
     "laid_out",
-    "lay_out",
     "parse_webhook",
     "report_failure",
     "text_in",
     "text_or",
+    "write_deduplicated",
 ]
 
 
@@ -146,20 +147,20 @@ _DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("g
 # What the kernel asks features for, by name; imported when it is first asked for.
 _VERBS = {
     "audit_of_new_job": "audit.new_jobs",
-    "behind_its_item": "payloads.items",
     "check_payload": "schemas.check",
     "compact": "payloads.forms",
     "debounced": "debounce.burst",
+    "dedup_record": "dedup.windows",
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
     "laid_out": "payloads.items",
-    "lay_out": "payloads.items",
     "parse_webhook": "webhooks.address",
     "report_failure": "operate.failure_report",
     "text_in": "payloads.forms",
     "text_or": "payloads.forms",
+    "write_deduplicated": "dedup.records",
 }
 
 if not TYPE_CHECKING:
@@ -176,7 +177,7 @@ _NOUNS = {
     "audits": ("audit.records", "Audits"),
     "jobs": ("kernel.jobs", "Jobs"),
     "circuits": ("circuit_breaker.circuits", "Circuits"),
-    "dedups": ("kernel.dedup", "Dedups"),
+    "dedups": ("dedup.records", "Dedups"),
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
     "listings": ("operate.listings", "Listings"),

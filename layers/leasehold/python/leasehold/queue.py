@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leasehold.bulk.sdk import BulkVerbs
 from leasehold.features import Store
-from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import NewJob, enqueue, parse_on_duplicate, request_of
+from leasehold.kernel.enqueue import NewJob, OnDuplicate, enqueue, parse_on_duplicate, request_of
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.services import Services
 from leasehold.operate.verbs import QueueVerbs
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.kernel.dedup import DedupWindow, Enqueued
+    from leasehold.dedup.windows import DedupWindow
     from leasehold.kernel.dynamodb.table import TableNames
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller

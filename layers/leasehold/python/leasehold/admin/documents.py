@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leasehold.audit.roots import Flaw
     from leasehold.direct_runs.model import DirectRequest
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.errors import LeaseholdError
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType

@@ -14,14 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leasehold.groups.model import parse_group_id
-from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import After, Equals, NotAfter, OneOf
 from leasehold.kernel.times import instant
 from leasehold.kernel.transitions import ENDED, JobStatus
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, parse_key
 from leasehold.lean import dataclass
 from leasehold.schedules.model import parse_schedule_name
 from leasehold.templates.model import parse_template_name

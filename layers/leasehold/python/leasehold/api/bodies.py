@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from leasehold.admin.pages import MAX_LIMIT
 from leasehold.api.requests import Moment, Word
-from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
+from leasehold.dedup.windows import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, contended, job_target, token_of, tries
-from leasehold.kernel.dedup import Enqueued
+from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.jobs import insertion
 from leasehold.payloads.items import laid_out
 

@@ -11,8 +11,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.dedup import Enqueued, OnDuplicate, insertions, is_free, job_of_holder, repointed
-from leasehold.kernel.enqueue import Draft, JobRequest, creation, draft, inserted, log_enqueued, sent_by, write
+from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed
+from leasehold.kernel.enqueue import (
+    Draft,
+    Enqueued,
+    JobRequest,
+    OnDuplicate,
+    creation,
+    draft,
+    inserted,
+    log_enqueued,
+    sent_by,
+    write,
+)
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.lanes import numbered

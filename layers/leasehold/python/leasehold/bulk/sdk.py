@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import JobRequest, NewJob, parse_on_duplicate, request_of
+from leasehold.kernel.enqueue import JobRequest, NewJob, OnDuplicate, parse_on_duplicate, request_of
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.lean import dataclass
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from leasehold.bulk.enqueue_many import BulkResult
-    from leasehold.kernel.dedup import DedupWindow
+    from leasehold.dedup.windows import DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy

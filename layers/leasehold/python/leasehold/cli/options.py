@@ -14,7 +14,8 @@ import typer
 
 if TYPE_CHECKING:
     from leasehold.admin.pages import JobFilter
-    from leasehold.kernel.dedup import DedupWindow, OnDuplicate
+    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
@@ -233,7 +234,7 @@ def parse_priority(text: str | None) -> Priority | None:
 
 
 def parse_on_duplicate(text: str) -> OnDuplicate:
-    from leasehold.kernel.dedup import OnDuplicate
+    from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.errors import InvalidOptionError
 
     try:
@@ -256,7 +257,7 @@ def parse_delays(text: str | None) -> RetryPolicy | None:
 
 def parse_window(text: str | None) -> DedupWindow | None:
     """`day`, `day:Europe/Berlin`, or a length of time."""
-    from leasehold.kernel.dedup import Day, Within
+    from leasehold.dedup.windows import Day, Within
 
     if text is None:
         return None

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import contended, tries
-from leasehold.kernel.dedup import Enqueued, OnDuplicate, UntilEnded, job_of_holder
-from leasehold.kernel.enqueue import write
+from leasehold.dedup.records import job_of_holder
+from leasehold.dedup.windows import UntilEnded
+from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, position_at

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from leasehold import features
 from leasehold.kernel import keys
-from leasehold.kernel.dedup import Enqueued, OnDuplicate, dedup_record, parse_key, write_deduplicated
 from leasehold.kernel.errors import (
     InvalidJobIdError,
     InvalidOptionError,
@@ -25,7 +25,7 @@ from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.times import due_time, start_limit
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
+from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_key, parse_priority
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 from leasehold.telemetry.spans import API, UNTRACED, current_trace, given, span
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditEntry
     from leasehold.debounce.burst import Debounce
-    from leasehold.kernel.dedup import DedupRecord, DedupWindow
+    from leasehold.dedup.windows import DedupRecord, DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
@@ -96,6 +96,21 @@ def request_of(wanted: NewJob) -> JobRequest:
     if wanted.debounce is None and wanted.max_wait is None:
         return request
     return features.debounced(request)
+
+
+class OnDuplicate(StrEnum):
+    RETURN_EXISTING = "return_existing"
+    RAISE = "raise"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueued:
+    """Which job it is now, and whether this call made it. `replaced` is the waiting job that it took the place of."""
+
+    job_id: JobId
+    created: bool
+    replaced: JobId | None = None
 
 
 def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
@@ -163,7 +178,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
             raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
     if wanted.dedup_key is not None or wanted.dedup_window is not None:
-        record = dedup_record(job_type.name, wanted.dedup_key, wanted.dedup_window, scheduled_for, job_id)
+        record = features.dedup_record(job_type.name, wanted.dedup_key, wanted.dedup_window, scheduled_for, job_id)
     priority = job_type.priority if wanted.priority is None else parse_priority(wanted.priority)
     job = Job(
         job_id=job_id,
@@ -223,7 +238,7 @@ def write(
     if drafted.debounce is not None:
         return features.enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
-        result = write_deduplicated(
+        result = features.write_deduplicated(
             drafted.job,
             drafted.record,
             services,

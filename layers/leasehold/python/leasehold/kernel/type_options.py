@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
 from leasehold.kernel.keys import MAX_SHARDS, NOT_ISOLATED, SYSTEM_CODE, Priority
 from leasehold.lean import dataclass
 
@@ -164,3 +164,22 @@ def check_resource(name: object) -> None:
         raise InvalidOptionError(
             name, "a resource is 1 to 64 characters of a-z, 0-9 and _, starting with a letter", "Use a name like gpu."
         )
+
+
+MAX_KEY_BYTES = 256
+
+
+def parse_key(key: object, what: str) -> str:
+    """Keys become parts of table keys, where `#` separates: one inside would reach into another key."""
+    fix = "Use 1 to 256 bytes of text without '#' and control characters."
+    if not isinstance(key, str) or not key:
+        raise InvalidKeyError(key, f"a {what} is a non-empty string", fix)
+    if "#" in key or not key.isprintable():
+        raise InvalidKeyError(key, f"a {what} holds no '#' and no control characters", fix)
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError:
+        raise InvalidKeyError(key, f"a {what} is valid Unicode", fix) from None
+    if size > MAX_KEY_BYTES:
+        raise InvalidKeyError(key, f"a {what} is at most {MAX_KEY_BYTES} bytes", fix)
+    return key

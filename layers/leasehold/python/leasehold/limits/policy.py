@@ -9,9 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from leasehold.kernel.dedup import parse_key
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
-from leasehold.kernel.type_options import DELIVERY, check_seats
+from leasehold.kernel.type_options import DELIVERY, check_seats, parse_key
 from leasehold.limits.model import OWN_SCOPE, DeployedLimits, Limit
 
 if TYPE_CHECKING:

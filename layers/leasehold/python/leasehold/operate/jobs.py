@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import features
 from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, recorded_reason, tries
-from leasehold.kernel.dedup import DedupRecord
+from leasehold.dedup.windows import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, NewJob, draft
 from leasehold.kernel.errors import (

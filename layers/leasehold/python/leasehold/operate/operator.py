@@ -10,8 +10,7 @@ from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import partitions
-from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import draft, request_of, write
+from leasehold.kernel.enqueue import OnDuplicate, draft, request_of, write
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id, to_text
 from leasehold.kernel.partitions import awakened
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.dedup import Enqueued
-    from leasehold.kernel.enqueue import NewJob
+    from leasehold.kernel.enqueue import Enqueued, NewJob
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json, PayloadModel

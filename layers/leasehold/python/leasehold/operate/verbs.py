@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.groups.sdk import Groups
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from leasehold.bulk.sdk import JobOptions
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
     from leasehold.kernel.table import ForeignItem

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.bulk.enqueue_many import BulkResult
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.groups.create import GroupCreated
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.execute import Execution
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload import Json

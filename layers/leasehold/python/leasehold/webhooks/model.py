@@ -6,7 +6,6 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.dedup import MAX_KEY_BYTES
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.job import Job, next_number
 from leasehold.kernel.job_type import JobType
@@ -26,7 +25,7 @@ from leasehold.kernel.keys import (
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, MAX_KEY_BYTES
 from leasehold.payloads.forms import shown_json
 from leasehold.telemetry.redaction import without_payload
 from leasehold.webhooks.address import Address, RunEvent

@@ -33,8 +33,7 @@ from leasehold.api.requests import JobsQuery, QueueQuery
 from leasehold.aws.api_access import Role
 from leasehold.direct_runs.model import DirectState
 from leasehold.direct_runs.run import DirectOrder, accept, find_direct, make_run_id, wait_for_direct
-from leasehold.kernel.dedup import OnDuplicate
-from leasehold.kernel.enqueue import draft, request_of
+from leasehold.kernel.enqueue import OnDuplicate, draft, request_of
 from leasehold.kernel.keys import RANDOM_BITS, JobId, make_job_id, partition_of
 from leasehold.kernel.payload import encode_value
 from leasehold.kernel.transitions import JobStatus

@@ -12,7 +12,7 @@ from leasehold.kernel.transitions import JobStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from leasehold.kernel.dedup import Enqueued
+    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json

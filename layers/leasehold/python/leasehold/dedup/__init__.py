@@ -1,0 +1,1 @@
+"""Deduplication: one job per key and window."""

@@ -1,0 +1,182 @@
+"""A new job with a dedup key, and the record of the key: it moves together with the job that it points to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from leasehold import features
+from leasehold.dedup.windows import DedupRecord
+from leasehold.kernel import partitions
+from leasehold.kernel.enqueue import Enqueued, OnDuplicate
+from leasehold.kernel.errors import DuplicateJobError, StoreError, StoreUnavailableError
+from leasehold.kernel.jobs import insertion
+from leasehold.kernel.keys import from_text, job_id_of_key, key_of, to_text
+from leasehold.kernel.records import texts_in
+from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.transitions import CANCEL
+from leasehold.kernel.trust import is_trusted
+from leasehold.payloads.items import behind_its_item, lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.audit.records import Audit, AuditEntry
+    from leasehold.kernel.job import DedupRef, Job
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Change, Record, Table
+
+_TRIES = 5
+
+
+def write_deduplicated(
+    job: Job,
+    record: DedupRecord,
+    services: Services,
+    *,
+    on_duplicate: OnDuplicate,
+    successor_of: JobId | None,
+    audit_entry: AuditEntry | None,
+) -> Enqueued:
+    layout = lay_out(job, services)
+    for _ in range(_TRIES):
+        audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
+        also = audit.changes if audit else []
+        try:
+            # Looked up first only where a payload would be written in vain: that costs more than a look.
+            holder = None if layout.item is None else services.store.dedups.get(record.ref)
+            if holder is None:
+                holder = services.store.dedups.insert(behind_its_item(layout, services), record, also)
+            if holder is None or holder.job_id == job.job_id:
+                return _made(job, audit, services)
+            existing = job_of_holder(holder, services)
+            if is_free(holder, existing, services) or holder.job_id == successor_of:
+                services.store.dedups.take_over(behind_its_item(layout, services), record, holder, also)
+                return _made(job, audit, services)
+            match on_duplicate:
+                case OnDuplicate.RETURN_EXISTING:
+                    return Enqueued(job_id=holder.job_id, created=False)
+                case OnDuplicate.RAISE:
+                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+                case OnDuplicate.REPLACE:
+                    if existing is None or not existing.status.is_waiting:
+                        return Enqueued(job_id=holder.job_id, created=False)
+                    new = behind_its_item(layout, services)
+                    from leasehold.kernel.end import Ending, log_cancelled
+
+                    reason = f"replaced by {job.job_id}"
+                    ending = Ending(existing, CANCEL, services, reason=reason)
+                    services.store.dedups.take_over(new, record, holder, [*ending.changes, *also])
+                    log_cancelled(existing, reason, services)
+                    ending.after(keeps_key=True)
+                    return _made(job, audit, services, replaced=holder.job_id)
+                case _:
+                    assert_never(on_duplicate)
+        except PointerMoved:
+            continue
+    raise StoreUnavailableError(
+        f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
+    )
+
+
+def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId | None = None) -> Enqueued:
+    if audit is not None:
+        audit.keep(services.store.table)
+    return Enqueued(job_id=job.job_id, created=True, replaced=replaced)
+
+
+def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:
+    """The job that a dedup record points to, if that is one of its type: else the record holds nothing."""
+    job = services.store.jobs.get(holder.job_id) if is_trusted(holder.job_id, holder.ref.job_type, services) else None
+    return job if job is not None and job.job_type == holder.ref.job_type else None
+
+
+def is_free(holder: DedupRecord, existing: Job | None, services: Services) -> bool:
+    """A key is held until its job has ended and its window is over."""
+    return existing is None or (existing.has_ended and holder.is_over(services.clock.now()))
+
+
+# --- the record
+
+
+class PointerMoved(Exception):  # noqa: N818  an answer: look again and decide anew
+    """The dedup record, or the job it points to, is no longer what was read."""
+
+
+class Dedups:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, ref: DedupRef) -> DedupRecord | None:
+        record = self._table.get(partitions.dedup(ref))
+        return dedup_record_of(ref, record) if record else None
+
+    def insert(self, job: Job, record: DedupRecord, also: Sequence[Change] = ()) -> DedupRecord | None:
+        """Put a job and its record where there is no record; else return the one that holds the key."""
+        token = request_token(job.job_id, "insert", *map(repr, also))
+        try:
+            self._table.transact([*insertions(job, record), *also], token=token)
+        except TransactionCancelled as cancelled:
+            holder = cancelled.failed.get(0)
+            if holder is None and 0 in cancelled.failed:
+                raise StoreError(
+                    f"dedup key {record.ref.key!r} of {job.job_type} was used before, and this program may not look at "
+                    "what holds it. Give it `grant_deduplicate` besides `grant_enqueue`."
+                ) from None
+            if holder is None:
+                raise PointerMoved from None
+            pointed = dedup_record_of(record.ref, holder)
+            return None if pointed.job_id == job.job_id else pointed
+        return None
+
+    def take_over(self, job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()) -> None:
+        """Put a new job and point the record at it, if that still points where it was seen to point."""
+        changes = [repointed(record, seen), insertion(job), *also]
+        # Not the insert's token: the same token with other changes is refused for ten minutes.
+        try:
+            self._table.transact(changes, token=request_token(repr(changes)))
+        except TransactionCancelled as cancelled:
+            holder = cancelled.failed.get(0) or {}
+            if holder.get("job_sk") != key_of(job.job_id).sk:
+                raise PointerMoved from None
+
+    def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
+        """Let the record expire some time after the job that it points to."""
+        pointer = key_of(job.job_id)
+        try:
+            self._table.write(
+                Update(
+                    key=partitions.dedup(ref),
+                    conditions=(Equals("job_pk", pointer.pk), Equals("job_sk", pointer.sk)),
+                    sets={"expires_at": expires_at},
+                )
+            )
+        except ConditionFailed:
+            return  # it belongs to another job now
+
+
+def insertions(job: Job, record: DedupRecord) -> list[Change]:
+    return [
+        Put(key=partitions.dedup(record.ref), record=dedup_record_record(record, key_of(record.job_id))),
+        insertion(job),
+    ]
+
+
+def repointed(record: DedupRecord, seen: DedupRecord) -> Update:
+    old, new = key_of(seen.job_id), key_of(record.job_id)
+    return Update(
+        key=partitions.dedup(record.ref),
+        conditions=(Equals("job_pk", old.pk), Equals("job_sk", old.sk)),
+        sets={"job_pk": new.pk, "job_sk": new.sk, "window_until": to_text(record.window_until)},
+        # The old job's end may have set a date for the record to go; the new job needs it again.
+        removes=frozenset({"expires_at"}),
+    )
+
+
+def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record:
+    return {"job_pk": job_key[0], "job_sk": job_key[1], "window_until": to_text(record.window_until)}
+
+
+def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:
+    job_sk, window_until = texts_in(record, ("job_sk", "window_until"))
+    return DedupRecord(ref=ref, job_id=job_id_of_key(job_sk), window_until=from_text(window_until))
