@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectRequest, DirectState
 from leasehold.kernel import partitions
 from leasehold.kernel.jobs import DueJob, due_entry
-from leasehold.kernel.keys import due_until, from_text, to_text
+from leasehold.kernel.keys import due_until, to_text
 from leasehold.kernel.partitions import awakened
+from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.registry_records import reservation_of
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.registry import Reservation
-    from leasehold.kernel.table import Attribute, Record, Table
+    from leasehold.kernel.table import Record, Table
 
 _PAGE = 500
 _TIDIED_AFTER = timedelta(days=1)
@@ -51,61 +53,49 @@ class DirectRequests:
         """Begin it, unless another invocation has: asynchronous events may come twice."""
         assert request.taken_by is not None
         assert request.until is not None
-        sets: dict[str, Attribute] = {
-            "state": str(DirectState.RUNNING),
-            "taken_by": request.taken_by,
-            "until": to_text(request.until),
-        }
-        return self._write(request, Equals("state", str(DirectState.ACCEPTED)), sets)
+        running = replace(request, state=DirectState.RUNNING)
+        return self._write(running, {"state", "taken_by", "until"}, Equals("state", str(DirectState.ACCEPTED)))
 
     def end(self, request: DirectRequest) -> bool:
         """Say how it went; False where that is said already, or is not this invocation's to say."""
         assert request.ended_at is not None
-        told = {
-            "started_at": to_text(request.started_at) if request.started_at else None,
-            "result": request.result_text,
-            "error": request.error,
-            "error_code": request.error_code,
-        }
-        sets: dict[str, Attribute] = {
-            "state": str(request.state),
-            "ended_at": to_text(request.ended_at),
-            **{name: value for name, value in told.items() if value is not None},
-        }
+        said = {"state", "started_at", "ended_at", "result", "error", "error_code"}
         mine = Equals("state", str(DirectState.RUNNING)), Equals("taken_by", request.taken_by)
-        change = Update(
-            key=partitions.direct_request(request.run_id), conditions=mine, sets=sets, removes=frozenset({"payload"})
-        )
+        return self._write(request, said, *mine, removes=frozenset({"payload"}))
+
+    def _write(
+        self, request: DirectRequest, names: set[str], *conditions: Equals, removes: frozenset[str] = frozenset()
+    ) -> bool:
+        sets = {name: value for name, value in _CODEC.record(request).items() if name in names}
+        key = partitions.direct_request(request.run_id)
         try:
-            self._table.write(change)
+            self._table.write(Update(key=key, conditions=conditions, sets=sets, removes=removes))
         except ConditionFailed as failed:
-            return _is_ours(failed, request, str(request.state))
+            # An earlier try of this very write may have succeeded, and its response was lost.
+            current = failed.current or {}
+            return current.get("taken_by") == request.taken_by and current.get("state") == str(request.state)
         return True
 
-    def _write(self, request: DirectRequest, guard: Equals, sets: dict[str, Attribute]) -> bool:
-        try:
-            self._table.write(Update(key=partitions.direct_request(request.run_id), conditions=(guard,), sets=sets))
-        except ConditionFailed as failed:
-            return _is_ours(failed, request, str(sets["state"]))
-        return True
 
-
-def _is_ours(failed: ConditionFailed, request: DirectRequest, state: str) -> bool:
-    """Whether an earlier try of this very write succeeded, and its response was lost."""
-    current = failed.current or {}
-    return current.get("taken_by") == request.taken_by and current.get("state") == state
+_CODEC = Codec(
+    DirectRequest,
+    {
+        "timedelta": Kind(
+            int, lambda millis: timedelta(milliseconds=millis), lambda length: length // timedelta(milliseconds=1)
+        ),
+        "DirectState": Kind(str, DirectState),
+    },
+    stored_as={"timeout": "timeout_millis", "payload_text": "payload", "result_text": "result"},
+    without={"run_id"},
+    always={"state"},
+)
 
 
 def acceptance(request: DirectRequest) -> Put:
     """To be written with the record of who wanted it, where there is none, or one that is forgotten already."""
     record: Record = {
-        "job_type": request.job_type,
-        "fingerprint": request.fingerprint,
-        "by": request.by,
-        "asked_at": to_text(request.asked_at),
-        "timeout_millis": request.timeout // timedelta(milliseconds=1),
-        "payload": request.payload_text or "",
-        "state": str(request.state),
+        "payload": "",
+        **_CODEC.record(request),
         "kept_until": to_text(request.expires_at),
         "expires_at": int(request.expires_at.timestamp()),
     }
@@ -115,29 +105,7 @@ def acceptance(request: DirectRequest) -> Put:
 
 
 def request_of(run_id: str, record: Record) -> DirectRequest:
-    def time(name: str) -> datetime | None:
-        return from_text(cast("str", record[name])) if name in record else None
-
-    def text(name: str) -> str | None:
-        return cast("str | None", record.get(name))
-
-    return DirectRequest(
-        run_id=run_id,
-        job_type=cast("str", record["job_type"]),
-        fingerprint=cast("str", record["fingerprint"]),
-        by=cast("str", record["by"]),
-        asked_at=from_text(cast("str", record["asked_at"])),
-        timeout=timedelta(milliseconds=cast("int", record["timeout_millis"])),
-        payload_text=text("payload"),
-        state=DirectState(cast("str", record["state"])),
-        taken_by=text("taken_by"),
-        started_at=time("started_at"),
-        until=time("until"),
-        ended_at=time("ended_at"),
-        result_text=text("result"),
-        error=text("error"),
-        error_code=text("error_code"),
-    )
+    return DirectRequest(run_id=run_id, **_CODEC.values(record))
 
 
 class Reservations:

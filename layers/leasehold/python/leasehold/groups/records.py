@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
 from leasehold.kernel import partitions
-from leasehold.kernel.job import SYSTEM, described_job, job_record
-from leasehold.kernel.keys import JobId, from_text, to_text
+from leasehold.kernel.job import described_job, job_record
+from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
-from leasehold.kernel.records import encode
+from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     ENDED_INDEX,
     JOBS,
@@ -29,7 +29,6 @@ from leasehold.kernel.unreadable import Listed, read_each, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.table import Change, Condition, Record, Table
@@ -156,39 +155,21 @@ _CODES_WITHIN = 100
 _COUNTED = frozenset({"left", *map(str, MemberEnd)})
 
 
+_CODEC = Codec(
+    Group,
+    {"GroupMode": Kind(str, GroupMode), "OnFailure": Kind(str, OnFailure), "GroupState": Kind(str, GroupState)},
+    without={"group_id"},
+    always={"state", "shards", "made"},
+)
+
+
 def group_record(group: Group) -> Record:
-    optional: dict[str, object] = {
-        **{str(end): getattr(group, end) or None for end in MemberEnd},
-        "created_by": None if group.created_by == SYSTEM else group.created_by,
-        "reason": group.reason,
-        "ended_at": group.ended_at,
-        "callback": group.callback,
-        "callback_code": group.callback_code or None,
-        "codes": None if are_codes_apart(group) else group.codes,
-        "turn": group.turn,
-        "swept": group.swept,
-        "abandoned": group.abandoned or None,
-        "due_lane": SERVICE_LANE if group.due_key else None,
-        "due_key": group.due_key,
-        "wake": group.wake or None,
-        "expires_at": group.expires_at,
-    }
-    return {
-        "mode": str(group.mode),
-        "on_failure": str(group.on_failure),
-        "total": group.total,
-        "created_at": to_text(group.created_at),
-        "state": str(group.state),
-        "left": group.left,
-        "content": group.content,
-        "stamp": group.stamp,
-        "shards": group.shards,
-        "made": group.made,
-        "made_at": to_text(group.made_at),
-        "ended_lane": LISTED,
-        "ended_key": f"{to_text(group.created_at)}#{group.group_id}",
-        **{name: encode(value) for name, value in optional.items() if value is not None},
-    }
+    record = _CODEC.record(group)
+    if are_codes_apart(group):
+        del record["codes"]
+    if group.due_key:
+        record["due_lane"] = SERVICE_LANE
+    return record | {"ended_lane": LISTED, "ended_key": f"{to_text(group.created_at)}#{group.group_id}"}
 
 
 def are_codes_apart(group: Group) -> bool:
@@ -224,34 +205,8 @@ def decompressed(form: bytes, total: int) -> bytes:
 
 def group_of(record: Record, codes: bytes = b"") -> Group:
     check_format(record, f"group {record['PK']!r}")
-    read: dict[str, Any] = record
-    return Group(
-        group_id=partitions.group_of_partition(read["PK"]) or "",
-        mode=GroupMode(read["mode"]),
-        on_failure=OnFailure(read["on_failure"]),
-        total=read["total"],
-        created_at=from_text(read["created_at"]),
-        created_by=read.get("created_by", SYSTEM),
-        state=GroupState(read["state"]),
-        left=read["left"],
-        reason=read.get("reason"),
-        ended_at=_time(read.get("ended_at")),
-        callback=read.get("callback"),
-        callback_code=read.get("callback_code", 0),
-        codes=read.get("codes", codes),
-        content=read["content"],
-        stamp=read["stamp"],
-        shards=read["shards"],
-        made=read["made"],
-        made_at=from_text(read["made_at"]),
-        turn=read.get("turn"),
-        swept=read.get("swept"),
-        abandoned=read.get("abandoned", False),
-        due_key=read.get("due_key"),
-        wake=read.get("wake", False),
-        expires_at=read.get("expires_at"),
-        **{str(end): read.get(end, 0) for end in MemberEnd},
-    )
+    group_id = partitions.group_of_partition(cast("str", record["PK"])) or ""
+    return Group(group_id=group_id, **{"codes": codes, **_CODEC.values(record)})
 
 
 def change_of(seen: Group, after: Group) -> Update:
@@ -285,7 +240,3 @@ def _leaving(seen: Group, after: Group) -> tuple[Condition, ...]:
     if after.left == seen.left:
         return ()
     return (Above("left", seen.left - after.left),) if after.left else (Equals("left", seen.left),)
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)

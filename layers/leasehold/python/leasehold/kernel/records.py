@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,11 +56,12 @@ _KINDS = {
     "datetime": Kind(str, from_text),
     "int": Kind(int),
     "bool": Kind(bool),
+    "bytes": Kind(bytes),
     "tuple[str, ...]": Kind(object, tuple),
     "Form": Kind(object),
     "Due": Kind(str, Due.parse),
 }
-_WORDS = {str: "text", int: "whole number", list: "list", bool: "truth value"}
+_WORDS = {str: "text", int: "whole number", list: "list", bool: "truth value", bytes: "binary"}
 
 
 class Codec:
@@ -73,15 +74,25 @@ class Codec:
         *,
         stored_as: Mapping[str, str] | None = None,
         without: Collection[str] = (),
+        always: Collection[str] = (),
     ) -> None:
-        """`kinds` of its own besides those that all have; `without` are fields that the caller sees to."""
+        """`kinds` of its own besides those that all have; `without` are fields that the caller sees to.
+
+        always: what is written also where it is the default, and has to be there.
+        """
         known, names = _KINDS | dict(kinds), stored_as or {}
         self._fields = [
-            (each.name, names.get(each.name, each.name), each.default, known[each.type.removesuffix(" | None")])
+            (
+                each.name,
+                names.get(each.name, each.name),
+                MISSING if each.name in always else each.default,
+                known[each.type.removesuffix(" | None")],
+            )
             for each in fields(cls)
             if each.name not in without
         ]
         self._kinds = {stored: (name, kind) for name, stored, _, kind in self._fields}
+        self._always = frozenset(names.get(name, name) for name in always)
 
     def record(self, value: object) -> Record:
         found = ((stored, getattr(value, name), default, kind) for name, stored, default, kind in self._fields)
@@ -93,6 +104,8 @@ class Codec:
 
     def values(self, record: Record) -> dict[str, Any]:
         """By the names of fields; TypeError for one that is not what it has to be."""
+        if absent := self._always - record.keys():
+            raise KeyError(min(absent))
         values: dict[str, Any] = {}
         for stored, value in record.items():
             if stored in self._kinds:

@@ -108,14 +108,14 @@ class Schedule:
     @property
     def definition(self) -> tuple[object, ...]:
         """What a deployment or an update decides."""
-        return tuple(getattr(self, each.name) for each in fields(self)[:_DEFINED])
+        return tuple(getattr(self, each.name) for each in fields(self)[:DEFINED])
 
     def next_slot(self) -> datetime | None:
         """The first slot that has not been decided yet; None if none comes."""
         return next(slots_after(self.recurrence, self.cursor), None)
 
 
-_DEFINED = [each.name for each in fields(Schedule)].index("cursor")
+DEFINED = [each.name for each in fields(Schedule)].index("cursor")
 
 
 @dataclass(frozen=True, slots=True)

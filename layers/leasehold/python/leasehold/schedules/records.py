@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.audit.records import Audits
 from leasehold.kernel import partitions
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import Due, Priority, from_text, position_at, to_text
+from leasehold.kernel.keys import Due, Priority, position_at, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import records_in
+from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     ConditionFailed,
     Delete,
@@ -24,7 +25,7 @@ from leasehold.kernel.table import (
     check_format,
 )
 from leasehold.kernel.unreadable import read_each, read_one
-from leasehold.schedules.model import Missed, Origin, Overlap, Schedule
+from leasehold.schedules.model import DEFINED, Missed, Origin, Overlap, Schedule
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
 
 if TYPE_CHECKING:
@@ -187,80 +188,48 @@ def _as_read(schedule: Schedule) -> tuple[Condition, ...]:
     return (Equals("version", schedule.version), Equals("cursor", to_text(schedule.cursor)), due)
 
 
+_KINDS = {
+    "Missed": Kind(str, Missed),
+    "timedelta": Kind(int, lambda seconds: timedelta(seconds=seconds), lambda length: int(length.total_seconds())),
+    "Overlap": Kind(str, Overlap),
+    "Priority": Kind(int, Priority),
+    "Origin": Kind(str, Origin),
+}
+_NAMES = [each.name for each in fields(Schedule)]
+_DEFINITION = Codec(
+    Schedule,
+    _KINDS,
+    stored_as={"payload_text": "payload"},
+    without={"name", "recurrence", *_NAMES[DEFINED:]},
+    always={"enabled", "missed", "missed_window", "overlap"},
+)
+_STATE = Codec(
+    Schedule,
+    _KINDS,
+    without=_NAMES[:DEFINED],
+    always={"cursor", "origin", "version", "mirrored_version", "created_by"},
+)
+# Every write sets these anew.
+_SET_ANEW = frozenset({"due_key", "audit_head", "seen_at"})
+
+
 def definition_record(schedule: Schedule) -> Record:
-    record: Record = {
-        "job_type": schedule.job_type,
-        "payload": schedule.payload_text,
-        **_recurrence_record(schedule.recurrence),
-        "enabled": schedule.enabled,
-        "missed": str(schedule.missed),
-        "missed_window": int(schedule.missed_window.total_seconds()),
-        "overlap": str(schedule.overlap),
-    }
-    if schedule.priority is not None:
-        record["priority"] = int(schedule.priority)
-    if schedule.template is not None:
-        record["template"] = schedule.template
-    return record
+    return _DEFINITION.record(schedule) | _recurrence_record(schedule.recurrence)
 
 
 def schedule_record(schedule: Schedule) -> Record:
-    """All of a schedule but its place in the due index and its audit head, which every write sets anew."""
-    optional: dict[str, Any] = {
-        "paused": schedule.paused or None,
-        "retired": schedule.retired or None,
-        "last_triggered_at": to_text(schedule.last_triggered_at) if schedule.last_triggered_at else None,
-        "last_job_id": schedule.last_job_id,
-        "mirror_error": schedule.mirror_error,
-        "mirror_again_at": to_text(schedule.mirror_again_at) if schedule.mirror_again_at else None,
-    }
-    return {
-        **definition_record(schedule),
-        "cursor": to_text(schedule.cursor),
-        "origin": str(schedule.origin),
-        "version": schedule.version,
-        "mirrored_version": schedule.mirrored_version,
-        "created_by": schedule.created_by,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    """All of a schedule but its place in the due index and its audit head."""
+    state = {name: value for name, value in _STATE.record(schedule).items() if name not in _SET_ANEW}
+    return definition_record(schedule) | state
 
 
-def definition_of(name: str, record: Record) -> Schedule:
+def definition_of(name: str, record: Record, **state: Any) -> Schedule:
     check_format(record, f"schedule {name}")
-    read: dict[str, Any] = record
-    return Schedule(
-        name=name,
-        job_type=read["job_type"],
-        payload_text=read["payload"],
-        recurrence=_recurrence_of(read),
-        enabled=read["enabled"],
-        missed=Missed(read["missed"]),
-        missed_window=timedelta(seconds=read["missed_window"]),
-        overlap=Overlap(read["overlap"]),
-        priority=Priority(read["priority"]) if "priority" in read else None,
-        template=read.get("template"),
-    )
+    return Schedule(name=name, recurrence=_recurrence_of(record), **_DEFINITION.values(record), **state)
 
 
 def schedule_of(record: Record) -> Schedule:
-    read: dict[str, Any] = record
-    return replace(
-        definition_of(read["SK"], record),
-        cursor=from_text(read["cursor"]),
-        paused=read.get("paused", False),
-        retired=read.get("retired", False),
-        origin=Origin(read["origin"]),
-        version=read["version"],
-        created_by=read["created_by"],
-        last_triggered_at=from_text(read["last_triggered_at"]) if "last_triggered_at" in read else None,
-        last_job_id=read.get("last_job_id"),
-        seen_at=from_text(read["seen_at"]) if "seen_at" in read else None,
-        mirrored_version=read["mirrored_version"],
-        mirror_error=read.get("mirror_error"),
-        mirror_again_at=from_text(read["mirror_again_at"]) if "mirror_again_at" in read else None,
-        audit_head=read.get("audit_head"),
-        due_key=read.get("due_key"),
-    )
+    return definition_of(cast("str", record["SK"]), record, **_STATE.values(record))
 
 
 def _recurrence_record(recurrence: Recurrence) -> Record:
@@ -278,7 +247,8 @@ def _recurrence_record(recurrence: Recurrence) -> Record:
             assert_never(recurrence)
 
 
-def _recurrence_of(read: dict[str, Any]) -> Recurrence:
+def _recurrence_of(record: Record) -> Recurrence:
+    read: dict[str, Any] = record
     if "every" in read:
         return Every(timedelta(seconds=read["every"]))
     return Cron(read["cron"], read["timezone"], InTheGap(read["on_dst_gap"]), WhenRepeated(read["on_dst_overlap"]))

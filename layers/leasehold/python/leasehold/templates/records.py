@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.records import Audits
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Priority, from_text, to_text
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.partitions import records_in
+from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import Delete, Equals, Put, check_format
 from leasehold.kernel.unreadable import read_each, read_one
-from leasehold.templates.model import NO_DEFAULTS, Template
+from leasehold.templates.model import Template
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
@@ -55,42 +56,26 @@ def _as_read(template: Template) -> tuple[Condition, ...]:
     return (Equals("audit_head", template.audit_head),)
 
 
+_CODEC = Codec(
+    Template,
+    {"Priority": Kind(int, Priority), "RetryPolicy": Kind(str, retry_of_text, retry_text)},
+    stored_as={"payload_text": "payload"},
+    without={"name", "audit_head"},
+    always={"version"},
+)
+_ORIGIN = frozenset({"created_by", "created_at", "version"})
+
+
 def preset_record(template: Template) -> Record:
-    optional: dict[str, Any] = {
-        "payload": None if template.payload_text == NO_DEFAULTS else template.payload_text,
-        "priority": None if template.priority is None else int(template.priority),
-        "max_attempts": template.max_attempts,
-        "retry": retry_text(template.retry) if template.retry else None,
-        "webhook": template.webhook,
-        "description": template.description,
-    }
-    return {"job_type": template.job_type, **{name: value for name, value in optional.items() if value is not None}}
+    return {name: value for name, value in template_record(template).items() if name not in _ORIGIN}
 
 
 def template_record(template: Template) -> Record:
     """All of a template but its audit head, which every write sets anew."""
-    return {
-        **preset_record(template),
-        "created_by": template.created_by,
-        "created_at": to_text(template.created_at),
-        "version": template.version,
-    }
+    return _CODEC.record(template)
 
 
 def template_of(record: Record) -> Template:
     check_format(record, f"template {record['SK']!r}")
     read: dict[str, Any] = record
-    return Template(
-        name=read["SK"],
-        job_type=read["job_type"],
-        payload_text=read.get("payload", NO_DEFAULTS),
-        priority=Priority(read["priority"]) if "priority" in read else None,
-        max_attempts=read.get("max_attempts"),
-        retry=retry_of_text(read["retry"]) if "retry" in read else None,
-        webhook=read.get("webhook"),
-        description=read.get("description"),
-        created_by=read["created_by"],
-        created_at=from_text(read["created_at"]),
-        version=read["version"],
-        audit_head=read.get("audit_head"),
-    )
+    return Template(name=read["SK"], audit_head=read.get("audit_head"), **_CODEC.values(record))
