@@ -5,18 +5,31 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from leasehold.batches.gather import Gathering
-from leasehold.kernel.claim import Claimed
-from leasehold.kernel.keys import Due, JobId
+from leasehold.batches.model import Batch
+from leasehold.kernel.claim import Claim
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.jobs import DueJob, Write
+from leasehold.kernel.keys import Due, JobId, Priority
 from leasehold.kernel.ports import Handover
+from leasehold.kernel.transitions import CLAIM, JobStatus
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def claimed(job_id: str, token: str) -> Claimed:
-    lease = Due(_NOW, "0001", job_id)
-    return Claimed(
-        Handover(job_id=JobId(job_id), job_type="import_rows", token=token, lease=lease), "import-rows", together=2
+def claimed(job_id: str, token: str) -> Claim:
+    job_type = JobType(name="import_rows", batch=Batch(size=2))
+    lease, name = Due(_NOW, "0001", job_id), JobId(job_id)
+    entry = DueJob(
+        job_id=name,
+        job_type=job_type.name,
+        status=JobStatus.PENDING,
+        priority=Priority.NORMAL,
+        due=lease,
+        due_key=lease.key,
+        lane="1#0",
     )
+    handover = Handover(job_id=name, job_type=job_type.name, token=token, lease=lease)
+    return Claim(entry=entry, job_type=job_type, handover=handover, write=Write(job_id=name, transition=CLAIM))
 
 
 def test_a_job_that_is_claimed_again_while_it_waits_is_handed_over_once() -> None:

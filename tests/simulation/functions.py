@@ -24,7 +24,7 @@ from tests.simulation.invokes import POLLER, dispatcher_in
 
 if TYPE_CHECKING:
     from leasehold.aws.dispatcher import LambdaDispatcher
-    from leasehold.kernel.poll import Part
+    from leasehold.pollers.sharing import Part
     from tests.simulation.invocation import Invocation
     from tests.simulation.process import Process
     from tests.simulation.world import World

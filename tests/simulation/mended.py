@@ -21,14 +21,14 @@ from leasehold.batches import execute as batches
 from leasehold.batches import gather
 from leasehold.bulk import enqueue_many
 from leasehold.dedup import records as dedup_records
-from leasehold.kernel import claim, claims_at_once, execute, memory
+from leasehold.kernel import execute, memory
 from leasehold.kernel.lanes import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
 from leasehold.payloads import items
-from leasehold.pollers import sharing, waiting, window
+from leasehold.pollers import hand_overs, sharing, waiting, window
 from leasehold.runtime import timing
 from leasehold.schedules import by_hand, trigger
 from tests.simulation.guards import Guard, without
@@ -36,6 +36,8 @@ from tests.simulation.guards import Guard, without
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+    from leasehold.kernel.claim import Claim
 
 ROOT = Path(__file__).parents[2]
 _TAKEN_OUT = "LEASEHOLD_TAKEN_OUT"
@@ -175,16 +177,15 @@ def _as(owner: object, name: str, value: object) -> Callable[[], None]:
 
 def _batches_all() -> None:
     """The claim tells them apart, and so does the start."""
-    for module in (claim, claims_at_once):
-        _set(module, "together", lambda _entry, job_type: job_type.batch.size if job_type.batch else 1)
+    _set(gather, "together", lambda claim: claim.job_type.batch.size if claim.job_type.batch else 1)
     _set(batches, "_may_start_with_others", lambda job, handover: job.locked_by == handover.token)
 
 
 def _adds_twice(_whole: Any) -> Any:
-    def add(self: gather.Gathering, claimed: claim.Claimed, now: datetime) -> Any:
-        waiting = self._waiting.setdefault(claimed.handover.job_type, (now, []))[1]
-        waiting.append(claimed)
-        return self._waiting.pop(claimed.handover.job_type)[1] if len(waiting) >= claimed.together else None
+    def add(self: gather.Gathering, claim: Claim, now: datetime) -> Any:
+        waiting = self._waiting.setdefault(claim.handover.job_type, (now, []))[1]
+        waiting.append(claim)
+        return self._waiting.pop(claim.handover.job_type)[1] if len(waiting) >= gather.together(claim) else None
 
     return add
 
@@ -344,7 +345,7 @@ MENDINGS = [
     ),
     Mending(
         name="behind hand-overs that hang nothing is sent too late",
-        take_out=_as(claim, "_HANGS_AFTER", timedelta(days=1)),
+        take_out=_as(hand_overs, "_HANGS_AFTER", timedelta(days=1)),
         test=f"{_HAND_OVERS}::test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang",
     ),
     Mending(

@@ -11,10 +11,11 @@ from leasehold.batches.model import Batch
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
-from leasehold.kernel.poll import Part, Poller
+from leasehold.kernel.poll import Poller
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.operator import Operator
+from leasehold.pollers.sharing import Part
 from leasehold.pool import Stopping
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
@@ -130,7 +131,7 @@ def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a
             raise error
         return True
 
-    monkeypatch.setattr("leasehold.kernel.claim._release", away)
+    monkeypatch.setattr("leasehold.kernel.claim.HandOvers.put_back", away)
     with pytest.raises(StoreUnavailableError):
         Poller(world.services, Nobody(world, 0), worker_id="tick").poll(should_stop=lambda: ends[0] if ends else None)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Priority
-from leasehold.kernel.admission import Waits
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import HOLD
 from leasehold.limits.admission import Admission
+from leasehold.limits.decisions import Waits
 from leasehold.limits.lines import Moment
 from leasehold.limits.scopes import Lane
 from tests.contract.world import World

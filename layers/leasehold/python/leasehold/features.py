@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
-    from leasehold.kernel.admission import Gate
-    from leasehold.kernel.hooks import DueKind
+    from leasehold.kernel.claim import Claims, HandOvers
+    from leasehold.kernel.hooks import DueKind, Gate
     from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
-    from leasehold.kernel.poll import Part, PollReport
+    from leasehold.kernel.page import Poll
+    from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Clock
     from leasehold.kernel.registry import Control, Registry
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
     from leasehold.limits.lines import Lines
-    from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure
     from leasehold.operate.listings import Listings
     from leasehold.payloads.forms import compact, text_in, text_or
     from leasehold.payloads.items import Payloads, laid_out
+    from leasehold.pollers.at_once import AtOnce
     from leasehold.pollers.records import Pollers
-    from leasehold.pollers.sharing import Sharing
+    from leasehold.pollers.sharing import Part, Sharing
     from leasehold.schedules.records import Schedules
     from leasehold.schemas.check import check_payload
     from leasehold.templates.model import TemplateCache, filled
@@ -70,10 +71,9 @@ def features() -> Sequence[Feature]:
     return _FEATURES
 
 
-def open_gate(services: Services, policy: ConcurrencyPolicy | None) -> Gate:
-    """Who decides about jobs that are not plain, for one poll; see kernel/admission.py."""
-    opened = import_module("leasehold.limits.admission").Admission(services, policy)
-    return cast("Gate", opened)
+def open_gate(poll: Poll) -> Gate:
+    """Who decides about jobs that are not plain, for one poll; see limits/gate.py."""
+    return cast("Gate", import_module("leasehold.limits.gate").LimitsGate(poll))
 
 
 def due_kind(entry: DueSchedule | DueGroup) -> tuple[DueKind, str]:
@@ -82,9 +82,20 @@ def due_kind(entry: DueSchedule | DueGroup) -> tuple[DueKind, str]:
     return import_module(f"leasehold.{module}").tend, counted
 
 
-def open_sharing(services: Services, worker_id: str, part: Part, shards: int) -> Sharing:
+def open_sharing(services: Services, worker_id: str, shards: int, part: Part | None) -> Sharing:
     """Which of several pollers works where, for one poll that has met a backlog; see pollers/sharing.py."""
-    return cast("Sharing", import_module("leasehold.pollers.sharing").Sharing(services, worker_id, part, shards))
+    sharing = import_module("leasehold.pollers.sharing")
+    return cast("Sharing", sharing.Sharing(services, worker_id, shards, part or sharing.ALONE))
+
+
+def open_at_once(claims: Claims) -> AtOnce:
+    """Claims of a backlog, many by one request; see pollers/at_once.py."""
+    return cast("AtOnce", import_module("leasehold.pollers.at_once").AtOnce(claims))
+
+
+def open_hand_overs(poll: Poll) -> HandOvers:
+    """Hand-overs side by side, bounded, or in batches; see pollers/hand_overs.py."""
+    return cast("HandOvers", import_module("leasehold.pollers.hand_overs").SideBySide(poll))
 
 
 def open_gathering() -> Gathering:

@@ -12,7 +12,7 @@ from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
 from leasehold.kernel.lanes import service_lanes
-from leasehold.kernel.poll import ALONE, POLL_LIMIT, Part, Poller, PollSettings
+from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.pollers.sharing import Part
 
 
 # A wake holds up its stream, or is one of many: what takes longer is left to the poller that waits.
@@ -52,7 +53,7 @@ class Wake:
     # The waiter lease that a stream's wake reserved for this poller.
     holder: str | None = None
     # Of how many that share a backlog it is which.
-    part: Part = ALONE
+    part: Part | None = None
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> Wake:
@@ -64,6 +65,8 @@ class Wake:
             case wakes.WAITING_SOURCE:
                 return cls(channel=WAITING, holder=str(event["holder"]))
             case wakes.HELPER_SOURCE:
+                from leasehold.pollers.sharing import Part
+
                 return cls(channel=HELPER, part=Part(int(event["part"]), int(event["of"])))
         return cls(channel=TICK)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.batches.model import Batch
-    from leasehold.kernel.claim import Claimed
+    from leasehold.kernel.claim import Claim
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.registry import Registry
@@ -26,22 +26,30 @@ class Gathering:
     """What one poll has claimed of batch types and not handed over yet."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, tuple[datetime, list[Claimed]]] = {}
+        self._waiting: dict[str, tuple[datetime, list[Claim]]] = {}
 
-    def add(self, claimed: Claimed, now: datetime) -> list[Claimed] | None:
+    def add(self, claim: Claim, now: datetime) -> list[Claim] | None:
         """A whole batch if this makes one."""
-        job_type = claimed.handover.job_type
+        job_type, size = claim.handover.job_type, together(claim)
+        if size == 1:
+            return [claim]
         since, waiting = self._waiting.get(job_type, (now, []))
         # A poll that stood still for longer than a lease may claim its own job again: the older claim is void.
-        waiting = [*(each for each in waiting if each.handover.job_id != claimed.handover.job_id), claimed]
+        waiting = [*(each for each in waiting if each.handover.job_id != claim.handover.job_id), claim]
         self._waiting[job_type] = since, waiting
-        return self._waiting.pop(job_type)[1] if len(waiting) >= claimed.together else None
+        return self._waiting.pop(job_type)[1] if len(waiting) >= size else None
 
-    def take(self, now: datetime, *, all_of_them: bool) -> Iterator[list[Claimed]]:
+    def take(self, now: datetime, *, all_of_them: bool) -> Iterator[list[Claim]]:
         """Smaller batches: of whoever has waited for long, or of all."""
         for job_type, (since, _) in list(self._waiting.items()):
             if all_of_them or now - since >= _GATHERED_FOR:
                 yield self._waiting.pop(job_type)[1]
+
+
+def together(claim: Claim) -> int:
+    """With how many it may share an invocation. One that failed runs alone: it may be what its worker died of."""
+    batch = claim.job_type.batch
+    return batch.size if batch is not None and claim.entry.status is JobStatus.PENDING else 1
 
 
 def ready[Entry: DueEntry](

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import zlib
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import cache
 
 from leasehold.kernel.keys import BASE, CREATION_WIDTH, Due, Priority, from_millis, run_lane, to_digits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _NUMBER_WIDTH = 4
 _HIGHEST_NUMBER = BASE**_NUMBER_WIDTH - 1
@@ -42,10 +39,10 @@ def is_hold_lane(lane: str) -> bool:
     return lane.startswith("hold#")
 
 
-def lanes_by_priority(shards: int) -> Iterator[list[str]]:
+@cache
+def lanes_by_priority(shards: int) -> list[list[str]]:
     """The lanes that a poll visits, those of the highest priority first."""
-    for priority in sorted(Priority, reverse=True):
-        yield [run_lane(priority, shard) for shard in range(shards)]
+    return [[run_lane(priority, shard) for shard in range(shards)] for priority in sorted(Priority, reverse=True)]
 
 
 # Schedules and groups wait where polls look first, on the shard that every deployment has.

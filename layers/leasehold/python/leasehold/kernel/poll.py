@@ -2,9 +2,7 @@
 
 What is at the head of a lane cannot keep what is behind it waiting: an entry that was handled leaves its place, and one
 that could not be handled is passed by the cursor. Lower lanes get a share of every round while higher ones are busy.
-Lanes are read side by side; what they show is decided one after the other, and handed over side by side again.
-
-What only some entries need is imported when one is met: a poller is started for a job that is due now.
+Lanes are read side by side; what they show is decided one after the other (page.py).
 """
 
 from __future__ import annotations
@@ -12,11 +10,11 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.lanes import lanes_by_priority, service_lanes
-from leasehold.kernel.page import NOTHING_DUE, Lane, Pages
+from leasehold.kernel.page import NOTHING_DUE, Lane, Poll
 from leasehold.lean import dataclass
 from leasehold.pool import ahead
 from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.services import Services
     from leasehold.limits.model import ConcurrencyPolicy
+    from leasehold.pollers.sharing import Part
     from leasehold.pool import Pool
-
 
 POLL_LIMIT = 25
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
@@ -82,32 +80,20 @@ class PollReport:
         return self.stopped_by == NOTHING_DUE
 
     @property
+    def moved_elsewhere(self) -> int:
+        """What was done that may have made something due in any lane."""
+        return self.triggered + self.settled + self.reaped + self.expired + self.turned_away + self.held
+
+    @property
     def has_moved_on(self) -> bool:
         """Whether anything that was due is not so any more."""
-        of_jobs = self.claimed + self.reaped + self.settled + self.held + self.expired + self.turned_away
-        return of_jobs + self.triggered + self.looked > 0
+        return self.claimed + self.moved_elsewhere + self.looked > 0
 
     def note_due(self, at: datetime) -> None:
         self.soonest_at = min(at, self.soonest_at or at)
 
     def as_fields(self) -> dict[str, object]:
         return {name: value for name, value in asdict(self).items() if name != "soonest_at"}
-
-
-class Part(NamedTuple):
-    """Which of the pollers that share a backlog, and so which shards it looks after first."""
-
-    number: int
-    of: int
-
-    def has(self, shard: int, shards: int) -> bool:
-        return self.first(shards) <= shard < Part(self.number + 1, self.of).first(shards)
-
-    def first(self, shards: int) -> int:
-        return self.number * shards // self.of
-
-
-ALONE = Part(0, 1)
 
 
 class Poller:
@@ -135,14 +121,13 @@ class Poller:
         self.policy = policy
         self.pool = pool
         self.call_helper = call_helper
-        self._levels: dict[int, list[list[str]]] = {}
 
     def poll(
         self,
         *,
         hints: Sequence[Hint] = (),
         lanes: Collection[str] | None = None,
-        part: Part = ALONE,
+        part: Part | None = None,
         should_stop: Callable[[], str | None] | None = None,
     ) -> PollReport:
         """Work until nothing is due, `should_stop` names a reason, or the system is halted.
@@ -151,168 +136,121 @@ class Poller:
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
         to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
+        telemetry, report = self.services.telemetry, PollReport()
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
-            self.services.telemetry.measure(HEARTBEAT, 1)
-        run = _Run(self, should_stop, lanes, part)
+            telemetry.measure(HEARTBEAT, 1)
         with span("poll") if API in sys.modules else UNTRACED as polling:
-            run.to_the_end(hints)
+            self._run(Poll(self, report, should_stop), hints, lanes, part)
             if polling is not None:
-                polling.note(count=run.report.claimed)
-        self.services.telemetry.measure(POLL_SCANNED, run.report.scanned)
-        self.services.telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **run.report.as_fields())
-        return run.report
+                polling.note(count=report.claimed)
+        telemetry.measure(POLL_SCANNED, report.scanned)
+        telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **report.as_fields())
+        return report
 
-    def levels(self, shards: int) -> list[list[str]]:
-        """All lanes, by priority."""
-        if shards not in self._levels:
-            self._levels = {shards: [list(level) for level in lanes_by_priority(shards)]}
-        return self._levels[shards]
-
-
-class _Run:
-    """One poll."""
-
-    def __init__(
-        self, poller: Poller, should_stop: Callable[[], str | None] | None, lanes: Collection[str] | None, part: Part
-    ) -> None:
-        self.report = PollReport()
-        self._poller = poller
-        self._services = poller.services
-        self._settings = poller.settings
-        self._should_stop = should_stop
-        self._lanes = lanes
-        self._part = part
-        self._pages: Pages
-
-    def to_the_end(self, hints: Sequence[Hint]) -> None:
-        pages = Pages(self._poller, self.report, self._should_stop, self._part)
-        switches = pages.read_switches()
-        if switches.halt is not None:
-            for hint in hints:
-                if isinstance(hint, FreedScope):
-                    pages.handle(hint, switches, is_left=True)
-            return
-        pages.registry = self._services.deployment.registry()
-        self._pages = pages
+    def _run(self, poll: Poll, hints: Sequence[Hint], asked: Collection[str] | None, part: Part | None) -> None:
         try:
+            switches = poll.read_switches()
+            if switches.halt is None:
+                poll.registry = self.services.deployment.registry()
+                if part is not None:
+                    poll.share(part)
             if hints:
-                pages.take(hints, switches)
-                if all(isinstance(hint, FreedScope) for hint in hints) and (
-                    pages.visits is None or not pages.visits.is_open
-                ):
+                poll.take(hints, switches)
+                if all(isinstance(hint, FreedScope) for hint in hints) and not poll.has_guests:
                     return  # a freed seat makes nothing else due
-            names: Collection[str] | None = self._lanes
-            while (again := self._sweep(names)) is not None and self.report.goes_on:
+            if switches.halt is not None:
+                return
+            names = asked
+            while (again := self._sweep(poll, names, asked)) is not None and poll.report.goes_on:
                 names = again
                 # Whoever found us holding a lock left its work to us: give the locks up first, then look once more.
-                if pages.sharing is not None:
-                    pages.sharing.give_up()
+                if poll.sharing is not None:
+                    poll.sharing.give_up()
         finally:
-            pages.close()
+            poll.close()
 
     # --- which lanes
 
-    def _sweep(self, names: Collection[str] | None) -> Collection[str] | None:
+    def _sweep(
+        self, poll: Poll, names: Collection[str] | None, asked: Collection[str] | None
+    ) -> Collection[str] | None:
         """Work through these lanes once, or through all; then which to look at once more, or None if none."""
-        levels = self._levels(names)
+        levels = self._levels(poll, names)
         lanes = [lane for level in levels for lane in level]
-        if self._pages.seen:
-            self._pages.forget_old()
-        seen_before, done_before = len(self._pages.seen), self._done_elsewhere()
+        poll.forget_old()
+        seen_before, moved_before = len(poll.seen), poll.report.moved_elsewhere
         while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
-            self._reopen(lanes)
-            looks_at_all = self._looks_at_all(lanes)
+            self._reopen(poll, lanes)
+            if poll.sharing is not None:
+                poll.sharing.begin_round(lanes)
             for level in levels:
                 found = False
-                for lane, page in self._read(level, self._limit(below_a_busy_lane=is_busy_above), looks_at_all):
+                for lane, page in self._read(poll, level, below_a_busy_lane=is_busy_above):
                     if not page.entries:
                         lane.cursor, lane.is_exhausted = page.cursor, page.cursor is None
                         continue
                     found = True
-                    self._pages.visit(lane, page)
-                    if not self.report.goes_on:
+                    poll.visit(lane, page)
+                    if not poll.report.goes_on:
                         return ()
                 is_busy_above = is_busy_above or found
         # Whoever waited is served a page at a time, so that what falls due meanwhile has its turn in between.
-        visits = self._pages.visits
-        has_guests = visits is not None and self._pages.read_switches().halt is None and visits.go_on()
-        if not has_guests and len(self._pages.seen) == seen_before:
+        if not poll.serve_guests() and len(poll.seen) == seen_before:
             return None
-        if self._done_elsewhere() != done_before:
-            return self._lanes if self._lanes is not None else self._all_lanes()
-        return self._worth_a_look(lanes)
+        if poll.report.moved_elsewhere != moved_before:
+            return asked if asked is not None else _all_lanes(poll)
+        return self._worth_a_look(poll, lanes, asked)
 
-    def _levels(self, names: Collection[str] | None) -> list[list[Lane]]:
+    def _levels(self, poll: Poll, names: Collection[str] | None) -> list[list[Lane]]:
         """The lanes by priority, in each of them the poll's own first shard first."""
-        levels = []
-        first_shard = self._part.first(self._pages.registry.shards) if self._part.of > 1 else 0
-        for level in self._poller.levels(self._pages.registry.shards):
-            lanes = [
-                Lane(name, shard, is_exhausted=name in self._pages.left_to_others)
-                for shard, name in enumerate(level)
-                if names is None or name in names
-            ]
-            first = next((at for at, lane in enumerate(lanes) if lane.shard >= first_shard), 0)
-            levels.append([*lanes[first:], *lanes[:first]])
-        return levels
+        levels = [
+            [Lane(name, shard) for shard, name in enumerate(level) if names is None or name in names]
+            for level in lanes_by_priority(poll.registry.shards)
+        ]
+        return levels if poll.sharing is None else [poll.sharing.arranged(level) for level in levels]
 
-    def _all_lanes(self) -> list[str]:
-        return [name for level in self._poller.levels(self._pages.registry.shards) for name in level]
-
-    def _done_elsewhere(self) -> int:
-        """What was done that may have made something due in any lane."""
-        report = self.report
-        return report.triggered + report.settled + report.reaped + report.expired + report.turned_away + report.held
-
-    def _worth_a_look(self, lanes: Sequence[Lane]) -> list[str]:
+    def _worth_a_look(self, poll: Poll, lanes: Sequence[Lane], asked: Collection[str] | None) -> list[str]:
         """Lanes that showed something, those where features wait, and all that were not read for a while."""
-        now = self._services.clock.now()
-        also = set(service_lanes(self._pages.registry.shards)) if self.report.looked else set()
-        is_long = max((lane.pages for lane in lanes), default=0) > 1 or self._pages.visits is not None
-        if is_long and self._lanes is None:
+        now, has_looked = self.services.clock.now(), poll.report.looked > 0
+        also = set(service_lanes(poll.registry.shards)) if has_looked else set()
+        if asked is None and (has_looked or max((lane.pages for lane in lanes), default=0) > 1):
             read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
-            also |= {name for name in self._all_lanes() if name not in read_lately}
+            also |= {name for name in _all_lanes(poll) if name not in read_lately}
         return [lane.name for lane in lanes if lane.pages and lane.name not in also] + sorted(also)
 
-    def _reopen(self, lanes: Iterable[Lane]) -> None:
+    def _reopen(self, poll: Poll, lanes: Iterable[Lane]) -> None:
         """While some lane takes long, what falls due in the others does not wait for its end."""
-        now = self._services.clock.now()
+        now = self.services.clock.now()
         for lane in lanes:
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
-                lane.cursor, lane.is_exhausted = None, lane.name in self._pages.left_to_others
-                lane.in_vain = 0
-
-    def _limit(self, *, below_a_busy_lane: bool) -> int:
-        limit = self._settings.poll_limit
-        return max(1, int(limit * self._settings.lower_share)) if below_a_busy_lane else limit
-
-    # --- which of several pollers works where
-
-    def _is_mine(self, lane: Lane) -> bool:
-        return self._pages.sharing is None or self._pages.sharing.is_mine(lane.shard)
-
-    def _looks_at_all(self, lanes: Sequence[Lane]) -> bool:
-        if self._part.of == 1 and self._pages.sharing is None:
-            return True
-        is_busy = any(not lane.is_exhausted and self._pages.shared.is_mine(lane.shard) for lane in lanes)
-        return self._pages.shared.looks_at_all(is_busy=is_busy)
+                lane.cursor, lane.in_vain = None, 0
+                lane.is_exhausted = poll.sharing is not None and lane.name in poll.sharing.left_to_others
 
     # --- one page
 
-    def _read(self, level: Sequence[Lane], limit: int, looks_at_all: bool) -> Iterable[tuple[Lane, DuePage]]:
+    def _read(self, poll: Poll, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
         """The next page of each lane that has one, read side by side."""
+        limit = self.settings.poll_limit
+        if below_a_busy_lane:
+            limit = max(1, int(limit * self.settings.lower_share))
 
         def read(lane: Lane) -> DuePage:
-            lane.read_at = self._services.clock.now()
-            return self._services.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
+            lane.read_at = self.services.clock.now()
+            return self.services.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
 
-        lanes = [lane for lane in level if not lane.is_exhausted and (looks_at_all or self._is_mine(lane))]
-        if self._poller.pool is None or len(lanes) == 1:
+        lanes = [
+            lane for lane in level if not lane.is_exhausted and (poll.sharing is None or poll.sharing.reads(lane.shard))
+        ]
+        if self.pool is None or len(lanes) == 1:
             for lane in lanes:
                 yield lane, read(lane)
             return
-        for lane, page in ahead(self._poller.pool, read, lanes):
+        for lane, page in ahead(self.pool, read, lanes):
             assert lane.read_at is not None
-            is_stale = page.entries and self._services.clock.now() - lane.read_at >= _STALE_AFTER
+            is_stale = page.entries and self.services.clock.now() - lane.read_at >= _STALE_AFTER
             yield lane, read(lane) if is_stale else page
+
+
+def _all_lanes(poll: Poll) -> list[str]:
+    return [name for level in lanes_by_priority(poll.registry.shards) for name in level]

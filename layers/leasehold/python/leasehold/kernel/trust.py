@@ -1,4 +1,4 @@
-"""Trust: does what an item says of itself agree with its key? Who writes an item can call it anything, but not move it."""
+"""Trust: does what an item says of itself agree with its key? Who writes an item can call it anything, not move it."""
 
 from __future__ import annotations
 

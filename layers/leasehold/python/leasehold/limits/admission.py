@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.circuit_breaker.probes import Probes, give_up, note_of
-from leasehold.kernel.admission import Joined, TurnedAway, Undecided, Waits
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
@@ -21,6 +20,7 @@ from leasehold.kernel.lanes import queue_of
 from leasehold.kernel.transitions import SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull, type_scope
 from leasehold.lean import dataclass
+from leasehold.limits.decisions import Joined, TurnedAway, Undecided, Waits
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import DeployedLimits
 from leasehold.limits.scopes import Lane, LineEntry, Turn
@@ -28,22 +28,20 @@ from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from leasehold.circuit_breaker.model import Circuit
-    from leasehold.kernel.admission import Decision
-    from leasehold.kernel.claim import Claims
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
+    from leasehold.limits.decisions import Decision
     from leasehold.limits.model import ConcurrencyPolicy, Limit
     from leasehold.limits.scopes import Scope
     from leasehold.limits.seating import Choice, SeatPlan
-    from leasehold.limits.visit import Visits
 
 
 # The net below every nudge: how soon, and how late at most, a scope is looked at that nobody made due before.
@@ -72,6 +70,7 @@ class Admission:
         self._filled: dict[str, tuple[Limit, ...]] = {}
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether anything but the job's own condition decides about it."""
         registry = self._services.deployment.registry()
         job_type = registry.types.get(entry.job_type)
         return (
@@ -81,7 +80,10 @@ class Admission:
         )
 
     def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
-        """May a new job run? It queues behind the lanes that wait for the same scopes, its own among them."""
+        """May a new job run? It queues behind the lanes that wait for the same scopes, its own among them.
+
+        must_wait: a job that has run before is not turned away.
+        """
         stop = stop_of(entry.job_type, switches, self._services)
         circuit = self.probes.due(entry.job_type, stop.circuit if stop else None)
         limits = self.limits_of(entry)
@@ -125,17 +127,6 @@ class Admission:
     def narrowest_full(self, limits: Sequence[Limit], *, since: datetime | None = None) -> Limit | None:
         """The narrowest limit without a free seat, as read `since` then."""
         return next((limit for limit in reversed(limits) if self.seats.plan(limit, since=since).is_full), None)
-
-    def visits(self, claims: Claims, *, page_limit: int, lower_share: float, may_go_on: Callable[[], bool]) -> Visits:
-        from leasehold.limits.visit import Visits
-
-        return Visits(self._services, self, claims, page_limit=page_limit, lower_share=lower_share, may_go_on=may_go_on)
-
-    def turn_away(self, entry: DueJob, why: str, *, worker_id: str) -> bool | None:
-        job = self._services.store.jobs.get(entry.job_id)
-        if job is None or not may_be_turned_away(job):
-            return None
-        return turn_away(job, why, self._services, worker_id=worker_id)
 
     def after_page(self) -> None:
         """Nobody may have missed what was held on this page.

@@ -10,12 +10,11 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.admission import Outcome
-from leasehold.kernel.claims_at_once import end_page, take_ahead
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.lanes import type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
+from leasehold.limits.decisions import Outcome
 from leasehold.limits.looks import A_PAGE, Looks
 from leasehold.limits.model import is_group_scope, type_of_scope
 from leasehold.limits.scopes import Lane
@@ -23,14 +22,13 @@ from leasehold.limits.seating import make_due
 from leasehold.limits.turns import LinesOfPoll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.kernel.claim import Claims
     from leasehold.kernel.jobs import DueScope
     from leasehold.kernel.registry import Switches
-    from leasehold.kernel.services import Services
-    from leasehold.limits.admission import Admission, Stop
+    from leasehold.limits.admission import Stop
+    from leasehold.limits.gate import LimitsGate
     from leasehold.limits.model import Limit
     from leasehold.limits.scopes import LineEntry
     from leasehold.limits.turns import Visit
@@ -56,22 +54,18 @@ class _Left(Enum):
 class Visits:
     """The looks that one poll has taken, and has not finished yet."""
 
-    def __init__(
-        self,
-        services: Services,
-        admission: Admission,
-        claims: Claims,
-        *,
-        page_limit: int,
-        lower_share: float,
-        may_go_on: Callable[[], bool],
-    ) -> None:
-        self._services = services
-        self._admission = admission
-        self._claims = claims
-        self._page_limit = page_limit
-        self._may_go_on = may_go_on
-        self._shared = LinesOfPoll(services, admission, claims.report, page_limit=page_limit, lower_share=lower_share)
+    def __init__(self, gate: LimitsGate) -> None:
+        settings = gate.poll.poller.settings
+        self._gate = gate
+        self._services = gate.services
+        self._admission = gate.admission
+        self._claims = gate.poll.claims
+        self._report = gate.poll.report
+        self._may_go_on = gate.poll.may_go_on
+        self._page_limit = settings.poll_limit
+        self._shared = LinesOfPoll(
+            gate.services, gate.admission, self._report, page_limit=self._page_limit, lower_share=settings.lower_share
+        )
         self._looks = Looks(self._shared)
         self._open: list[Visit] = []
 
@@ -101,9 +95,6 @@ class Visits:
                 return
             again = self._services.store.lines.seen(name)
             seen = again if again.is_looked_at and again.look == seen.look else None
-        self.look_later(name)
-
-    def look_later(self, name: str) -> None:
         make_due([name], self._services)
 
     @property
@@ -135,7 +126,7 @@ class Visits:
         self._open.clear()
 
     def _visit(self, visit: Visit, stop: Stop | None, switches: Switches) -> None:
-        self._claims.report.looked += 1
+        self._report.looked += 1
         if stop is not None:
             self._send_probe(visit, stop)
             return
@@ -162,7 +153,7 @@ class Visits:
             self._serve_lanes(visit, switches)
 
     def _serve_lanes(self, visit: Visit, switches: Switches) -> None:
-        report = self._claims.report
+        report = self._report
         in_vain, before, others_at = 0, report.claimed, self._services.clock.now() + A_PAGE
         while True:
             is_served = in_vain == _LANES_TRIED or report.claimed - before >= self._page_limit
@@ -213,7 +204,7 @@ class Visits:
             if self._admission.lane_of(job) != entry.lane:
                 self._claims.offer(job, switches)  # what its type asks for has changed: it waits elsewhere, if at all
                 self._shared.note_gone(job)
-            elif self._claims.claim(job, self._admission.admitted(job, limits)) is Outcome.CHANGED:
+            elif self._gate.claim(job, self._admission.admitted(job, limits)) is Outcome.CHANGED:
                 visit.put_back(job, entry.lane)  # its seats are others' by now: look for others, in its turn
             else:
                 self._shared.note_gone(job)
@@ -223,13 +214,13 @@ class Visits:
         """A page of jobs that nothing holds back any more; plain ones are claimed at once."""
         found = (visit.next_job(entry.lane) for _ in range(count))
         jobs = [job for job in found if job is not None]
-        take_ahead(self._claims, jobs, switches)
+        self._claims.at_once.take(jobs, switches)
         for job in jobs:
             if not self._may_go_on():
                 break
             self._claims.offer(job, switches)
             visit.note_gone(job, entry.lane)
-        end_page(self._claims)
+        self._claims.at_once.end_page()
         if not jobs:
             self._looks.note_empty(entry)
             return _Left.EMPTY
@@ -290,7 +281,7 @@ class Visits:
             if job is None:
                 self._looks.note_empty(entry)
             elif self._admission.narrowest_full(limits, since=visit.began_at) is None:
-                self._claims.claim(job, self._admission.admitted(job, limits, circuit))
+                self._gate.claim(job, self._admission.admitted(job, limits, circuit))
         # The next probe comes no sooner than that, whatever this one says.
         self._looks.put_off(visit, self._services.clock.now() + circuit.wait)
 

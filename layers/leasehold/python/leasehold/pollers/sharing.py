@@ -8,15 +8,17 @@ and nothing else: the shards of others are looked at once its own are done, and 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from leasehold.kernel.poll import Part
 from leasehold.pool import ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from leasehold.kernel.jobs import DuePage
+    from leasehold.kernel.page import Lane
+    from leasehold.kernel.poll import Poller
     from leasehold.kernel.services import Services
     from leasehold.pool import Pool
 
@@ -27,17 +29,53 @@ _LOCKED_FOR = timedelta(seconds=10)
 _LOOK_AT_OTHERS_AFTER = timedelta(seconds=2)
 
 
+class Part(NamedTuple):
+    """Which of the pollers that share a backlog, and so which shards it looks after first."""
+
+    number: int
+    of: int
+
+    def has(self, shard: int, shards: int) -> bool:
+        return self.first(shards) <= shard < Part(self.number + 1, self.of).first(shards)
+
+    def first(self, shards: int) -> int:
+        return self.number * shards // self.of
+
+
+ALONE = Part(0, 1)
+
+
 class Sharing:
     """One poll's view of who works where."""
 
-    def __init__(self, services: Services, worker_id: str, part: Part, shards: int) -> None:
+    def __init__(self, services: Services, worker_id: str, shards: int, part: Part = ALONE) -> None:
         self.part = part
+        # Lanes that another poller works off: it looks at them again after it has given up its lock.
+        self.left_to_others: set[str] = set()
         self._services = services
         self._worker_id = worker_id
         self._shards = shards
         self._locked_until: dict[int, datetime] = {}
         self._backlogs: set[int] = set()
         self._looked_at_others_at = services.clock.now()
+        self._reads_all = True
+
+    def begin(self, lane: Lane, page: DuePage, poller: Poller) -> bool:
+        """This page is of a backlog: whether it is this poller's, which calls others to help where there is more."""
+        if not self.may_go_on_alone(lane):
+            return False
+        if poller.call_helper is not None:
+            is_large = page.cursor is not None and len(page.entries) >= poller.settings.poll_limit
+            self.share_out(lane.shard, poller.call_helper, poller.pool, is_large=is_large)
+        return True
+
+    def may_go_on_alone(self, lane: Lane) -> bool:
+        """Whether the shard's lock is ours; else its lane is left to whoever has it."""
+        if self.take(lane.shard):
+            return True
+        lane.is_exhausted = True
+        self.left_to_others.add(lane.name)
+        return False
 
     # --- locks
 
@@ -62,6 +100,21 @@ class Sharing:
             self._services.store.pollers.give_up_shard_lock(shard, self._worker_id)
 
     # --- parts
+
+    def arranged(self, lanes: Sequence[Lane]) -> list[Lane]:
+        """The lanes of one priority, those of its own first shard first."""
+        for lane in lanes:
+            lane.is_exhausted = lane.name in self.left_to_others
+        first = next((at for at, lane in enumerate(lanes) if lane.shard >= self.part.first(self._shards)), 0)
+        return [*lanes[first:], *lanes[:first]]
+
+    def begin_round(self, lanes: Sequence[Lane]) -> None:
+        is_busy = any(not lane.is_exhausted and self.is_mine(lane.shard) for lane in lanes)
+        self._reads_all = self.looks_at_all(is_busy=is_busy)
+
+    def reads(self, shard: int) -> bool:
+        """Whether it looks at this shard in this round."""
+        return self._reads_all or self.is_mine(shard)
 
     def is_mine(self, shard: int) -> bool:
         return self.part.has(shard, self._shards)

@@ -16,6 +16,7 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueEntry, DueJob
+    from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.page import Lane
-    from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.page import Lane, Poll
     from leasehold.kernel.ports import Handover
+    from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
 
@@ -89,8 +90,8 @@ class Window:
             admitted = self._fitting(entries)
         return admitted, len(admitted) < len(entries)
 
-    def room(self, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> Room:
-        return Room(self, services, report, may_go_on)
+    def room(self, poll: Poll) -> Room:
+        return Room(self, poll)
 
     def _fitting(self, entries: Sequence[DueJob]) -> list[DueJob]:
         room: dict[str, int] = {}
@@ -169,19 +170,19 @@ class Window:
 class Room:
     """How one poll keeps to the window: jobs that there is no room for stay due, and are looked at again soon."""
 
-    def __init__(self, window: Window, services: Services, report: PollReport, may_go_on: Callable[[], bool]) -> None:
+    def __init__(self, window: Window, poll: Poll) -> None:
         self._window = window
-        self._services = services
-        self._report = report
-        self._may_go_on = may_go_on
+        self._poll = poll
 
-    def admit[Entry: DueEntry](self, entries: list[Entry], plain: Sequence[DueJob]) -> list[Entry]:
+    def admit[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
         """Without those of the plain jobs that would only wait elsewhere."""
-        admitted, is_full = self._window.admit(plain, self._services, self._may_go_on)
+        claims, report, services = self._poll.claims, self._poll.report, self._poll.services
+        plain = [entry for entry in entries if isinstance(entry, DueJob) and claims.is_plain(entry, switches)]
+        admitted, is_full = self._window.admit(plain, services, self._poll.may_go_on)
         if not is_full:
             return entries
-        self._report.held_back += len(plain) - len(admitted)
-        self._report.note_due(self._services.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        report.held_back += len(plain) - len(admitted)
+        report.note_due(services.clock.now() + _LOOK_FOR_ROOM_AFTER)
         left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
         return [entry for entry in entries if entry.due_key not in left]
 

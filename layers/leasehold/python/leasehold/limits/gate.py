@@ -1,0 +1,167 @@
+"""The gate: a poll brings the jobs that are not plain here, and the scopes that are due.
+
+Who may run is claimed together with what its admission takes (seats, the note of a probe); others are held where they
+are in nobody's way, or end. It is opened once per poll and remembers what it has read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leasehold.kernel.claim import UNDER_WAY
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.jobs import DueScope, FreedScope, TransitionRefused, Write
+from leasehold.kernel.table import TransactionCancelled, request_token
+from leasehold.kernel.transitions import HOLD
+from leasehold.limits.admission import Admission, may_be_turned_away, turn_away
+from leasehold.limits.decisions import Outcome, TurnedAway, Undecided, Waits
+from leasehold.limits.seating import make_due
+from leasehold.telemetry import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.kernel.claim import Claim
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.page import Poll
+    from leasehold.kernel.registry import Switches
+    from leasehold.limits.admission import Admitted
+    from leasehold.limits.visit import Visits
+
+_TRIES = 3
+
+
+class LimitsGate:
+    def __init__(self, poll: Poll) -> None:
+        self.poll = poll
+        self.services = poll.services
+        self.admission = Admission(poll.services, poll.poller.policy)
+        # Opened by the first scope that is due.
+        self._visits: Visits | None = None
+
+    # --- jobs
+
+    def concerns(self, entry: DueJob, switches: Switches) -> bool:
+        return self.admission.concerns(entry, switches)
+
+    def offer(self, entry: DueJob, switches: Switches) -> None:
+        """Claim a waiting job that more than its own condition decides about, or see that it waits in nobody's way."""
+        must_wait = False
+        for _ in range(_TRIES):
+            decision = self.admission.admit(entry, switches, must_wait=must_wait)
+            match decision:
+                case Waits():
+                    self._hold(entry, decision)
+                    return
+                case TurnedAway(why):
+                    if self._turn_away(entry, why):
+                        return
+                    must_wait = True
+                case Undecided():
+                    return
+                case _:
+                    if self.claim(entry, decision) is not Outcome.CHANGED:
+                        return
+
+    def _hold(self, entry: DueJob, waits: Waits) -> None:
+        """Move a due job to where it waits, unless it is not what the index showed."""
+        seen = {"due_key": entry.due_key, "due_lane": entry.lane}
+        write = Write(job_id=entry.job_id, transition=HOLD, seen=seen, values={"due_lane": waits.lane})
+        try:
+            self.services.store.jobs.apply(write)
+        except TransitionRefused as refused:
+            # Where it is there already, this try or another's has done the same.
+            if refused.current is None or refused.current.due_lane != waits.lane:
+                self.poll.report.lost_races += 1
+                return
+        self.poll.report.held += 1
+        self.services.telemetry.event(
+            Event.JOB_HELD, job_id=entry.job_id, job_type=entry.job_type, scope=waits.scope, reason=waits.why
+        )
+
+    def _turn_away(self, entry: DueJob, why: str) -> bool:
+        """End a new job as its type says; False if it has run before and shall wait."""
+        job = self.services.store.jobs.get(entry.job_id)
+        if job is None or not may_be_turned_away(job):
+            return False
+        is_ended = turn_away(job, why, self.services, worker_id=self.poll.poller.worker_id)
+        self.poll.report.turned_away += is_ended
+        self.poll.report.lost_races += not is_ended
+        return True
+
+    def claim(self, entry: DueJob, admitted: Admitted) -> Outcome:
+        """Take the lease on a job that was admitted, together with what joins its claim, and hand it over."""
+        claims = self.poll.claims
+        claims.hand_overs.wait(at_most=UNDER_WAY)
+        try:
+            claim = self._claim(replace(claims.prepare(entry), admitted=admitted), admitted)
+        except TransitionRefused as refused:
+            claims.note_refused(refused)
+            return Outcome.LOST
+        if claim is None:
+            return Outcome.CHANGED
+        claims.note_claimed(claim.handover)
+        claims.hand_overs.hand_over(claim)
+        return Outcome.CLAIMED
+
+    def _claim(self, claim: Claim, admitted: Admitted) -> Claim | None:
+        """One transaction; None if something that was to join it is not what it was."""
+        joined = admitted.join(claim.handover)
+        write = replace(claim.write, values={**claim.write.values, **joined.values})
+        try:
+            # A fresh token for a fresh content: the seats of two tries differ.
+            token = request_token(claim.handover.token)
+            self.services.store.jobs.apply_with(write, joined.changes, token=token)
+        except TransactionCancelled as cancelled:
+            admitted.refused([at - 1 for at in cancelled.failed])
+            return None
+        except BaseException:
+            admitted.refused(())
+            raise
+        admitted.claimed()
+        return claim
+
+    # --- scopes
+
+    def take(self, scopes: Sequence[DueScope | FreedScope], switches: Switches) -> None:
+        """Look at these, as far as there is time. Nothing but its scope would tell of a freed seat."""
+        for scope in scopes:
+            is_seen = self.poll.may_go_on() and self.poll.handle(scope, switches)
+            if isinstance(scope, FreedScope) and not is_seen:
+                self._look_later(scope)
+
+    def _look_later(self, freed: FreedScope) -> None:
+        try:
+            make_due([freed.scope], self.services)
+        except StoreUnavailableError:
+            raise
+        except Exception as error:
+            self.poll.note_failed(freed.scope, error)
+
+    def visit(self, scope: DueScope | FreedScope, switches: Switches) -> None:
+        """A seat may be free here, or a stop may be over."""
+        if self._visits is None:
+            from leasehold.limits.visit import Visits
+
+            self._visits = Visits(self)
+        if isinstance(scope, DueScope):
+            self._visits.begin(scope, switches)
+        else:
+            self._visits.look_now(scope.scope, switches)
+
+    @property
+    def is_open(self) -> bool:
+        return self._visits is not None and self._visits.is_open
+
+    def after_page(self) -> None:
+        self.admission.after_page()
+        if self._visits is not None:
+            self._visits.after_page()
+
+    def go_on(self) -> bool:
+        return self._visits is not None and self._visits.go_on()
+
+    def close(self) -> None:
+        if self._visits is not None:
+            self._visits.close()
