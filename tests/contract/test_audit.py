@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
+from leasehold.admin.others import Auditor
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
@@ -219,9 +220,9 @@ def test_the_newest_records_are_listed_whatever_they_are_about(world: World) -> 
     world.clock.advance(HOUR)
     world.queue.schedules.create("hourly", "report", every=HOUR)
 
-    page = world.store.audits.recent(limit=10)
+    page = Auditor(world.services).records(limit=10)
 
-    assert [each.audit_entry.target for each in page.records] == ["schedule#hourly", f"job#{job_id}"]
+    assert [each.audit_entry.target for each in page.items] == ["schedule#hourly", f"job#{job_id}"]
 
 
 class Tamperer:

@@ -47,7 +47,7 @@ def bury(world: World, error: str = "broken") -> JobId:
 def unreported(world: World, start: datetime, end: datetime) -> list[str]:
     return [
         dead_letter.id
-        for dead_letter in world.store.dead_letters.unreported(start=start, end=end, limit=10).dead_letters
+        for dead_letter in world.store.dead_letters.open(start=start, end=end, limit=10, unreported=True).dead_letters
     ]
 
 

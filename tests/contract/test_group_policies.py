@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, NewJob, NonRetryableError, Outcome
+from leasehold.admin.others import Auditor
 from leasehold.groups.model import GroupEndedError, GroupState
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.telemetry import COMPLETED, Event
@@ -202,7 +203,7 @@ def test_a_cancel_leaves_one_record_of_who_did_it_and_none_for_each_member(world
     world.queue.groups.cancel("import", reason="wrong file")
     run_out(world)
 
-    (record,) = world.store.audits.recent(limit=9).records
+    (record,) = Auditor(world.services).records(limit=9).items
 
     assert (record.audit_entry.target, record.audit_entry.action) == ("group#import", "cancel")
     assert (record.audit_entry.by, record.audit_entry.reason) == (world.services.identity.actor(), "wrong file")

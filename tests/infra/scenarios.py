@@ -16,6 +16,7 @@ from leasehold.aws.names import HELPER_SOURCE
 from leasehold.kernel import enqueue as enqueueing
 from leasehold.kernel import keys
 from leasehold.kernel.enqueue import OnDuplicate
+from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.table import Update
 from leasehold.operate.jobs import successor
 from leasehold.schedules import verbs as schedules
@@ -273,8 +274,8 @@ def tell_of_runs(deployed: DeployedFunctions) -> None:
     (delivery,) = deployed.queue.webhooks.deliveries(told)
     assert [each.code for each in delivery.tries] == ["not_signed"] * 4
     damaged = replace(deployed.queue.get(delivery.delivery_id), stored_payload="{}", read_payload=None)
-    services = deployed.queue.services
-    again = enqueueing.write(successor(damaged, services, created_by="ada"), services, on_duplicate=OnDuplicate.RAISE)
+    services = deployed.queue.services.acting_as(KnownIdentity("ada"))
+    again = enqueueing.write(successor(damaged, services), services, on_duplicate=OnDuplicate.RAISE)
     deployed.tick().deliver()
     assert deployed.queue.get(again.job_id).status == "dead_letter"
 

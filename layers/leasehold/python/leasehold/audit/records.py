@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES
-from leasehold.kernel.jobs import TransitionRefused, Write, transition
+from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import fits
 from leasehold.kernel.table import (
-    ENDED_INDEX,
     JOBS,
     ConditionFailed,
     Equals,
@@ -195,16 +194,6 @@ class Audits:
         )
         return AuditPage([audit_record_of(each) for each in page.records], page.cursor)
 
-    def recent(self, *, limit: int, after: Record | None = None) -> AuditPage:
-        """What was done to anything, the newest first. Needs the ended index."""
-        page = self._table.query(JOBS, ALL, index=ENDED_INDEX, limit=limit, after=after, newest_first=True)
-        wanted = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
-        found = {
-            (cast("str", each["PK"]), cast("str", each["SK"])): audit_record_of(each)
-            for each in self._table.get_many([partitions.audit_record(pk, sk) for pk, sk in wanted])
-        }
-        return AuditPage([found[each] for each in wanted if each in found], page.cursor)
-
     def heads(self) -> Iterator[Head]:
         """Every target that something was ever done to, by kind and name, with the head of its chain."""
         for kind in partitions.AUDIT_KINDS:
@@ -341,12 +330,12 @@ def audit_entry_by_actor(
     return audit_entry_of(target, action, details, services, by=actor, reason=reason)
 
 
-def advance_with_record(asked: Write | Ending, audit_entry: AuditEntry, services: Services) -> None:
-    """Make a transition or an end that somebody asked for, with its record, or neither; TransitionRefused as ever."""
-    write, changes = (asked, [transition(asked)]) if isinstance(asked, Write) else (asked.write, asked.changes)
-    if not services.store.audits.commit(changes, services.store.audits.audit(audit_entry), token=token_of(audit_entry)):
-        # The job is not what was read, or somebody else did something to it meanwhile: look again.
-        raise TransitionRefused(write, None)
+def apply_with_record(asked: Write | Ending, audit_entry: AuditEntry, services: Services) -> bool:
+    """Make a transition or an end that somebody asked for, with its record; False if the job is not what was read, or
+    somebody else did something to it meanwhile: look again.
+    """
+    audits, changes = services.store.audits, [transition(asked)] if isinstance(asked, Write) else asked.changes
+    return audits.commit(changes, audits.audit(audit_entry), token=token_of(audit_entry))
 
 
 def token_of(audit_entry: AuditEntry) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
-from leasehold.kernel.keys import JobId, from_text, to_text
+from leasehold.kernel.errors import JobNotFoundError
+from leasehold.kernel.keys import JobId, from_text, parse_job_id, to_text
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
@@ -23,11 +24,12 @@ from leasehold.kernel.table import (
     request_token,
 )
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.unreadable import read_each, read_one
+from leasehold.kernel.trust import is_trusted_dead_letter
+from leasehold.kernel.unreadable import read_each, read_one, report_unreadable
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.audit.records import Audit
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 # More than one, since the oldest may be unreadable.
 _LOOKED_AT = 10
+_PAGE = 25
 _INDEX_KEYS = frozenset({"open", "open_type", "open_key"})
 
 
@@ -56,12 +59,31 @@ class DeadLetterPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedBy:
+class Resolved:
+    """How a dead letter is resolved, by whom and why; `expires_at`: when its record may go, in epoch seconds."""
+
+    dead_letter_id: JobId
+    resolution: Resolution
     by: str
     at: datetime
     reason: str
-    # When the resolved record may go, in epoch seconds.
     expires_at: int
+    redriven_as: JobId | None = None
+
+    @property
+    def change(self) -> Update:
+        sets: Record = {
+            "resolution": str(self.resolution),
+            "resolved_by": self.by,
+            "resolved_at": to_text(self.at),
+            "resolved_reason": self.reason,
+            "expires_at": self.expires_at,
+        }
+        if self.redriven_as is not None:
+            sets["redriven_as"] = self.redriven_as
+        unresolved = (Exists("id"), Missing("resolution"))
+        key = partitions.dead_letter(self.dead_letter_id)
+        return Update(key=key, conditions=unresolved, sets=sets, removes=_INDEX_KEYS)
 
 
 class DeadLetters:
@@ -80,38 +102,28 @@ class DeadLetters:
         end: datetime | None = None,
         limit: int,
         after: Record | None = None,
-        newest_first: bool = False,
+        unreported: bool = False,
     ) -> DeadLetterPage:
-        """Unresolved dead letters of one type or of all, by date."""
-        index, partition = (BY_DATE_INDEX, OPEN) if job_type is None else (BY_TYPE_INDEX, job_type)
+        """Unresolved dead letters of one type or of all, by date; or only those that nobody was told of.
+
+        Costs half a read unit for each 4 KB of index entries, about 25 dead letters, and one or more for each found:
+        of 10,000 dead letters that were all reported, those that were not are looked for with 200 units.
+        """
         page = self._table.query(
             DEAD_LETTERS,
-            partition,
-            index=index,
+            OPEN if job_type is None else job_type,
+            index=BY_DATE_INDEX if job_type is None else BY_TYPE_INDEX,
             first=to_text(start) if start else None,
             last=to_text(end) if end else None,
             limit=limit,
             after=after,
-            newest_first=newest_first,
         )
-        found, unreadable = self._dead_letters([JobId(cast("str", entry["id"])) for entry in page.records])
+        wanted = (each for each in page.records if not (unreported and "reported_at" in each))
+        listed = [JobId(cast("str", each["id"])) for each in wanted]
+        read = read_each(self._table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
         # The index may lag: what was resolved since is not listed.
-        return DeadLetterPage([each for each in found if each.is_open], page.cursor, unreadable)
-
-    def unreported(self, *, start: datetime, end: datetime, limit: int, after: Record | None = None) -> DeadLetterPage:
-        """Open dead letters that nobody was told of, by date.
-
-        Costs half a read unit for each 4 KB of index entries, about 25 dead letters, and one or more for each found:
-        10,000 dead letters that were all reported are read for 200 units.
-        """
-        first, last = to_text(start), to_text(end)
-        page = self._table.query(
-            DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, first=first, last=last, limit=limit, after=after
-        )
-        listed = [JobId(cast("str", entry["id"])) for entry in page.records if "reported_at" not in entry]
-        found, unreadable = self._dead_letters(listed)
-        untold = [each for each in found if each.is_open and each.reported_at is None]
-        return DeadLetterPage(untold, page.cursor, unreadable)
+        found = {each.id: each for each in read.items if each.is_open and not (unreported and each.reported_at)}
+        return DeadLetterPage([found[each] for each in listed if each in found], page.cursor, read.unreadable)
 
     def mark_reported(self, job_id: JobId, at: datetime) -> bool:
         """Note that a dead letter's report was taken; False if that was noted before, or the dead letter is gone."""
@@ -134,16 +146,18 @@ class DeadLetters:
         read = read_each(page.records, lambda each: from_text(cast("str", each["open_key"]).partition("#")[0]))
         return read.items[0] if read.items else None
 
-    def redrive(
-        self, job_id: JobId, by: ResolvedBy, redriven_as: JobId, changes: Sequence[Change], audit: Audit
-    ) -> None:
-        """Resolve a dead letter together with the changes that make its new job, and the record of who wanted it."""
-        resolved = _resolved(job_id, Resolution.REDRIVEN, by, redriven_as)
-        self._resolve(resolved, [*changes, *audit.changes], audit)
-
-    def discard(self, job_id: JobId, by: ResolvedBy, audit: Audit) -> None:
-        """Resolve a dead letter with the record of who wanted it."""
-        self._resolve(_resolved(job_id, Resolution.DISCARDED, by, None), audit.changes, audit)
+    def resolve(self, resolved: Resolved, audit: Audit, changes: Sequence[Change] = ()) -> None:
+        """Together with the record of who wanted it, and the changes that make its new job where it is redriven."""
+        together = [resolved.change, *changes, *audit.changes]
+        try:
+            self._table.transact(together, token=request_token(audit.head))
+        except TransactionCancelled as cancelled:
+            if not audit.stands_in(cancelled, together.index(audit.move), self._table):
+                if 0 not in cancelled.failed:
+                    raise
+                current = cancelled.failed[0]
+                raise AlreadyResolved(dead_letter_of(current) if current else None) from None
+        audit.keep(self._table)
 
     def purged(self, dead_letter: DeadLetter, runs: tuple[Run, ...]) -> Update:
         """A dead letter without its content, as a change that belongs to a transaction."""
@@ -157,42 +171,6 @@ class DeadLetters:
             removes=frozenset({"trace"}),
         )
 
-    def _resolve(self, resolved: Update, others: Sequence[Change], audit: Audit) -> None:
-        changes = [resolved, *others]
-        try:
-            self._table.transact(changes, token=request_token(audit.head))
-        except TransactionCancelled as cancelled:
-            if not audit.stands_in(cancelled, changes.index(audit.move), self._table):
-                if 0 not in cancelled.failed:
-                    raise
-                current = cancelled.failed[0]
-                raise AlreadyResolved(dead_letter_of(current) if current else None) from None
-        audit.keep(self._table)
-
-    def _dead_letters(self, listed: Sequence[JobId]) -> tuple[list[DeadLetter], list[Unreadable]]:
-        """The dead letters of an index page, in its order; one that is gone is left out."""
-        read = read_each(self._table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-        found = {dead_letter.id: dead_letter for dead_letter in read.items}
-        return [found[each] for each in listed if each in found], read.unreadable
-
-
-def _resolved(job_id: JobId, how: Resolution, by: ResolvedBy, redriven_as: JobId | None) -> Update:
-    sets: Record = {
-        "resolution": str(how),
-        "resolved_by": by.by,
-        "resolved_at": to_text(by.at),
-        "resolved_reason": by.reason,
-        "expires_at": by.expires_at,
-    }
-    if redriven_as is not None:
-        sets["redriven_as"] = redriven_as
-    return Update(
-        key=partitions.dead_letter(job_id),
-        conditions=(Exists("id"), Missing("resolution")),
-        sets=sets,
-        removes=_INDEX_KEYS,
-    )
-
 
 def shown(job: Job, services: Services) -> Job:
     """The job with its payload, or with a word in its place if that is gone."""
@@ -205,3 +183,23 @@ def shown(job: Job, services: Services) -> Job:
 def with_payload_of(dead_letter: DeadLetter, job: Job) -> Job:
     """A dead job's own payload may have expired; its dead letter has a copy for as long as it is needed."""
     return job if job.payload_name is None else replace(job, read_payload=dead_letter.payload_text)
+
+
+def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:
+    wanted = parse_job_id(dead_letter_id)
+    dead_letter = services.store.dead_letters.get(wanted)
+    if dead_letter is None or not is_trusted_dead_letter(dead_letter, services):
+        raise JobNotFoundError("dead letter", wanted)
+    return dead_letter
+
+
+def open_dead_letters(services: Services, *, page_size: int = _PAGE, **which: Any) -> Iterator[DeadLetter]:
+    """All open dead letters (`which` of them: see `DeadLetters.open`), the oldest first, a page at a time."""
+    cursor: Record | None = None
+    while True:
+        page = services.store.dead_letters.open(**which, limit=page_size, after=cursor)
+        report_unreadable(page.unreadable, services)
+        yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
+        cursor = page.cursor
+        if cursor is None:
+            return

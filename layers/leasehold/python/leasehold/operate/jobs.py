@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import features
-from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, recorded_reason, tries
+from leasehold.audit.records import apply_with_record, audit_entry_on_job, recorded_reason, retried
 from leasehold.dedup.windows import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, NewJob, draft
@@ -18,7 +18,7 @@ from leasehold.kernel.errors import (
     LeaseholdError,
     WrongStateError,
 )
-from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
+from leasehold.kernel.jobs import Write, needs_wake
 from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.payload import MISSING, PURGED
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Attribute
 
 
 _WAIT_FIRST = timedelta(milliseconds=50)
@@ -87,24 +88,16 @@ def find_run(run_id: object, services: Services) -> tuple[Job, Run | None]:
 def cancel(job_id: object, reason: str, services: Services) -> Cancelled:
     """Cancel a job that has not started; ask one that runs to stop."""
     reason = recorded_reason(reason, services)
-    for _ in tries(services):
+
+    def attempt() -> Cancelled | None:
         job = find(job_id, services)
         if job.has_ended:
             raise WrongStateError(job.job_id, "cancel", job.status, "It has ended already.")
-        try:
-            if job.started_at is None:
-                _cancel_unstarted(job, reason, services)
-                return Cancelled(job_id=job.job_id, job_ended=True)
-            values = {"cancel_requested": to_text(services.clock.now()), "cancel_reason": reason}
-            write = Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values)
-            advance_with_record(
-                write, audit_entry_on_job(job.job_id, "request_cancel", services, reason=reason), services
-            )
-        except TransitionRefused:
-            continue  # it started or ended in between: look again
-        services.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
-        return Cancelled(job_id=job.job_id, job_ended=False)
-    raise contended(f"job {job_id}")
+        is_done = _ask_to_stop(job, reason, services) if job.started_at else _cancel_unstarted(job, reason, services)
+        # It may have started or ended in between.
+        return Cancelled(job_id=job.job_id, job_ended=job.started_at is None) if is_done else None
+
+    return retried(f"job {job_id}", attempt, services)
 
 
 def cancel_many(
@@ -127,18 +120,29 @@ def cancel_many(
     return results
 
 
-def _cancel_unstarted(job: Job, reason: str, services: Services) -> None:
+def _cancel_unstarted(job: Job, reason: str, services: Services) -> bool:
     ending = Ending(job, CANCEL, services, reason=reason)
-    advance_with_record(ending, audit_entry_on_job(job.job_id, "cancel", services, reason=reason), services)
+    if not apply_with_record(ending, audit_entry_on_job(job.job_id, "cancel", services, reason=reason), services):
+        return False
     log_cancelled(job, reason, services)
     ending.after()
+    return True
+
+
+def _ask_to_stop(job: Job, reason: str, services: Services) -> bool:
+    values = {"cancel_requested": to_text(services.clock.now()), "cancel_reason": reason}
+    write = Write(job_id=job.job_id, transition=REQUEST_CANCEL, values=values)
+    audit_entry = audit_entry_on_job(job.job_id, "request_cancel", services, reason=reason)
+    if not apply_with_record(write, audit_entry, services):
+        return False
+    services.telemetry.event(Event.JOB_CANCEL_REQUESTED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+    return True
 
 
 def successor(
     job: Job,
     services: Services,
     *,
-    created_by: str,
     priority: Priority | PriorityName | int | None = None,
     job_id: JobId | None = None,
 ) -> Draft:
@@ -148,7 +152,7 @@ def successor(
     wanted = NewJob(
         priority=job.priority if priority is None else priority,
         max_attempts=job.max_attempts,
-        created_by=created_by,
+        created_by=services.identity.actor(),
         retry_of=job.job_id,
         concurrency_key=job.concurrency_key,
         retry=job.retry,
@@ -287,27 +291,19 @@ def wait(job_id: object, services: Services, *, timeout: timedelta) -> Job:
 def _while_waiting(
     job_id: object, wanted: str, write_for: Callable[[Job], Write], services: Services, reason: str
 ) -> Job:
-    for _ in tries(services):
+    def attempt() -> Job | None:
         job = find(job_id, services)
         if not job.status.is_waiting:
             raise WrongStateError(job.job_id, wanted, job.status, "Only a pending or failed job can be changed.")
         write = write_for(job)
-        changed = sorted(write.values.keys() - {"due_lane", "due_key", "wake"})
-        audit_entry = audit_entry_on_job(
-            job.job_id, wanted, services, reason=reason, changed=list(changed), **_told(write)
-        )
-        try:
-            advance_with_record(write, audit_entry, services)
-        except TransitionRefused:
-            continue
-        return look_at(job_id, services)
-    raise contended(f"job {job_id}")
+        details: dict[str, Attribute] = {"changed": [*sorted(write.values.keys() - {"due_lane", "due_key", "wake"})]}
+        due = write.values.get("due_key")
+        if isinstance(due, Due):
+            details["due_at"] = to_text(due.at)
+        audit_entry = audit_entry_on_job(job.job_id, wanted, services, reason=reason, **details)
+        return look_at(job_id, services) if apply_with_record(write, audit_entry, services) else None
 
-
-def _told(write: Write) -> dict[str, str]:
-    """When it is to run from now on, where that is what was changed."""
-    due = write.values.get("due_key")
-    return {"due_at": to_text(due.at)} if isinstance(due, Due) else {}
+    return retried(f"job {job_id}", attempt, services)
 
 
 class WaitTimeoutError(LeaseholdError, TimeoutError):

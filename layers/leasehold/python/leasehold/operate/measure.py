@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import field
 from datetime import timedelta
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
@@ -23,13 +22,11 @@ from leasehold.telemetry import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
-    from leasehold.limits.scopes import Lane
 
 # Beyond this a lane is "very many": exact figures would cost more than they tell.
 COUNT_LIMIT = 10_000
@@ -73,28 +70,25 @@ def measure_dead_letters(services: Services) -> None:
 
 def backlog_of(services: Services) -> Backlog:
     """Count what waits, for a moment: a tick has other things to do."""
-    registry, backlog = services.deployment.registry(), Backlog()
-    stop_at = services.clock.now() + A_LOOK
-    lanes = chain(
-        (partial(_due_pages, lane) for level in lanes_by_priority(registry.shards) for lane in level),
-        (
-            partial(_held_pages, lane)
-            for scope in waiting_scopes(services, limit=_PAGE)
-            for lane in _lanes(scope, services)
-        ),
-    )
-    for pages in lanes:
+    backlog, stop_at = Backlog(), services.clock.now() + A_LOOK
+    for read in _lanes(services):
         if services.clock.now() >= stop_at:
             backlog.is_sampled = True
             break
-        backlog.is_sampled |= _count(pages(services), backlog, stop_at, services)
+        backlog.is_sampled |= _count(read, backlog, stop_at, services)
     backlog.dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
     backlog.oldest_dead_letter = services.store.dead_letters.oldest_at() if backlog.dead_letters else None
     return backlog
 
 
-def _lanes(scope: str, services: Services) -> Sequence[Lane]:
-    return lanes_waiting_for(scope, services, limit=_PAGE)
+def _lanes(services: Services) -> Iterator[Callable[..., DuePage]]:
+    """How a page of each lane is read: of those where jobs may run, and of those where they are held."""
+    now, store = services.clock.now(), services.store
+    for level in lanes_by_priority(services.deployment.registry().shards):
+        yield from (partial(store.jobs.due, lane, now, limit=_PAGE) for lane in level)
+    for scope in waiting_scopes(services, limit=_PAGE):
+        for lane in lanes_waiting_for(scope, services, limit=_PAGE):
+            yield partial(store.listings.held, lane.queue, lane.priority, limit=_PAGE)
 
 
 def _measure_circuits(services: Services) -> None:
@@ -111,41 +105,22 @@ def _measure_dead_letters(depth: int, oldest: datetime | None, services: Service
     services.telemetry.measure(DEAD_LETTER_OLDEST_AGE, max(age, 0.0))
 
 
-def _count(pages: Iterator[DuePage], backlog: Backlog, stop_at: datetime, services: Services) -> bool:
+def _count(read: Callable[..., DuePage], backlog: Backlog, stop_at: datetime, services: Services) -> bool:
     """Count what waits in a lane; True if there was more of it."""
-    read = 0
-    for page in pages:
+    seen, cursor = 0, None
+    while True:
+        page = read(after=cursor)
         for entry in page.entries:
             if isinstance(entry, DueJob) and _is_counted(entry, services):
                 backlog.depth[entry.job_type] += 1
                 backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
-        read += len(page.entries)
-        if page.cursor is not None and (read >= COUNT_LIMIT or services.clock.now() >= stop_at):
+        seen, cursor = seen + len(page.entries), page.cursor
+        if cursor is None:
+            return False
+        if seen >= COUNT_LIMIT or services.clock.now() >= stop_at:
             return True
-    return False
 
 
 def _is_counted(entry: DueJob, services: Services) -> bool:
     """What calls itself a job of a type that it cannot be of must not be that type's backlog; the polls report it."""
     return entry.status.is_waiting and services.deployment.agrees(entry.job_id, entry.job_type)
-
-
-def _due_pages(lane: str, services: Services) -> Iterator[DuePage]:
-    cursor: Record | None = None
-    until = services.clock.now()
-    while True:
-        page = services.store.jobs.due(lane, until, limit=_PAGE, after=cursor)
-        yield page
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def _held_pages(lane: Lane, services: Services) -> Iterator[DuePage]:
-    cursor: Record | None = None
-    while True:
-        page = services.store.listings.held(lane.queue, lane.priority, limit=_PAGE, after=cursor)
-        yield page
-        cursor = page.cursor
-        if cursor is None:
-            return

@@ -18,10 +18,11 @@ from leasehold.kernel.payload import encode_value
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put
 from leasehold.kernel.type_options import type_scope
-from leasehold.operate import redrive as dead_letters
+from leasehold.operate.dead_letters import find_dead_letter, open_dead_letters
 from leasehold.operate.jobs import cancel_many
 from leasehold.operate.measure import backlog_of
 from leasehold.operate.purge import purge
+from leasehold.operate.redrive import Again, discard, redrive, redrive_many
 from leasehold.operate.registration import publish
 
 if TYPE_CHECKING:
@@ -147,10 +148,10 @@ class Operator:
         self, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
     ) -> Iterator[DeadLetter]:
         """Open dead letters, the oldest first, of one type or all, by the date of their failure."""
-        return dead_letters.open_dead_letters(self._services, job_type=job_type, start=start, end=end)
+        return open_dead_letters(self._services, job_type=job_type, start=start, end=end)
 
     def dead_letter(self, job_id: str) -> DeadLetter:
-        return dead_letters.find_dead_letter(job_id, self._services)
+        return find_dead_letter(job_id, self._services)
 
     def redrive(
         self, job_id: str, *, reason: str = "", payload: Json | PayloadModel = None, payload_text: str | None = None
@@ -163,7 +164,7 @@ class Operator:
         >>> queue.operator.redrive(job_id, payload={"user_id": "u1"}, reason="it was u2")       # doctest: +SKIP
         """
         text = payload_text if payload is None else encode_value(payload)
-        return dead_letters.redrive(job_id, self._services, reason=reason, payload_text=text)
+        return redrive(job_id, self._services, Again(reason=reason), payload_text=text)
 
     def redrive_many(
         self,
@@ -177,11 +178,11 @@ class Operator:
     ) -> list[Redriven]:
         """Redrive all open dead letters that match; each result says which job it became, or why not."""
         found = self.dead_letters(job_type=job_type, start=start, end=end)
-        return dead_letters.redrive_many(found, self._services, reason=reason, limit=limit, progress=progress)
+        return redrive_many(found, self._services, reason=reason, limit=limit, progress=progress)
 
     def discard(self, job_id: str, *, reason: str = "") -> DeadLetter:
         """Resolve a dead letter without running it again."""
-        return dead_letters.discard(job_id, self._services, reason=reason)
+        return discard(job_id, self._services, reason=reason)
 
     def _entry(self, target: str, action: str, reason: str) -> AuditEntry:
         return audit_entry_by_actor("switch", target, action, self._services, reason=reason)

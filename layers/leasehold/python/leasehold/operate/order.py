@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from leasehold.audit.records import advance_with_record, audit_entry_on_job, contended, tries
+from leasehold.audit.records import apply_with_record, audit_entry_on_job, contended, retried, tries
 from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidOptionError,
@@ -16,7 +16,7 @@ from leasehold.kernel.errors import (
     RefusedError,
     WrongStateError,
 )
-from leasehold.kernel.jobs import DueJob, TransitionRefused, Write, needs_wake
+from leasehold.kernel.jobs import DueJob, Write, needs_wake
 from leasehold.kernel.keys import (
     CREATION_WIDTH,
     Due,
@@ -144,18 +144,17 @@ def _waits(entry: DueJob) -> bool:
 def move(job_id: object, services: Services, *, before: object = None, after: object = None, reason: str = "") -> Job:
     """Take over the priority and the due time of another waiting job, next to it in its lane."""
     wanted, other = _parse(job_id, before, after)
-    for _ in tries(services):
+
+    def attempt() -> Job | None:
         job = check_waiting(find(wanted, services), "move")
         anchor = check_waiting(find(other, services), "move a job next to")
         due = _place(anchor, job, services, is_before=after is None)
         side = {"before": other} if after is None else {"after": other}
-        try:
-            audit_entry = audit_entry_on_job(wanted, "move", services, reason=reason, **side)
-            advance_with_record(_write(job, anchor, due, services), audit_entry, services)
-        except TransitionRefused:
-            continue
-        return look_at(wanted, services)
-    raise contended(f"job {wanted}")
+        audit_entry = audit_entry_on_job(wanted, "move", services, reason=reason, **side)
+        is_done = apply_with_record(_write(job, anchor, due, services), audit_entry, services)
+        return look_at(wanted, services) if is_done else None
+
+    return retried(f"job {wanted}", attempt, services)
 
 
 def _parse(job_id: object, before: object, after: object) -> tuple[JobId, JobId]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from leasehold.audit.records import (
     audit_entry_by_actor,
@@ -14,26 +14,24 @@ from leasehold.audit.records import (
     retried,
 )
 from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed
+from leasehold.kernel.dead_letter import Resolution
 from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
-from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.transitions import RESOLVE, JobStatus
-from leasehold.kernel.trust import is_trusted_dead_letter, trusted_job
-from leasehold.kernel.unreadable import report_unreadable
+from leasehold.kernel.trust import trusted_job
 from leasehold.lean import dataclass
-from leasehold.operate.dead_letters import AlreadyResolved, ResolvedBy, with_payload_of
+from leasehold.operate.dead_letters import AlreadyResolved, Resolved, find_dead_letter, with_payload_of
 from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
 from leasehold.payloads.items import laid_out
 from leasehold.telemetry import Event
 from leasehold.webhooks.model import RUNNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
+    from collections.abc import Callable, Iterable
 
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
@@ -41,10 +39,16 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Attribute, Change, Record
+    from leasehold.kernel.table import Attribute, Change
 
 
-_PAGE = 25
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """How a job is run again. new_job_id: of the new job, for who may ask several times and wants one."""
+
+    reason: str
+    priority: Priority | PriorityName | int | None = None
+    new_job_id: JobId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +61,7 @@ class Redriven:
     error: LeaseholdError | None = None
 
 
-def redrive(
-    dead_letter_id: object,
-    services: Services,
-    *,
-    reason: str,
-    payload_text: str | None = None,
-    priority: Priority | PriorityName | int | None = None,
-    new_job_id: JobId | None = None,
-) -> Redriven:
+def redrive(dead_letter_id: object, services: Services, wanted: Again, *, payload_text: str | None = None) -> Redriven:
     """Run a dead job again as a new job. A second redrive of the same dead letter is told which job the first made.
 
     payload_text: what it is to do instead. The audit entry has the paths that differ, and none of the values.
@@ -81,17 +77,18 @@ def redrive(
         if payload_text is not None:
             edited = _edited(job, payload_text, services)
             job = replace(job, stored_payload=payload_text, read_payload=None)
-        again, changes = _revival(job, services, priority, new_job_id)
-        audit_entry = _audit_entry(dead_letter, "redrive", services, reason, new_job_id=again.job.job_id, **edited)
+        again, changes = _revival(job, services, wanted)
+        audit_entry = _audit_entry(
+            dead_letter, "redrive", services, wanted.reason, new_job_id=again.job.job_id, **edited
+        )
         audit = services.store.audits.audit(audit_entry)
+        resolved = _resolved(dead_letter, Resolution.REDRIVEN, audit_entry, services, again.job.job_id)
         try:
-            services.store.dead_letters.redrive(
-                dead_letter.id, _resolution(dead_letter, audit_entry, services), again.job.job_id, changes, audit
-            )
-        except AlreadyResolved as resolved:
-            if resolved.dead_letter is None:
+            services.store.dead_letters.resolve(resolved, audit, changes)
+        except AlreadyResolved as before:
+            if before.dead_letter is None:
                 raise JobNotFoundError("dead letter", dead_letter.id) from None
-            return _resolved_before(resolved.dead_letter, services, payload_text)
+            return _resolved_before(before.dead_letter, services, payload_text)
         except TransactionCancelled:
             # The dedup record's pointer, which the next attempt shows, or somebody else's action on this dead letter.
             return None
@@ -121,7 +118,7 @@ def redrive_many(
     results: list[Redriven] = []
     for dead_letter in islice(found, limit):
         try:
-            results.append(redrive(dead_letter.id, services, reason=reason))
+            results.append(redrive(dead_letter.id, services, Again(reason=reason)))
         except LeaseholdError as error:
             results.append(Redriven(dead_letter_id=dead_letter.id, error=error))
         if progress is not None:
@@ -135,12 +132,9 @@ def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadL
     def attempt() -> DeadLetter | None:
         dead_letter = find_dead_letter(dead_letter_id, services)
         audit_entry = _audit_entry(dead_letter, "discard", services, reason)
+        discarded = _resolved(dead_letter, Resolution.DISCARDED, audit_entry, services)
         try:
-            services.store.dead_letters.discard(
-                dead_letter.id,
-                _resolution(dead_letter, audit_entry, services),
-                services.store.audits.audit(audit_entry),
-            )
+            services.store.dead_letters.resolve(discarded, services.store.audits.audit(audit_entry))
         except AlreadyResolved as before:
             _let_job_expire(dead_letter, services)
             how = before.dead_letter.resolution if before.dead_letter else None
@@ -155,28 +149,6 @@ def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadL
     if job is not None:
         retire_dedup_record(job, job.expires_at, services)
     return resolved
-
-
-def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:
-    wanted = parse_job_id(dead_letter_id)
-    dead_letter = services.store.dead_letters.get(wanted)
-    if dead_letter is None or not is_trusted_dead_letter(dead_letter, services):
-        raise JobNotFoundError("dead letter", wanted)
-    return dead_letter
-
-
-def open_dead_letters(
-    services: Services, *, job_type: str | None = None, start: datetime | None = None, end: datetime | None = None
-) -> Iterator[DeadLetter]:
-    """All open dead letters, the oldest first, a page at a time."""
-    cursor: Record | None = None
-    while True:
-        page = services.store.dead_letters.open(job_type=job_type, start=start, end=end, limit=_PAGE, after=cursor)
-        report_unreadable(page.unreadable, services)
-        yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def _dead_job(dead_letter: DeadLetter, services: Services) -> Job:
@@ -199,10 +171,8 @@ def _edited(job: Job, payload_text: str, services: Services) -> dict[str, Attrib
     return {"payload_changes": list(payload_changes(job_type, before, payload_text, services))}
 
 
-def _revival(
-    job: Job, services: Services, priority: Priority | PriorityName | int | None, job_id: JobId | None
-) -> tuple[Draft, list[Change]]:
-    again = successor(job, services, created_by=services.identity.actor(), priority=priority, job_id=job_id)
+def _revival(job: Job, services: Services, wanted: Again) -> tuple[Draft, list[Change]]:
+    again = successor(job, services, priority=wanted.priority, job_id=wanted.new_job_id)
     again = replace(again, job=laid_out(again.job, services))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
@@ -235,9 +205,17 @@ def _audit_entry(
     return audit_entry_by_actor("dead letter", target, action, services, reason=reason, **details)
 
 
-def _resolution(dead_letter: DeadLetter, audit_entry: AuditEntry, services: Services) -> ResolvedBy:
-    return ResolvedBy(
-        by=audit_entry.by, at=audit_entry.at, reason=audit_entry.reason, expires_at=_expires_at(dead_letter, services)
+def _resolved(
+    dead_letter: DeadLetter, how: Resolution, audit_entry: AuditEntry, services: Services, made: JobId | None = None
+) -> Resolved:
+    return Resolved(
+        dead_letter_id=dead_letter.id,
+        resolution=how,
+        by=audit_entry.by,
+        at=audit_entry.at,
+        reason=audit_entry.reason,
+        expires_at=_expires_at(dead_letter, services),
+        redriven_as=made,
     )
 
 
@@ -256,72 +234,51 @@ def _let_job_expire(dead_letter: DeadLetter, services: Services) -> None:
         return  # it is gone already
 
 
-def retry(
-    job_id: object,
-    services: Services,
-    *,
-    reason: str,
-    priority: Priority | PriorityName | int | None = None,
-    new_job_id: JobId | None = None,
-) -> Enqueued:
+def retry(job_id: object, services: Services, wanted: Again) -> Enqueued:
     """Run again: a waiting job now, an ended one as a new job that says what it is a retry of."""
     services.deployment.refuse_if_halted()
     job = find(job_id, services)
     match job.status:
         case JobStatus.PENDING | JobStatus.FAILED:
-            reschedule(job.job_id, services, priority=priority, reason=reason)
+            reschedule(job.job_id, services, priority=wanted.priority, reason=wanted.reason)
             return Enqueued(job_id=job.job_id, created=False)
         case JobStatus.IN_PROGRESS:
             raise WrongStateError(job.job_id, "retry", job.status, "Wait for its end, or cancel it.")
         case JobStatus.COMPLETED | JobStatus.CANCELLED:
-            return _again(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
+            return _repeated(job, services, wanted)
         case JobStatus.DEAD_LETTER:
-            return _revived(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
+            return _revived(job, services, wanted)
         case _:
             assert_never(job.status)
 
 
-def retry_run(run_id: object, services: Services, **options: Any) -> Enqueued:
+def retry_run(run_id: object, services: Services, wanted: Again) -> Enqueued:
     """Run the job of a failed run again."""
     job, run = find_run(run_id, services)
     if run is None:
         raise WrongStateError(str(run_id), "retry", RUNNING, "Only a failed run is retried: wait for its end.")
     if run.outcome is not Outcome.FAILED:
         raise WrongStateError(str(run_id), "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")
-    return retry(job.job_id, services, **options)
+    return retry(job.job_id, services, wanted)
 
 
-def _revived(
-    job: Job,
-    services: Services,
-    *,
-    reason: str,
-    priority: Priority | PriorityName | int | None,
-    new_job_id: JobId | None,
-) -> Enqueued:
+def _revived(job: Job, services: Services, wanted: Again) -> Enqueued:
     """A retry of a dead job resolves its dead letter: left open, it would be redriven once more."""
     dead_letter = services.store.dead_letters.get(job.job_id)
-    if dead_letter is not None and dead_letter.redriven_as is not None and dead_letter.redriven_as == new_job_id:
-        return Enqueued(job_id=new_job_id, created=True)
+    made = dead_letter.redriven_as if dead_letter else None
+    if made is not None and made == wanted.new_job_id:
+        return Enqueued(job_id=made, created=True)
     if dead_letter is None or not dead_letter.is_open:
-        job = job if dead_letter is None else with_payload_of(dead_letter, job)
-        return _again(job, services, reason=reason, priority=priority, new_job_id=new_job_id)
-    redriven = redrive(job.job_id, services, reason=reason, priority=priority, new_job_id=new_job_id)
+        return _repeated(job if dead_letter is None else with_payload_of(dead_letter, job), services, wanted)
+    redriven = redrive(job.job_id, services, wanted)
     assert redriven.job_id is not None
     # Somebody may have been faster since the dead letter was read: then it is their job, and nothing was done here.
     return Enqueued(job_id=redriven.job_id, created=redriven.created)
 
 
-def _again(
-    job: Job,
-    services: Services,
-    *,
-    reason: str,
-    priority: Priority | PriorityName | int | None,
-    new_job_id: JobId | None,
-) -> Enqueued:
-    again = successor(job, services, created_by=services.identity.actor(), priority=priority, job_id=new_job_id)
-    audit_entry = audit_entry_on_job(job.job_id, "retry", services, reason=reason, new_job_id=again.job.job_id)
+def _repeated(job: Job, services: Services, wanted: Again) -> Enqueued:
+    again = successor(job, services, priority=wanted.priority, job_id=wanted.new_job_id)
+    audit_entry = audit_entry_on_job(job.job_id, "retry", services, reason=wanted.reason, new_job_id=again.job.job_id)
     return write(again, services, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, audit_entry=audit_entry)
 
 

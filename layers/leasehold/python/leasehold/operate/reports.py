@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import NotDeployedError
 from leasehold.kernel.trust import is_trusted_dead_letter
-from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
+from leasehold.operate.dead_letters import open_dead_letters
 from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields
 from leasehold.operate.measure import measure_dead_letters
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted, without_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
 
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
 
 # The stream keeps a record for a day; the sweep looks back long enough to outlast a weekend.
 SWEEP_BACK = timedelta(days=3)
@@ -67,7 +66,9 @@ def sweep_unreported(services: Services, *, until: datetime | None = None) -> Sw
     """Report what the stream gave up on; it ends at `until`, or when nobody seems to take reports."""
     swept = Swept()
     if services.reporter.is_on:
-        for dead_letter in _unreported(services):
+        now = services.clock.now()
+        span = {"start": now - SWEEP_BACK, "end": now - SWEEP_MARGIN}
+        for dead_letter in open_dead_letters(services, **span, unreported=True, page_size=_PAGE):
             if swept.untaken >= _PATIENCE or (until is not None and services.clock.now() >= until):
                 break
             swept.seen += 1
@@ -143,17 +144,3 @@ def _reported_fields(job_type: str, services: Services) -> tuple[str, ...]:
         return services.deployment.settings_of(job_type).reported_fields
     except NotDeployedError:
         return ()
-
-
-def _unreported(services: Services) -> Iterator[DeadLetter]:
-    now = services.clock.now()
-    cursor: Record | None = None
-    while True:
-        page = services.store.dead_letters.unreported(
-            start=now - SWEEP_BACK, end=now - SWEEP_MARGIN, limit=_PAGE, after=cursor
-        )
-        report_unreadable(page.unreadable, services)
-        yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
-        cursor = page.cursor
-        if cursor is None:
-            return

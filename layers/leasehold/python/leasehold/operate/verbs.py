@@ -9,7 +9,7 @@ from leasehold.direct_runs.run import run_now
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.operate import jobs as operate
 from leasehold.operate.order import move_in_queue, place_of
-from leasehold.operate.redrive import retry, retry_run
+from leasehold.operate.redrive import Again, retry, retry_run
 from leasehold.telemetry.spans import current_trace
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class QueueVerbs:
 
         new_job_id: of the new job, for who may ask several times and wants one.
         """
-        return retry(job_id, self._services, priority=priority, reason=reason, new_job_id=new_job_id)
+        return retry(job_id, self._services, Again(reason=reason, priority=priority, new_job_id=new_job_id))
 
     def retry_run(
         self,
@@ -118,7 +118,7 @@ class QueueVerbs:
         new_job_id: JobId | None = None,
     ) -> Enqueued:
         """Run the job of a failed run (`<job id>.<number>`) again; a run that did not fail is refused."""
-        return retry_run(run_id, self._services, priority=priority, reason=reason, new_job_id=new_job_id)
+        return retry_run(run_id, self._services, Again(reason=reason, priority=priority, new_job_id=new_job_id))
 
     def reschedule(
         self,
