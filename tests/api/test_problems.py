@@ -10,8 +10,11 @@ from leasehold.api.answers import STATUSES, problem_of, status_of
 from leasehold.direct_runs.model import DirectRunError, DirectRunLostError
 from leasehold.groups.model import GroupEndedError
 from leasehold.kernel import errors
-from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.errors import LeaseholdError, MirrorError
 from leasehold.operate.jobs import WaitTimeoutError
+from leasehold.runtime.handler import InvalidJobPayloadError
+from leasehold.runtime.loading import HandlerStartError
+from leasehold.runtime.timing import JobTimeoutError
 from leasehold.templates.model import TemplateInUseError
 from leasehold.webhooks.outbound import WebhookFailedError
 from leasehold.webhooks.standard import WebhookVerificationError
@@ -24,10 +27,10 @@ ELSEWHERE = {
     errors.ServerUnavailableError,
     errors.DeploymentError,
     WaitTimeoutError,
-    errors.HandlerStartError,
-    errors.JobTimeoutError,
+    HandlerStartError,
+    JobTimeoutError,
     errors.NonRetryableError,
-    errors.InvalidJobPayloadError,
+    InvalidJobPayloadError,
     # Who looks at a job is told in its payload's place.
     errors.PayloadMissingError,
     errors.PayloadUnreadableError,
@@ -93,9 +96,7 @@ def test_what_an_error_knows_is_told_to_programs() -> None:
     assert '"schedules":["a","b"]' in problem.body
 
 
-@pytest.mark.parametrize(
-    "kind", [errors.StoreError, errors.StoreUnavailableError, errors.DispatchError, errors.MirrorError]
-)
+@pytest.mark.parametrize("kind", [errors.StoreError, errors.StoreUnavailableError, errors.DispatchError, MirrorError])
 def test_what_aws_says_of_a_failure_stays_in_the_log(kind: type[LeaseholdError]) -> None:
     said = "User: arn:aws:sts::111122223333:assumed-role/api is not authorized to perform: dynamodb:Query"
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import NewJob
+from leasehold.groups.records import group_key
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import RecordUnreadableError
 from leasehold.kernel.table import Update
+from leasehold.schedules.records import schedule_key
 from leasehold.telemetry import Event
+from leasehold.templates.records import template_key
 from tests.api.world import Api, Things, furnished, in_memory
 
 if TYPE_CHECKING:
@@ -98,9 +101,9 @@ def test_damaged_schedules_templates_and_groups_hide_no_others(test: LeaseholdTe
     test.queue.schedules.create("daily", "report", every=timedelta(days=1))
     test.queue.templates.create("weekly", "report", {"do": "answer"})
     other = test.queue.groups.create([NewJob(job="report")]).group_id
-    damage(test, partitions.schedule("hourly"), cron="at dawn", every=None)
-    damage(test, partitions.template("nightly"), priority=99)
-    damage(test, partitions.group(things.group), mode="square")
+    damage(test, schedule_key("hourly"), cron="at dawn", every=None)
+    damage(test, template_key("nightly"), priority=99)
+    damage(test, group_key(things.group), mode="square")
 
     assert listed(test, "/api/schedules") == (1, ["schedule hourly"])
     assert [each.name for each in test.queue.schedules.list()] == ["daily"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import CircuitBreaker, Fixed, JobStatus, JobType, NewJob
-from leasehold.kernel import partitions
+from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.poll import Poller
@@ -62,7 +62,7 @@ def test_runs_that_end_at_once_are_all_counted_and_open_the_circuit_once(
         together = attempts[first : first + POLLERS]
         at_once([partial(each.fail, FAILURE) for each in together])
         if first + POLLERS < JOBS:
-            record = deployed.services.store.table.get(partitions.circuit("sync"))
+            record = deployed.services.store.table.get(circuit_key("sync"))
             assert record is not None
             assert (record["runs"], record["failures"]) == (first + POLLERS, first + POLLERS)
 

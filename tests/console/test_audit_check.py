@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Operator
+from leasehold.audit.keys import audit_head_key, audit_partition, audit_record_key
 from leasehold.audit.roots import keep_root
 from leasehold.aws.archive import RootFolder
 from leasehold.console.backend import VERIFY, ApiBackend
 from leasehold.console.exchange import Request
-from leasehold.kernel import partitions
 from leasehold.kernel.table import Delete
 from leasehold.testing import FakeClock
 from tests.unit.worlds import DEPLOYED, spied_queue
@@ -47,9 +47,9 @@ def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
         "roots": sound,
     }
 
-    for record in table.query(partitions.audit_head(one).table, partitions.audit_partition(one), limit=9).records:
-        table.write(Delete(key=partitions.audit_record(str(record["PK"]), str(record["SK"])), conditions=()))
-    table.write(Delete(key=partitions.audit_head(one), conditions=()))
+    for record in table.query(audit_head_key(one).table, audit_partition(one), limit=9).records:
+        table.write(Delete(key=audit_record_key(str(record["PK"]), str(record["SK"])), conditions=()))
+    table.write(Delete(key=audit_head_key(one), conditions=()))
 
     told = check(backend)
     assert told["flaws"] == []

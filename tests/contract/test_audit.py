@@ -10,8 +10,8 @@ import pytest
 
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.admin.others import Auditor
+from leasehold.audit.keys import audit_head_key, audit_key, audit_partition
 from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
-from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import JOBS, Delete, Put, Update
@@ -235,11 +235,11 @@ class Tamperer:
         for reason in ("first", "second", "third"):
             world.queue.reschedule(self.job_id, run_in=HOUR, reason=reason)
             world.clock.advance(timedelta(seconds=1))
-        self.records = world.table.query(JOBS, partitions.audit_partition(self.target), limit=9).records
+        self.records = world.table.query(JOBS, audit_partition(self.target), limit=9).records
 
     def key_of(self, record: Record) -> Key:
         at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
-        return partitions.audit(self.target, at, audit_entry_id)
+        return audit_key(self.target, at, audit_entry_id)
 
     def edit(self) -> None:
         self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"by": "nobody"}))
@@ -259,7 +259,7 @@ class Tamperer:
         at = "2020-01-01T00:00:00.000Z"
         content = {name: value for name, value in record.items() if name not in {"PK", "SK"}}
         audit_entry_id = cast("str", record["SK"]).partition("#")[2]
-        self.world.table.write(Put(key=partitions.audit(self.target, at, audit_entry_id), record=content | {"at": at}))
+        self.world.table.write(Put(key=audit_key(self.target, at, audit_entry_id), record=content | {"at": at}))
 
 
 @pytest.mark.parametrize(
@@ -296,14 +296,14 @@ def test_an_entry_whose_record_was_lost_in_a_crash_is_read_from_the_head_and_ins
         crash.setattr(world.table, "insert_many", gone)
         world.queue.reschedule(job_id, run_in=HOUR, reason="first")
 
-    stored = world.table.query(JOBS, partitions.audit_partition(target), limit=9).records
+    stored = world.table.query(JOBS, audit_partition(target), limit=9).records
     assert stored == []
     assert [each.audit_entry.reason for each in trail_of(target, world.services)] == ["first"]
     assert dict(verify_all(world.services)) == {target: []}
 
     world.queue.cancel(job_id, reason="second")
 
-    stored = world.table.query(JOBS, partitions.audit_partition(target), limit=9).records
+    stored = world.table.query(JOBS, audit_partition(target), limit=9).records
     assert [each["reason"] for each in stored] == ["first", "second"]
     assert dict(verify_all(world.services)) == {target: []}
 
@@ -359,11 +359,11 @@ def test_a_root_shows_what_no_chain_can(world: World, crime: str) -> None:
     if crime.startswith("remove"):
         for record in tamperer.records:
             world.table.write(Delete(key=tamperer.key_of(record), conditions=()))
-        world.table.write(Delete(key=partitions.audit_head(tamperer.target), conditions=()))
+        world.table.write(Delete(key=audit_head_key(tamperer.target), conditions=()))
     else:
         world.table.write(Delete(key=tamperer.key_of(tamperer.records[-1]), conditions=()))
         back = {"head": tamperer.records[-2]["head"]}
-        world.table.write(Update(key=partitions.audit_head(tamperer.target), conditions=(), sets=back))
+        world.table.write(Update(key=audit_head_key(tamperer.target), conditions=(), sets=back))
 
     assert [flaws for _, flaws in verify_all(world.services) if flaws] == [], "the chains alone look well"
     assert [flaw.problem for flaw in check_roots(shelf.read(), world.services)] == [

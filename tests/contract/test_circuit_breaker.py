@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, Skip, Snooze
-from leasehold.circuit_breaker.circuits import Circuits
+from leasehold.circuit_breaker.circuits import Circuits, circuit_key
 from leasehold.circuit_breaker.model import CircuitBreaker, Tally
-from leasehold.kernel import partitions
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Attempt, Executor
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 def tally(world: World) -> tuple[object, object] | None:
     """The runs and failures that are counted now."""
-    record = world.table.get(partitions.circuit("report"))
+    record = world.table.get(circuit_key("report"))
     return (record["runs"], record["failures"]) if record and "runs" in record else None
 
 
@@ -113,7 +112,7 @@ def test_a_type_without_a_breaker_is_not_counted_and_goes_on_failing(world: Worl
 
     assert world.work() == ["failed"] * 30
     assert world.operator.switches().pauses == {}
-    assert world.table.get(partitions.circuit("email")) is None
+    assert world.table.get(circuit_key("email")) is None
 
 
 def test_jobs_of_an_open_circuit_are_held_and_other_types_run(world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
-from leasehold.kernel import partitions
+from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.telemetry import Event
 from tests.contract.circuits import MINUTE, enqueue, open_circuit, run, wait_for_probe
 
@@ -24,7 +24,7 @@ def test_lifting_the_pause_by_hand_closes_the_circuit_and_counts_anew(world: Wor
     assert world.work() == ["completed"] * 3
     assert all(world.status(job_id) is JobStatus.COMPLETED for job_id in jobs)
     assert [each["by"] for each in world.recorder.of(Event.CIRCUIT_CLOSED)] == ["ada"]
-    record = world.table.get(partitions.circuit("report"))
+    record = world.table.get(circuit_key("report"))
     assert record is not None
     assert (record["runs"], record["failures"]) == (3, 0)
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import JobStatus
-from leasehold.housekeeping.payload_rounds import EVERY, Round, keep_payloads
-from leasehold.kernel import keys, partitions
+from leasehold.housekeeping.payload_rounds import EVERY, Round, keep_payloads, payload_round_key
+from leasehold.kernel import keys
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.table import Update
 from leasehold.telemetry import Event
@@ -174,7 +174,7 @@ def test_whoever_lost_its_round_to_another_notes_nothing(world: World) -> None:
     assert theirs == Round("another", "")
     assert not rounds.leave(mine, now)
     assert not rounds.finish("me", now + EVERY)
-    record = world.table.get(partitions.payload_round())
+    record = world.table.get(payload_round_key())
     assert record is not None
     assert record["holder"] == "another"
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
-from leasehold.kernel import partitions
+from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
@@ -69,7 +69,7 @@ def test_a_probe_that_completes_closes_the_circuit_and_all_held_jobs_run(world: 
     assert world.work() == ["completed"]
 
     assert world.operator.switches().pauses == {}
-    assert world.table.get(partitions.circuit("report")) is None
+    assert world.table.get(circuit_key("report")) is None
     assert outcomes(world) == ["completed"]
     assert [each["by"] for each in world.recorder.of(Event.CIRCUIT_CLOSED)] == [f"probe {jobs[0]}"]
     assert world.work() == ["completed"] * 4

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, NonRetryableError, Outcome, Skip, Snooze
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import InvalidJobPayloadError
+from leasehold.runtime.handler import InvalidJobPayloadError
 from leasehold.telemetry import COMPLETED, LEASES_LOST, Event
 from tests.contract.world import RETRY_DELAY
 

@@ -18,7 +18,6 @@ from leasehold.kernel.errors import (
     UnknownJobTypeError,
 )
 from leasehold.kernel.keys import scheduled_for_of
-from leasehold.kernel.partitions import schedule
 from leasehold.kernel.table import JOBS
 from leasehold.schedules.model import (
     Origin,
@@ -27,6 +26,7 @@ from leasehold.schedules.model import (
     ScheduleExistsError,
     ScheduleNotFoundError,
 )
+from leasehold.schedules.records import schedule_key
 from leasehold.schedules.recurrence import Cron, Every, InTheGap
 from leasehold.schedules.trigger import TELL_AGAIN_AFTER, trigger
 from leasehold.schedules.verbs import deploy, find
@@ -244,7 +244,7 @@ def test_each_wake_changes_the_schedule_or_the_stream_would_not_show_it(world: W
     for slot in (TWO, THREE):
         world.clock.move_to(slot)
         woken("hourly", world)
-        seen.append(world.table.get(schedule("hourly")))
+        seen.append(world.table.get(schedule_key("hourly")))
 
     assert seen[0] != seen[1]
     assert find("hourly", world.services).seen_at == TWO, "the first slot was seen in time"
@@ -255,7 +255,7 @@ def woken(name: str, world: World) -> list[JobId]:
 
 
 def wakes(name: str, world: World) -> bool:
-    record = world.table.get(schedule(name))
+    record = world.table.get(schedule_key(name))
     return record is not None and "wake" in record
 
 

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.audit.keys import audit_head_key, audit_key
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.table import Key
+from leasehold.limits.scopes import seat_key
+from leasehold.schedules.records import schedule_key
+from leasehold.templates.records import template_key
 from tests.local_stack import LOCAL_AWS
 
 if TYPE_CHECKING:
@@ -167,18 +171,18 @@ def test_a_handler_puts_no_dead_letter_of_another_type(local_stack: LocalStack, 
 
 
 def test_a_handler_changes_neither_control_nor_audit_nor_other_seats(local_stack: LocalStack, handler: Intruder):
-    trail = partitions.audit("job#x", "2026-11-18T00:00:00.000000Z", "e")
+    trail = audit_key("job#x", "2026-11-18T00:00:00.000000Z", "e")
 
     forbidden = [
         put(partitions.control("halt")),
         put(trail),
         insert(trail),
-        update(partitions.audit_head("job#x"), hash="0"),
+        update(audit_head_key("job#x"), hash="0"),
     ]
     forbidden += [
-        update(partitions.seat("type:limited", 0), holder="x"),
-        put(partitions.schedule("mine")),
-        put(partitions.template("mine")),
+        update(seat_key("type:limited", 0), holder="x"),
+        put(schedule_key("mine")),
+        put(template_key("mine")),
     ]
     assert handler.tries(*forbidden) == [REFUSED] * len(forbidden)
     assert handler.tries(get(partitions.control("halt"))) == [DONE]

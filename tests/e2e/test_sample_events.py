@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.dispatcher import RUN_ID
 from leasehold.direct_runs.run import DirectOrder, accept, find_direct
-from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import NewJob, draft, request_of
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
@@ -22,6 +21,7 @@ from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import Update
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.aws.inspection import functions
+from leasehold.schedules.records import schedule_key
 from tests.local_stack import LOCAL_AWS, eventually
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_the_schedule_trigger_makes_the_job_of_a_slot_that_has_come(local_stack:
     with asleep(local_stack):
         # As if nobody had looked since.
         earlier = {"cursor": to_text(services.clock.now() - timedelta(minutes=31))}
-        services.store.table.write(Update(key=partitions.schedule("backup"), conditions=(), sets=earlier))
+        services.store.table.write(Update(key=schedule_key("backup"), conditions=(), sets=earlier))
         answer = invoke(local_stack, "schedule-trigger", "events/schedule_trigger.json")
 
     assert answer["schedule"] == "backup"

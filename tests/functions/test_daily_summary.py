@@ -7,9 +7,10 @@ import pytest
 
 from leasehold import trace_context
 from leasehold.functions.poller import lambda_handler as poll
-from leasehold.kernel.errors import InvalidInputError, InvalidJobPayloadError
+from leasehold.kernel.errors import InvalidInputError
 from leasehold.kernel.transitions import JobStatus
 from leasehold.runtime.entry import lambda_handler
+from leasehold.runtime.handler import InvalidJobPayloadError
 from tests.functions.conftest import FakeContext
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from leasehold.aws.names import wake_event
 from leasehold.functions import schedule_trigger as handler
 from leasehold.kernel.keys import scheduled_for_of
-from leasehold.kernel.partitions import schedule
+from leasehold.schedules.records import schedule_key
 from leasehold.testing import FakeClock
 from tests.functions.conftest import FakeContext
 
@@ -90,6 +90,6 @@ def test_where_the_job_before_matters_the_wake_reads_none_and_a_poll_is_woken(qu
     assert woken() == []
 
     assert read == []
-    record = queue.services.store.table.get(schedule("backup"))
+    record = queue.services.store.table.get(schedule_key("backup"))
     assert record is not None
     assert record["wake"] is True

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import JobType, NewJob, NonRetryableError, Worker
 from leasehold.groups.stop import tend
-from leasehold.kernel.jobs import DueGroup
+from leasehold.kernel.jobs import DueItem
 from leasehold.kernel.poll import Poller
 from tests.docs.markdown import text_of
 from tests.meter import Meter
@@ -58,7 +58,7 @@ class Priced:
         """What a poll does for a group that stops, without what it does for others."""
         group = self.deployed.queue.groups.get("import")
         assert group.due_key is not None
-        entry = DueGroup(group_id="import", due_key=group.due_key)
+        entry = DueItem(kind="group", name="import", due_key=group.due_key)
         return self._units(lambda: tend(entry, self.deployed.services, worker_id="poller", may_go_on=lambda: True))
 
     def to_the_end(self) -> float:

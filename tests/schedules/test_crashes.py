@@ -15,6 +15,7 @@ from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
 from leasehold.kernel.table import JOBS
+from leasehold.schedules.records import schedule_key
 from leasehold.schedules.trigger import trigger
 from leasehold.testing import FakeClock, SeededRandomSource
 from tests.stored_jobs import stored_jobs
@@ -152,6 +153,5 @@ def test_a_change_whose_response_is_lost_is_recognised_on_its_retry(change: str)
 
 
 def _key(name: str) -> Any:
-    from leasehold.kernel import partitions
 
-    return partitions.schedule(name)
+    return schedule_key(name)

@@ -13,7 +13,7 @@ import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.features import Store
-from leasehold.kernel.jobs import DueSchedule
+from leasehold.kernel.jobs import DueItem
 from leasehold.kernel.keys import JobId, scheduled_for_of
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.memory import MemoryTable
@@ -113,9 +113,9 @@ class World:
             for _ in fresh:
                 self._check(trigger(NAME, self.services))
 
-    def _due(self) -> list[DueSchedule]:
+    def _due(self) -> list[DueItem]:
         page = self.services.store.jobs.due(SERVICE_LANE, self.clock.now(), limit=25)
-        return [entry for entry in page.entries if isinstance(entry, DueSchedule)]
+        return [entry for entry in page.entries if isinstance(entry, DueItem) and entry.kind == "schedule"]
 
     def _check(self, made: list[JobId]) -> None:
         now = self.clock.now()

@@ -23,13 +23,13 @@ from pydantic import (
     create_model,
 )
 
-from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.kernel.payload import decode, encode_value
 from leasehold.kernel.table import Put
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.schemas import check
 from leasehold.schemas.check import misfits
+from leasehold.schemas.records import schema_key
 from leasehold.schemas.shape import shape_of
 from leasehold.testing.queue import LeaseholdTest
 
@@ -273,7 +273,7 @@ def test_an_item_that_cannot_be_read_leaves_every_payload_to_the_handler(
     test = LeaseholdTest({"name": Naming})
     with pytest.raises(InvalidPayloadError):
         test.queue.enqueue("name", {})
-    table, key = test.services.store.table, partitions.schema("name")
+    table, key = test.services.store.table, schema_key("name")
     record = {**(table.get(key) or {}), **damaged}
     kept = {name: value for name, value in record.items() if value is not None and name not in key.attributes}
     table.write(Put(key=key, record=kept, conditions=()))

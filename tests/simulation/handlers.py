@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError, NonRetryableError
+from leasehold.kernel.errors import LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.runtime.direct import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.timing import JobTimeoutError
 from tests.simulation.kernel import Killed, current_process
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from leasehold.audit.keys import audit_head_key, audit_partition, audit_record_key
 from leasehold.audit.roots import check_roots, keep_root
 from leasehold.aws.archive import RootBucket
-from leasehold.kernel import partitions
 from leasehold.kernel.table import JOBS, Delete
 from leasehold.testing import FakeClock
 from tests.unit.worlds import spied_queue
@@ -57,9 +57,9 @@ def rewrite(queue: Queue) -> None:
     """Remove what was done as if it had never been: the chains alone look well afterwards."""
     table = queue.services.store.table
     (head,) = list(queue.services.store.audits.heads())
-    for record in table.query(JOBS, partitions.audit_partition(head.target), limit=9).records:
-        table.write(Delete(key=partitions.audit_record(str(record["PK"]), str(record["SK"])), conditions=()))
-    table.write(Delete(key=partitions.audit_head(head.target), conditions=()))
+    for record in table.query(JOBS, audit_partition(head.target), limit=9).records:
+        table.write(Delete(key=audit_record_key(str(record["PK"]), str(record["SK"])), conditions=()))
+    table.write(Delete(key=audit_head_key(head.target), conditions=()))
 
 
 def test_roots_are_kept_once_a_moment_and_hold(s3: S3Client, queue: Queue, clock: FakeClock) -> None:

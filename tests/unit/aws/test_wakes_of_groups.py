@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from leasehold.aws.polling import hints_of
-from leasehold.kernel.jobs import DueGroup, due_entry
+from leasehold.kernel.jobs import DueItem, due_entry
 
 KEYS = {"PK": "group#import", "SK": "group", "due_key": "2026-11-15T09:30:00.000Z#0#import"}
 
 
 def test_a_group_in_the_due_index_is_known_by_its_key():
-    assert due_entry({**KEYS}) == DueGroup(group_id="import", due_key=KEYS["due_key"])
+    assert due_entry({**KEYS}) == DueItem(kind="group", name="import", due_key=KEYS["due_key"])
 
 
 def test_a_group_in_the_stream_is_no_hint():

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import NewJob
+from leasehold.audit.keys import audit_head_key, audit_key
 from leasehold.audit.roots import keep_root
 from leasehold.aws.archive import RootFolder
-from leasehold.kernel import partitions
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import Delete, Update
 from tests.unit.cli.operators_shell import ACTOR, Shell
@@ -129,7 +129,7 @@ def test_a_record_that_somebody_edited_is_found(shell: Shell):
     job_id = shell.enqueue(run_in=HOUR)
     shell.ok("cancel", job_id, *REASON)
     trail = shell.admin.audit.records(f"job#{job_id}").items
-    key = partitions.audit(f"job#{job_id}", to_text(trail[0].audit_entry.at), trail[0].audit_entry.audit_entry_id)
+    key = audit_key(f"job#{job_id}", to_text(trail[0].audit_entry.at), trail[0].audit_entry.audit_entry_id)
     shell.test.services.store.table.write(Update(key=key, conditions=(), sets={"by": "somebody-else"}))
 
     result, document = shell.run("audit", "verify"), shell.run("audit", "verify", "--json")
@@ -150,8 +150,8 @@ def test_a_target_that_was_removed_with_all_its_records_shows_in_the_roots(shell
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
     table = shell.test.services.store.table
     for key in (
-        partitions.audit(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
-        partitions.audit_head(f"job#{job_id}"),
+        audit_key(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
+        audit_head_key(f"job#{job_id}"),
     ):
         table.write(Delete(key=key, conditions=()))
 
@@ -187,8 +187,8 @@ def test_the_deployments_own_roots_are_checked_without_being_asked_for(shell: Sh
     assert "1 daily root" in shell.ok("audit", "verify")
     (record,) = shell.admin.audit.records(f"job#{job_id}").items
     for key in (
-        partitions.audit(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
-        partitions.audit_head(f"job#{job_id}"),
+        audit_key(f"job#{job_id}", to_text(record.audit_entry.at), record.audit_entry.audit_entry_id),
+        audit_head_key(f"job#{job_id}"),
     ):
         shell.test.services.store.table.write(Delete(key=key, conditions=()))
 

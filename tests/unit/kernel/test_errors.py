@@ -10,8 +10,10 @@ from importlib import import_module
 import pytest
 
 import leasehold
+from leasehold.direct_runs.model import RequestKeyReusedError
 from leasehold.kernel import errors
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, shown
+from leasehold.runtime.timing import JobTimeoutError
 
 
 def drawn_tree() -> list[tuple[int, str]]:
@@ -88,7 +90,7 @@ def sentences() -> dict[str, tuple[LeaseholdError, str, dict[str, object]]]:
             "the system is halted since noon by ada: fire.",
             {"by": "ada"},
         ),
-        (errors.RequestKeyReusedError("k"), "the idempotency key 'k' was used", {}),
+        (RequestKeyReusedError("k"), "the idempotency key 'k' was used", {}),
         (errors.NotDeployedError("jobs"), "table 'jobs' holds no registry", {}),
         (
             errors.DuplicateJobError("a", "k", "id"),
@@ -118,7 +120,7 @@ def sentences() -> dict[str, tuple[LeaseholdError, str, dict[str, object]]]:
             "dynoxide is not available: none. Install it.",
             {},
         ),
-        (errors.JobTimeoutError(1.5), "the handler ran longer than its time limit of 1.5 s", {}),
+        (JobTimeoutError(1.5), "the handler ran longer than its time limit of 1.5 s", {}),
         (errors.PayloadNotReadError("id"), "the payload of job id stands apart", {"job_id": "id"}),
         (errors.PayloadUnreadableError("bad"), "a stored payload cannot be unpacked: bad.", {}),
         (errors.PayloadMissingError("id", "n"), "the payload of job id is gone: there is no item 'n'", {"name": "n"}),

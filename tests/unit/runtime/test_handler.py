@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pydantic import BaseModel
 
-from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError, InvalidPayloadError, JobTimeoutError
+from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError
 from leasehold.kernel.job_type import JobType
 from leasehold.runtime.functions import job
-from leasehold.runtime.handler import BaseJobHandler, call, handler_of
+from leasehold.runtime.handler import BaseJobHandler, InvalidJobPayloadError, call, handler_of
+from leasehold.runtime.timing import JobTimeoutError
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

@@ -9,11 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from leasehold.kernel.errors import JobTimeoutError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.runtime import worker as worker_module
-from leasehold.runtime.timing import run_within
+from leasehold.runtime.timing import JobTimeoutError, run_within
 from leasehold.runtime.worker import Worker
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.audit.records import audit_entry_of, audited
-from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.errors import InvalidKeyError, InvalidPayloadError
 from leasehold.kernel.job import MAX_REASON_BYTES
@@ -19,7 +18,7 @@ from leasehold.kernel.keys import Priority, from_millis
 from leasehold.kernel.payload import MAX_PAYLOAD_BYTES, decode, encode, encode_payload
 from leasehold.kernel.retry import Delays
 from leasehold.templates.model import MAX_DESCRIPTION_BYTES, Template, merged, parse_template_name
-from leasehold.templates.records import preset_record, template_of, template_record
+from leasehold.templates.records import preset_record, template_key, template_of, template_record
 from leasehold.webhooks.address import MAX_WEBHOOK_BYTES
 from tests.unit.kernel.test_item_size import LIMIT, size_of
 from tests.unit.strategies import instants, json_values, names, retries, same, texts
@@ -68,7 +67,7 @@ templates = st.builds(
 
 @given(templates)
 def test_a_template_is_read_back_from_its_record(template):
-    record = {**partitions.template(template.name).attributes, **template_record(template)}
+    record = {**template_key(template.name).attributes, **template_record(template)}
 
     assert template_of(record) == template
 
@@ -93,7 +92,7 @@ def largest() -> Template:
 
 
 def test_the_largest_template_fits_into_an_item():
-    record = {**partitions.template("n" * 64).attributes, **template_record(largest()), "audit_head": "h" * 64}
+    record = {**template_key("n" * 64).attributes, **template_record(largest()), "audit_head": "h" * 64}
 
     assert size_of(to_item(record)) < LIMIT
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.claim import Claims, HandOvers
     from leasehold.kernel.hooks import DueKind, Gate
-    from leasehold.kernel.jobs import DueEntry, DueGroup, DueSchedule, Jobs
+    from leasehold.kernel.jobs import DueEntry, DueItem, Jobs
     from leasehold.kernel.page import Poll
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Clock
@@ -76,9 +76,17 @@ def open_gate(poll: Poll) -> Gate:
     return cast("Gate", import_module("leasehold.limits.gate").LimitsGate(poll))
 
 
-def due_kind(entry: DueSchedule | DueGroup) -> tuple[DueKind, str]:
+def due_item(partition: str, sort: str) -> tuple[str, str] | None:
+    """The kind and the name of what is due at a place where no job is; None where nothing ever is."""
+    kind, _, name = partition.partition("#")
+    if kind == "schedule" and not name:
+        return kind, sort
+    return (kind, name) if name and kind == sort == "group" else None
+
+
+def due_kind(entry: DueItem) -> tuple[DueKind, str]:
     """Who tends an entry that is due and no job, and what a poll's report calls what comes of it."""
-    module, counted = _DUE_KINDS[type(entry).__name__]
+    module, counted = _DUE_KINDS[entry.kind]
     return import_module(f"leasehold.{module}").tend, counted
 
 
@@ -152,8 +160,8 @@ _FEATURES = (
     Feature(name="groups", load=partial(_load, "groups.ends", "GroupHooks"), job_field="group_id"),
 )
 
-# By the entry that is due: its folder's verb `tend`, and the count in a poll's report.
-_DUE_KINDS = {"DueSchedule": ("schedules.trigger", "triggered"), "DueGroup": ("groups.stop", "settled")}
+# By the kind of what is due: its folder's verb `tend`, and the count in a poll's report.
+_DUE_KINDS = {"schedule": ("schedules.trigger", "triggered"), "group": ("groups.stop", "settled")}
 
 # What the kernel asks features for, by name; imported when it is first asked for.
 _VERBS = {

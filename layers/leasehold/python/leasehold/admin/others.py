@@ -26,9 +26,10 @@ from leasehold.admin.scanning import (
     Source,
     read_page,
 )
+from leasehold.audit.keys import audit_partition, audit_record_key
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
-from leasehold.groups.records import LISTED, group_of
+from leasehold.groups.records import GROUP, LISTED, group_key, group_of, group_of_partition
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
@@ -135,9 +136,9 @@ def list_groups(services: Services, *, limit: object, cursor: str | None) -> Pag
         )
     page = read_page(services.store.table, _SCAN, start, most, Budget())
     # Only a group's own key makes a group of what stands in this lane.
-    own = [cast("str", record["PK"]) for record in page.records if record["SK"] == partitions.GROUP]
-    listed = [group_id for each in own if (group_id := partitions.group_of_partition(each)) is not None]
-    read = read_each(services.store.table.get_many([partitions.group(group_id) for group_id in listed]), group_of)
+    own = [cast("str", record["PK"]) for record in page.records if record["SK"] == GROUP]
+    listed = [group_id for each in own if (group_id := group_of_partition(each)) is not None]
+    read = read_each(services.store.table.get_many([group_key(group_id) for group_id in listed]), group_of)
     found = {group.group_id: group for group in read.items}
     return _page_of(_SCAN, page, [found[each] for each in listed if each in found], read.unreadable, _FINGERPRINT)
 
@@ -165,7 +166,7 @@ class Auditor:
         most, start = check_limit(limit), decode_position(cursor, mark, scan)
         page = read_page(self._services.store.table, scan, start, most, Budget())
         listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
-        records = self._services.store.table.get_many([partitions.audit_record(*each) for each in listed])
+        records = self._services.store.table.get_many([audit_record_key(*each) for each in listed])
         read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
         found = dict(read.items)
         return _page_of(scan, page, [found[each] for each in listed if each in found], read.unreadable, mark)
@@ -193,5 +194,5 @@ def _scan_of(target: str | None) -> IndexScan:
     # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
     job_id = target.removeprefix("job#") if target.startswith("job#") else None
     targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
-    trails = tuple(partitions.audit_partition(each) for each in targets)
+    trails = tuple(audit_partition(each) for each in targets)
     return IndexScan(name="trail", source=_TRAIL, order=Order.CREATED, partitions=trails)

@@ -14,7 +14,6 @@ from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT, JobFilter, check_limit
 from leasehold.aws.job_logs import insights_address
-from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
@@ -24,12 +23,12 @@ from leasehold.operate.operator import Operator
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
 from leasehold.pool import ahead
 from leasehold.schedules import verbs as schedules_engine
-from leasehold.schedules.records import schedule_of
+from leasehold.schedules.records import SCHEDULE, schedule_of
 from leasehold.schedules.recurrence import slots_after
 from leasehold.schemas.examples import with_example
 from leasehold.schemas.records import read_schema
 from leasehold.templates import verbs as templates_engine
-from leasehold.templates.records import template_of
+from leasehold.templates.records import TEMPLATE, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +153,7 @@ class Reader:
     def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
         """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
         return list_named(
-            partitions.SCHEDULE,
+            SCHEDULE,
             lambda record: self.view_of_schedule(schedule_of(record), next_runs=1),
             self._services,
             limit=limit,
@@ -167,7 +166,7 @@ class Reader:
         return self.view_of_schedule(schedules_engine.find(name, self._services), next_runs=next_runs)
 
     def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
-        return list_named(partitions.TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
+        return list_named(TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
 
     def template(self, name: str) -> Template:
         return templates_engine.find(name, self._services)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.documents import enqueued_document
 from leasehold.api.answers import Answer
+from leasehold.direct_runs.model import RequestKeyReusedError
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
-from leasehold.kernel.errors import RequestKeyReusedError, StoreUnavailableError
+from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId, from_text, to_text
 from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
 from leasehold.lean import dataclass

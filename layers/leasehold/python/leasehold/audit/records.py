@@ -16,7 +16,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import partitions
+from leasehold.audit.keys import (
+    AUDIT_KINDS,
+    audit_head_key,
+    audit_heads,
+    audit_key,
+    audit_partition,
+    target_of_audit,
+)
 from leasehold.kernel.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import Write, transition
@@ -142,7 +149,7 @@ class Audits:
 
     def head(self, target: str) -> str:
         """The head of a target's chain; empty where there is none."""
-        record = self._table.get(partitions.audit_head(target))
+        record = self._table.get(audit_head_key(target))
         return cast("str", record["head"]) if record else ""
 
     def audit(self, audit_entry: AuditEntry, *, is_first: bool = False) -> Audit:
@@ -153,7 +160,7 @@ class Audits:
         Whoever was overtaken by somebody else, or has a slower clock, is dated after the entry that stands before:
         dates grow along a chain.
         """
-        key = partitions.audit_head(audit_entry.target)
+        key = audit_head_key(audit_entry.target)
         found = None if is_first else self._table.get(key)
         previous = cast("str", found["head"]) if found else ""
         if found is not None:
@@ -167,7 +174,7 @@ class Audits:
 
     def last(self, target: str) -> AuditRecord | None:
         """The last entry, also where its record is not inserted yet."""
-        record = self._table.get(partitions.audit_head(target))
+        record = self._table.get(audit_head_key(target))
         return last_entry_of(record) if record else None
 
     def _insert(self, entry: AuditRecord) -> None:
@@ -189,15 +196,13 @@ class Audits:
 
     def trail(self, target: str, *, limit: int, after: Record | None = None, newest_first: bool = False) -> AuditPage:
         """What was done to one target."""
-        page = self._table.query(
-            JOBS, partitions.audit_partition(target), limit=limit, after=after, newest_first=newest_first
-        )
+        page = self._table.query(JOBS, audit_partition(target), limit=limit, after=after, newest_first=newest_first)
         return AuditPage([audit_record_of(each) for each in page.records], page.cursor)
 
     def heads(self) -> Iterator[Head]:
         """Every target that something was ever done to, by kind and name, with the head of its chain."""
-        for kind in partitions.AUDIT_KINDS:
-            for record in records_in(self._table, partitions.audit_heads(kind)):
+        for kind in AUDIT_KINDS:
+            for record in records_in(self._table, audit_heads(kind)):
                 yield head_of_record(record)
 
 
@@ -216,7 +221,7 @@ def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
         "ended_key": f"{to_text(audit_entry.at)}#{audit_entry.audit_entry_id}",
     }
     return Put(
-        key=partitions.audit(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
+        key=audit_key(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
     ), head
 
 
@@ -238,7 +243,7 @@ def head_of(audit_entry: AuditEntry, previous: str) -> str:
 def audit_record_of(record: Record) -> AuditRecord:
     at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
     audit_entry = AuditEntry(
-        target=partitions.target_of_audit(cast("str", record["PK"])),
+        target=target_of_audit(cast("str", record["PK"])),
         action=cast("str", record["action"]),
         by=cast("str", record["by"]),
         at=from_text(at),
@@ -252,7 +257,7 @@ def audit_record_of(record: Record) -> AuditRecord:
 def last_entry_of(head: Record) -> AuditRecord:
     """The entry that a head holds."""
     target, at = cast("str", head["SK"]), cast("str", head["at"])
-    place = partitions.audit(target, at, cast("str", head["entry_id"])).attributes
+    place = audit_key(target, at, cast("str", head["entry_id"])).attributes
     return audit_record_of({**head, **place})
 
 

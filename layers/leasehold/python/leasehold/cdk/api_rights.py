@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leasehold.audit.keys import AUDIT_HEADS
 from leasehold.cdk.rights import (
     ALL_JOB_PARTITIONS,
     ALL_PAYLOAD_PARTITIONS,
@@ -21,7 +22,9 @@ from leasehold.cdk.rights import (
     on_keys,
     on_table,
 )
-from leasehold.kernel.partitions import AUDIT_HEADS, DIRECT_RUN, GROUP, REQUEST
+from leasehold.direct_runs.records import DIRECT_RUN
+from leasehold.groups.records import GROUP
+from leasehold.kernel.partitions import REQUEST
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DUE_INDEX, ENDED_INDEX
 
 if TYPE_CHECKING:

@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 
+from leasehold.audit.keys import AUDIT_HEADS, audit_heads
+from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE
-from leasehold.kernel.partitions import (
-    AUDIT_HEADS,
-    PAYLOAD,
-    SYSTEM_PAYLOAD,
-    audit_heads,
-    circuit,
-    id_pattern,
-    scope_partition,
-)
+from leasehold.kernel.partitions import PAYLOAD, SYSTEM_PAYLOAD, id_pattern, scope_partition
 from leasehold.kernel.table import BY_DATE_INDEX, DUE_INDEX
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.limits.model import EVERYTHING, OWN_SCOPE, group_scope, key_scope, resource_scope
@@ -346,7 +340,7 @@ def _end_jobs(
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
     actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
-    return _on_keys("BreakCircuit", jobs, actions, [circuit(job_type.name).values[0]])
+    return _on_keys("BreakCircuit", jobs, actions, [circuit_key(job_type.name).values[0]])
 
 
 def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:

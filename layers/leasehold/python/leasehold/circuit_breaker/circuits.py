@@ -10,10 +10,20 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.circuit_breaker.model import Circuit, Tally
-from leasehold.kernel import partitions
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import awakened
-from leasehold.kernel.table import After, ConditionFailed, Delete, Equals, Exists, Put, TransactionCancelled, Update
+from leasehold.kernel.table import (
+    JOBS,
+    After,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Put,
+    TransactionCancelled,
+    Update,
+)
 from leasehold.kernel.type_options import type_scope
 
 if TYPE_CHECKING:
@@ -32,13 +42,13 @@ class Circuits:
 
     def get(self, job_type: str) -> Circuit | None:
         """The circuit of a type if it is open."""
-        record = self._table.get(partitions.circuit(job_type))
+        record = self._table.get(circuit_key(job_type))
         return circuit_of(record) if record else None
 
     def count(self, job_type: str, now: datetime, window: timedelta, *, failed: bool) -> Tally | Circuit | None:
         """Count one run into the window of now; the circuit if it is open: then nothing is counted."""
         one_more = Update(
-            key=partitions.circuit(job_type),
+            key=circuit_key(job_type),
             conditions=(After("since", to_text(now - window)),),
             adds={"runs": 1, "failures": int(failed)},
         )
@@ -59,7 +69,7 @@ class Circuits:
         # Of two who find the window over, none may throw away what the other has counted since.
         is_as_seen = None if over is None else (Equals("since", over["since"]),)
         try:
-            self._table.write(Put(key=partitions.circuit(job_type), record=record, conditions=is_as_seen))
+            self._table.write(Put(key=circuit_key(job_type), record=record, conditions=is_as_seen))
         except ConditionFailed:
             return False
         return True
@@ -83,7 +93,7 @@ class Circuits:
         return True
 
     def _change(self, job_type: str, condition: Condition, sets: Record, *, removes: frozenset[str]) -> bool:
-        change = Update(key=partitions.circuit(job_type), conditions=(condition,), sets=sets, removes=removes)
+        change = Update(key=circuit_key(job_type), conditions=(condition,), sets=sets, removes=removes)
         try:
             self._table.write(change)
         except ConditionFailed as failed:
@@ -96,7 +106,7 @@ class Circuits:
 def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetime) -> Update:
     """One job is let through, unless somebody let one through since; if nothing is heard of it, so is the next."""
     return Update(
-        key=partitions.circuit(job_type),
+        key=circuit_key(job_type),
         conditions=(Equals("probe_at", to_text(seen.probe_at)),),
         sets={"probe": probe, "probe_at": to_text(replaced_at)},
     )
@@ -105,13 +115,13 @@ def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetim
 def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: JobId | None = None) -> list[Change]:
     """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
     is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
-    lift = Delete(key=partitions.circuit(job_type), conditions=(is_open,))
+    lift = Delete(key=circuit_key(job_type), conditions=(is_open,))
     return [lift, awakened(type_scope(job_type), now, stamp, shards)]
 
 
 def closed(job_type: str) -> Delete:
     """Whatever it was: closed, and counted anew."""
-    return Delete(key=partitions.circuit(job_type), conditions=())
+    return Delete(key=circuit_key(job_type), conditions=())
 
 
 def circuit_record(circuit: Circuit) -> Record:
@@ -143,3 +153,8 @@ def _tally_of(record: Record) -> Tally:
         runs=cast("int", record["runs"]),
         failures=cast("int", record["failures"]),
     )
+
+
+def circuit_key(job_type: str) -> Key:
+    """Apart from the switches, and each type apart from the others: rights can be given by partition only."""
+    return Key(JOBS, (f"circuit#{job_type}", "-"))

@@ -25,6 +25,16 @@ COLD_START = timedelta(seconds=10)
 _RUN_ID = "direct_run"
 
 
+class RequestKeyReusedError(RefusedError):
+    code = "idempotency_key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"the idempotency key {shown(key)} was used within the last day for another request. Nothing was done. "
+            "Use a new key for a new request, and the same key only to repeat the same one."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectRun:
     """What the caller sends to the handler. It has ended by `until`, since after that jobs of the type run again."""

@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectRequest, DirectState
-from leasehold.kernel import partitions
 from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.keys import due_until, to_text
-from leasehold.kernel.partitions import awakened
+from leasehold.kernel.partitions import NEXT_SLOT, awakened, control
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.registry_records import reservation_of
 from leasehold.kernel.table import (
@@ -20,6 +19,7 @@ from leasehold.kernel.table import (
     ConditionFailed,
     Delete,
     Equals,
+    Key,
     Missing,
     NotAfter,
     Put,
@@ -41,12 +41,15 @@ _PAGE = 500
 _TIDIED_AFTER = timedelta(days=1)
 
 
+DIRECT_RUN = "direct-run"
+
+
 class DirectRequests:
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def get(self, run_id: str) -> DirectRequest | None:
-        record = self._table.get(partitions.direct_request(run_id))
+        record = self._table.get(direct_request_key(run_id))
         return request_of(run_id, record) if record else None
 
     def take(self, request: DirectRequest) -> bool:
@@ -67,7 +70,7 @@ class DirectRequests:
         self, request: DirectRequest, names: set[str], *conditions: Equals, removes: frozenset[str] = frozenset()
     ) -> bool:
         sets = {name: value for name, value in _CODEC.record(request).items() if name in names}
-        key = partitions.direct_request(request.run_id)
+        key = direct_request_key(request.run_id)
         try:
             self._table.write(Update(key=key, conditions=conditions, sets=sets, removes=removes))
         except ConditionFailed as failed:
@@ -101,7 +104,7 @@ def acceptance(request: DirectRequest) -> Put:
     }
     forgotten = NotAfter("kept_until", to_text(request.asked_at))
     vacant = AnyOf((Missing("PK"), forgotten))
-    return Put(key=partitions.direct_request(request.run_id), record=record, conditions=(vacant,))
+    return Put(key=direct_request_key(request.run_id), record=record, conditions=(vacant,))
 
 
 def request_of(run_id: str, record: Record) -> DirectRequest:
@@ -117,7 +120,7 @@ class Reservations:
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
         try:
             self._table.write(
-                Put(key=partitions.reservation(job_type), record=_reservation_record(wanted), conditions=(vacant,))
+                Put(key=reservation_key(job_type), record=_reservation_record(wanted), conditions=(vacant,))
             )
         except ConditionFailed as failed:
             standing = reservation_of(failed.current or {})
@@ -130,7 +133,7 @@ class Reservations:
 
         One that is gone was given up by a try whose response was lost, or its time was over.
         """
-        gone = Delete(key=partitions.reservation(job_type), conditions=(Equals("run_id", run_id),))
+        gone = Delete(key=reservation_key(job_type), conditions=(Equals("run_id", run_id),))
         try:
             if is_waited_for:
                 token = request_token("lift", run_id)
@@ -177,3 +180,11 @@ def _reservation_record(reservation: Reservation) -> Record:
         # Every poll reads it: one whose caller died shall not stay for ever.
         "expires_at": int((reservation.until + _TIDIED_AFTER).timestamp()),
     }
+
+
+def direct_request_key(run_id: str) -> Key:
+    return Key(JOBS, (f"{DIRECT_RUN}#{run_id}", "-"))
+
+
+def reservation_key(job_type: str) -> Key:
+    return control(NEXT_SLOT + job_type)

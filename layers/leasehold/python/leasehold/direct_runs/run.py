@@ -14,17 +14,12 @@ from leasehold.direct_runs.model import (
     DirectRunError,
     DirectState,
     JobTypePausedError,
+    RequestKeyReusedError,
     over_by,
 )
 from leasehold.direct_runs.next_slot import NOTICED_AFTER, NextSlot
 from leasehold.direct_runs.records import acceptance
-from leasehold.kernel.errors import (
-    DispatchError,
-    InvalidOptionError,
-    JobNotFoundError,
-    LeaseholdError,
-    RequestKeyReusedError,
-)
+from leasehold.kernel.errors import DispatchError, InvalidOptionError, JobNotFoundError, LeaseholdError
 from leasehold.kernel.job import MAX_ERROR_BYTES
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.keys import make_nonce, to_text

@@ -6,7 +6,6 @@ import zlib
 from typing import TYPE_CHECKING, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
-from leasehold.kernel import partitions
 from leasehold.kernel.job import described_job, job_record
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
@@ -19,6 +18,7 @@ from leasehold.kernel.table import (
     Delete,
     Equals,
     Exists,
+    Key,
     Missing,
     Put,
     TransactionCancelled,
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.table import Change, Condition, Record, Table
 
+
+GROUP = "group"
+CALLBACK = "callback"
+CODES = "codes"
 
 # What would put a job that is still to be made into an index.
 _PLACES = frozenset({"due_lane", "due_key", "wake"})
@@ -54,7 +58,7 @@ class Groups:
         self._table = table
 
     def get(self, group_id: str) -> Group | None:
-        record = self._table.get(partitions.group(group_id))
+        record = self._table.get(group_key(group_id))
         if record is None:
             return None
         codes = self._codes(record)
@@ -64,8 +68,8 @@ class Groups:
         """Those that stand apart from the group. One that was replaced meanwhile is over, and needs them no more."""
         if "codes" in record:
             return b""
-        group_id = partitions.group_of_partition(cast("str", record["PK"])) or ""
-        apart = self._table.get(partitions.group_codes(group_id)) or {}
+        group_id = group_of_partition(cast("str", record["PK"])) or ""
+        apart = self._table.get(group_codes_key(group_id)) or {}
         if apart.get("stamp") != record.get("stamp"):
             return b""
         return decompressed(cast("bytes", apart["codes"]), cast("int", record.get("total", 0)))
@@ -74,13 +78,9 @@ class Groups:
         """Groups by their creation, the newest first."""
         page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
         # Who may write an item can put it into this lane: only a group's own key makes it one.
-        places = (
-            partitions.group_of_partition(cast("str", each["PK"]))
-            for each in page.records
-            if each["SK"] == partitions.GROUP
-        )
+        places = (group_of_partition(cast("str", each["PK"])) for each in page.records if each["SK"] == GROUP)
         group_ids = [group_id for group_id in places if group_id is not None]
-        read = read_each(self._table.get_many([partitions.group(group_id) for group_id in group_ids]), group_of)
+        read = read_each(self._table.get_many([group_key(group_id) for group_id in group_ids]), group_of)
         found = {group.group_id: group for group in read.items}
         return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
 
@@ -95,7 +95,7 @@ class Groups:
     ) -> bool:
         """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
         as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
-        put = Put(key=partitions.group(group.group_id), record=group_record(group), conditions=as_read)
+        put = Put(key=group_key(group.group_id), record=group_record(group), conditions=as_read)
         others: list[Change] = [*([] if callback is None else [_kept(group, callback)]), *also]
         if are_codes_apart(group):
             others.append(codes_put(group))
@@ -128,18 +128,18 @@ class Groups:
 
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""
-        record = self._table.get(partitions.group_callback(group_id))
+        record = self._table.get(group_callback_key(group_id))
         return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
 
 
 def callback_used(group_id: str) -> Delete:
     """The job is made in the same transaction, or never: its own record goes."""
-    return Delete(key=partitions.group_callback(group_id), conditions=(Exists("PK"),))
+    return Delete(key=group_callback_key(group_id), conditions=(Exists("PK"),))
 
 
 def _kept(group: Group, callback: Job) -> Put:
     record = {name: value for name, value in job_record(callback).items() if name not in _PLACES}
-    return Put(key=partitions.group_callback(group.group_id), record=record, conditions=())
+    return Put(key=group_callback_key(group.group_id), record=record, conditions=())
 
 
 def _is_own(group: Group, current: Record | None) -> bool:
@@ -179,14 +179,14 @@ def are_codes_apart(group: Group) -> bool:
 
 def codes_put(group: Group) -> Put:
     record: Record = {"codes": compressed(group.codes), "stamp": group.stamp}
-    return Put(key=partitions.group_codes(group.group_id), record=record, conditions=())
+    return Put(key=group_codes_key(group.group_id), record=record, conditions=())
 
 
 def codes_expire(group: Group) -> Update:
     """They go when their group goes."""
     assert group.expires_at is not None
     return Update(
-        key=partitions.group_codes(group.group_id),
+        key=group_codes_key(group.group_id),
         # What changes with it is conditional on the group.
         conditions=(),
         sets={"expires_at": group.expires_at},
@@ -205,7 +205,7 @@ def decompressed(form: bytes, total: int) -> bytes:
 
 def group_of(record: Record, codes: bytes = b"") -> Group:
     check_format(record, f"group {record['PK']!r}")
-    group_id = partitions.group_of_partition(cast("str", record["PK"])) or ""
+    group_id = group_of_partition(cast("str", record["PK"])) or ""
     return Group(group_id=group_id, **{"codes": codes, **_CODEC.values(record)})
 
 
@@ -218,7 +218,7 @@ def change_of(seen: Group, after: Group) -> Update:
     counted = {name: getattr(after, name) - getattr(seen, name) for name in _COUNTED}
     written = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)} - _COUNTED
     return Update(
-        key=partitions.group(seen.group_id),
+        key=group_key(seen.group_id),
         conditions=(
             Equals("stamp", seen.stamp),
             Equals("state", str(seen.state)),
@@ -240,3 +240,26 @@ def _leaving(seen: Group, after: Group) -> tuple[Condition, ...]:
     if after.left == seen.left:
         return ()
     return (Above("left", seen.left - after.left),) if after.left else (Equals("left", seen.left),)
+
+
+def group_key(group_id: str) -> Key:
+    return Key(JOBS, (group_partition(group_id), GROUP))
+
+
+def group_callback_key(group_id: str) -> Key:
+    """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
+    return Key(JOBS, (group_partition(group_id), CALLBACK))
+
+
+def group_codes_key(group_id: str) -> Key:
+    """The codes of many members of several types, apart for the same reason."""
+    return Key(JOBS, (group_partition(group_id), CODES))
+
+
+def group_partition(group_id: str) -> str:
+    return f"{GROUP}#{group_id}"
+
+
+def group_of_partition(partition: str) -> str | None:
+    """The group that lives there; None if none does."""
+    return partition.partition("#")[2] if partition.startswith(f"{GROUP}#") else None

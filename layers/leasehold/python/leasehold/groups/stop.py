@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from leasehold.groups.ends import EndedMember
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueGroup
+    from leasehold.kernel.jobs import DueItem
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
 
@@ -189,9 +189,9 @@ class _Visit:
         return ended(job, self._group, self._services, self._worker_id)
 
 
-def tend(entry: DueGroup, services: Services, *, worker_id: str, may_go_on: Callable[[], bool]) -> int:
+def tend(entry: DueItem, services: Services, *, worker_id: str, may_go_on: Callable[[], bool]) -> int:
     """Do what is to be done for a group that is due; how many members that has ended."""
-    group = services.store.groups.get(entry.group_id)
+    group = services.store.groups.get(entry.name)
     if group is None or group.due_key != entry.due_key:
         return 0
     match group.state:

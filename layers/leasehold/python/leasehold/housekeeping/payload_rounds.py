@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, make_nonce, to_text
-from leasehold.kernel.partitions import payload, payload_round
-from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Missing, NotAfter, OneOf, Update
+from leasehold.kernel.partitions import WATCH, payload
+from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
@@ -48,7 +48,7 @@ class PayloadRounds:
         is_due = AnyOf((Missing("next_at"), NotAfter("next_at", to_text(now))))
         is_free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         taken = Update(
-            key=payload_round(),
+            key=payload_round_key(),
             conditions=(is_due, is_free),
             sets={"holder": holder, "until": to_text(until)},
         )
@@ -98,7 +98,7 @@ class PayloadRounds:
         return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))
 
     def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
-        mine = Update(key=payload_round(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
+        mine = Update(key=payload_round_key(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
         try:
             self._table.write(mine)
         except ConditionFailed:
@@ -201,3 +201,7 @@ def _next_partition(place: Round, services: Services) -> Round | None:
 def partitions(services: Services) -> list[str]:
     registry = services.deployment.registry()
     return [*registry.partitions(), *registry.partitions(DELIVERY)]
+
+
+def payload_round_key() -> Key:
+    return Key(JOBS, (WATCH, "payloads"))

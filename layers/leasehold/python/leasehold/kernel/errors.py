@@ -13,7 +13,6 @@ LeaseholdError
 │   └── InvalidOptionError       any other argument
 ├── RefusedError                 the value is fine, the system says no
 │   ├── SystemHaltedError
-│   ├── RequestKeyReusedError    an idempotency key that was used before, for another request
 │   ├── NotDeployedError
 │   ├── DuplicateJobError
 │   ├── JobIdTakenError          the id that a job must have is another's
@@ -31,11 +30,8 @@ LeaseholdError
 ├── MirrorError                  EventBridge did not take a schedule; it is in the table, and sent again
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
-├── HandlerStartError            a job type's handler cannot be imported, or there is none
-├── JobTimeoutError              a handler ran longer than its type allows
 ├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
 └── NonRetryableError            raised by handlers: do not try again
-    ├── InvalidJobPayloadError   a stored payload does not fit its handler's model
     ├── PayloadUnreadableError   a stored payload cannot be unpacked
     └── PayloadMissingError      the item that holds a large payload is gone
 """
@@ -163,16 +159,6 @@ class SystemHaltedError(RefusedError):
         self.by = by
         self.at = at
         self.reason = reason
-
-
-class RequestKeyReusedError(RefusedError):
-    code = "idempotency_key_reused"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(
-            f"the idempotency key {shown(key)} was used within the last day for another request. Nothing was done. "
-            "Use a new key for a new request, and the same key only to repeat the same one."
-        )
 
 
 class NotDeployedError(RefusedError):
@@ -328,19 +314,6 @@ class DeploymentError(LeaseholdError):
     code = "deployment_failed"
 
 
-class HandlerStartError(LeaseholdError):
-    """A deployment repairs it: the job is tried again until then, as often as it may be."""
-
-    code = "handler_cannot_start"
-
-
-class JobTimeoutError(LeaseholdError):
-    code = "timeout"
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"the handler ran longer than its time limit of {seconds:g} s")
-
-
 class PayloadNotReadError(LeaseholdError):
     """Large payloads stand apart from their jobs, and listings leave them there."""
 
@@ -355,12 +328,6 @@ class NonRetryableError(LeaseholdError):
     """Raise this in a handler when trying again cannot help: the job is dead-lettered at once."""
 
     code = "non_retryable"
-
-
-class InvalidJobPayloadError(NonRetryableError):
-    """The stored payload does not fit the handler's model. Trying again would not change that."""
-
-    code = "invalid_job_payload"
 
 
 class PayloadUnreadableError(NonRetryableError):

@@ -6,6 +6,7 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from leasehold import features
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_record
 from leasehold.kernel.job import job_of, job_record
@@ -113,22 +114,15 @@ class DueUnreadable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DueSchedule:
-    """A schedule whose next slot has come."""
+class DueItem:
+    """What a feature looks after, and is no job: a schedule whose next slot has come, a group that stops."""
 
+    kind: str
     name: str
     due_key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueGroup:
-    """A group that needs more than the ends of its members: it stops, or its creation may have broken off."""
-
-    group_id: str
-    due_key: str
-
-
-type DueEntry = DueJob | DueScope | DueSchedule | DueGroup | DueUnreadable
+type DueEntry = DueJob | DueScope | DueItem | DueUnreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +299,7 @@ def due_entry(record: Record) -> DueEntry:
 def _other_entry(partition: str, sort: str, due_key: str) -> DueEntry:
     if partition.startswith("seat#") and sort == partitions.SCOPE:
         return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
-    if partition == partitions.SCHEDULE:
-        return DueSchedule(name=sort, due_key=due_key)
-    group_id = partitions.group_of_partition(partition)
-    if group_id is not None and sort == partitions.GROUP:
-        return DueGroup(group_id=group_id, due_key=due_key)
+    kind, name = features.due_item(partition, sort) or (None, "")
+    if kind is not None:
+        return DueItem(kind=kind, name=name, due_key=due_key)
     return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)

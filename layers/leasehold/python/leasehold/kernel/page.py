@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.kernel.jobs import DueGroup, DueJob, DueSchedule, DueScope, DueUnreadable, FreedScope
+from leasehold.kernel.jobs import DueItem, DueJob, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.keys import Due, shard_of
 from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.transitions import JobStatus
@@ -205,7 +205,7 @@ class Poll:
                     self._handle_job(entry, switches)
                 case DueScope() | FreedScope():
                     self.claims.gate.visit(entry, switches)
-                case DueSchedule() | DueGroup():
+                case DueItem():
                     self._tend(entry)
                 case DueUnreadable():
                     raise StoreError(f"this due entry cannot be read: {entry.problem}")
@@ -235,7 +235,7 @@ class Poll:
             case _:
                 assert_never(entry.status)
 
-    def _tend(self, entry: DueSchedule | DueGroup) -> None:
+    def _tend(self, entry: DueItem) -> None:
         from leasehold.features import due_kind
 
         tend, counted = due_kind(entry)

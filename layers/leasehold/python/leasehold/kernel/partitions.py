@@ -1,10 +1,12 @@
-"""Where everything but jobs lives in the tables. IAM gives rights by partition: each kind of record has its own."""
+"""Where a plain job's other records live in the tables, and scopes, which several features wake.
+
+IAM gives rights by partition: each kind of record has its own. Those of features are with their features.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at
 from leasehold.kernel.lanes import service_lane
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key, Update
@@ -27,16 +29,7 @@ REGISTRY = "registry"
 RESUMED = "resumed"
 SCHEMA = "schema#"
 WATCH = "watch"
-SCHEDULE = "schedule"
-AUDIT_HEADS = "audit-head"
-# What something can be done to: the first word of a target. Each has a partition that a role can be narrowed to.
-AUDIT_KINDS = ("control", "dead-letter", "direct-run", "group", "job", "schedule", "template")
-TEMPLATE = "template"
-GROUP = "group"
-CALLBACK = "callback"
-CODES = "codes"
 REQUEST = "request"
-DIRECT_RUN = "direct-run"
 PAYLOAD = "payload"
 SYSTEM_PAYLOAD = "system-payload"
 # A scope sorts before its seats, so that one query reads the scope's state first: see limits/lines.py.
@@ -65,97 +58,9 @@ def pause(job_type: str) -> Key:
     return control(PAUSE + job_type)
 
 
-def schema(job_type: str) -> Key:
-    """What a type's handler said about its payloads."""
-    return control(SCHEMA + job_type)
-
-
-def circuit(job_type: str) -> Key:
-    """Apart from the switches, and each type apart from the others: rights can be given by partition only."""
-    return Key(JOBS, (f"circuit#{job_type}", "-"))
-
-
-def reservation(job_type: str) -> Key:
-    return control(NEXT_SLOT + job_type)
-
-
-def shard_lock(shard: int) -> Key:
-    return Key(JOBS, (WATCH, str(shard)))
-
-
-def waiter_lease() -> Key:
-    return Key(JOBS, (WATCH, "waiting"))
-
-
-def payload_round() -> Key:
-    return Key(JOBS, (WATCH, "payloads"))
-
-
-def schedule(name: str) -> Key:
-    return Key(JOBS, (SCHEDULE, name))
-
-
-def template(name: str) -> Key:
-    return Key(JOBS, (TEMPLATE, name))
-
-
-def group(group_id: str) -> Key:
-    return Key(JOBS, (group_partition(group_id), GROUP))
-
-
-def group_callback(group_id: str) -> Key:
-    """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
-    return Key(JOBS, (group_partition(group_id), CALLBACK))
-
-
-def group_codes(group_id: str) -> Key:
-    """The codes of many members of several types, apart for the same reason."""
-    return Key(JOBS, (group_partition(group_id), CODES))
-
-
-def group_partition(group_id: str) -> str:
-    return f"{GROUP}#{group_id}"
-
-
-def group_of_partition(partition: str) -> str | None:
-    """The group that lives there; None if none does."""
-    return partition.partition("#")[2] if partition.startswith(f"{GROUP}#") else None
-
-
-def audit(target: str, at: str, entry_id: str) -> Key:
-    return Key(JOBS, (audit_partition(target), f"{at}#{entry_id}"))
-
-
-def audit_record(partition: str, sort: str) -> Key:
-    return Key(JOBS, (partition, sort))
-
-
-def audit_partition(target: str) -> str:
-    return f"audit#{target}"
-
-
-def target_of_audit(partition: str) -> str:
-    return partition.removeprefix("audit#")
-
-
 def request(name: str) -> Key:
     """What became of a request that came with an idempotency key."""
     return Key(JOBS, (f"{REQUEST}#{name}", "-"))
-
-
-def direct_request(run_id: str) -> Key:
-    return Key(JOBS, (f"{DIRECT_RUN}#{run_id}", "-"))
-
-
-def audit_head(target: str) -> Key:
-    return Key(JOBS, (audit_heads(target.partition("#")[0]), target))
-
-
-def audit_heads(kind: str) -> str:
-    """The partition of the heads of one kind of targets."""
-    if kind not in AUDIT_KINDS:
-        raise InvalidOptionError(kind, "this is no kind of audit target", f"Use one of {', '.join(AUDIT_KINDS)}.")
-    return f"{AUDIT_HEADS}#{kind}"
 
 
 def scope_partition(scope: str) -> str:
@@ -164,19 +69,6 @@ def scope_partition(scope: str) -> str:
 
 def scope_of_partition(partition: str) -> str:
     return partition.removeprefix("seat#")
-
-
-def scope(name: str) -> Key:
-    return Key(JOBS, (scope_partition(name), SCOPE))
-
-
-def seat(scope_name: str, number: int) -> Key:
-    return Key(JOBS, (scope_partition(scope_name), f"{number:06d}"))
-
-
-def line_entry(scope_name: str, lane: str) -> Key:
-    """A lane that waits for a seat of the scope; it sorts behind the seats."""
-    return Key(JOBS, (scope_partition(scope_name), lane))
 
 
 def dead_letter(job_id: JobId) -> Key:

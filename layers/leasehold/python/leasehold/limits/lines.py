@@ -24,7 +24,7 @@ from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.partitions import due_at, mark_of
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
-from leasehold.limits.scopes import LANES, entry_of, scope_and_line, scope_of
+from leasehold.limits.scopes import LANES, entry_of, line_entry_key, scope_and_line, scope_key, scope_of, seat_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ class Lines:
 
     def seen(self, name: str) -> Scope:
         """A scope without its seats: whether lanes wait for it, and who looked last; one small read."""
-        return scope_of(name, self._table.get(partitions.scope(name)))
+        return scope_of(name, self._table.get(scope_key(name)))
 
     def line(self, name: str, *, limit: int) -> tuple[Scope, list[LineEntry], bool]:
         """A scope with its seats, the first lanes that wait for one, and whether these are all; mostly in one read."""
@@ -92,14 +92,14 @@ class Lines:
         return [entry_of(scope, record) for record in page.records]
 
     def entry(self, scope: str, lane: Lane) -> LineEntry | None:
-        record = self._table.get(partitions.line_entry(scope, lane.sort))
+        record = self._table.get(line_entry_key(scope, lane.sort))
         return entry_of(scope, record) if record else None
 
     def join(self, entry: LineEntry, seen: LineEntry | None) -> bool:
         """Have a lane wait, or go on waiting after it was found empty; False if somebody changed its entry."""
         as_seen = (Missing("PK"),) if seen is None else (Equals("stamp", seen.stamp),)
         record: Record = {"since": to_text(entry.since), "stamp": entry.stamp}
-        key = partitions.line_entry(entry.scope, entry.lane.sort)
+        key = line_entry_key(entry.scope, entry.lane.sort)
         try:
             self._table.write(Put(key=key, record=record, conditions=as_seen))
         except ConditionFailed as failed:
@@ -110,14 +110,14 @@ class Lines:
     def note_empty(self, entry: LineEntry, moment: Moment) -> bool:
         return self._try(
             Update(
-                key=partitions.line_entry(entry.scope, entry.lane.sort),
+                key=line_entry_key(entry.scope, entry.lane.sort),
                 conditions=(Equals("stamp", entry.stamp),),
                 sets={"empty_since": to_text(moment.now), "stamp": moment.stamp},
             )
         )
 
     def leave(self, entry: LineEntry) -> bool:
-        key = partitions.line_entry(entry.scope, entry.lane.sort)
+        key = line_entry_key(entry.scope, entry.lane.sort)
         return self._try(Delete(key=key, conditions=(Equals("stamp", entry.stamp),)))
 
     def expect(self, scope: Scope, at: datetime, moment: Moment) -> bool:
@@ -131,7 +131,7 @@ class Lines:
             unchanged = (Equals("due_key", scope.due_key),)
         return self._try(
             Update(
-                key=partitions.scope(scope.name),
+                key=scope_key(scope.name),
                 conditions=unchanged,
                 sets=moment.due(scope.name, at),
                 removes=frozenset({"empty_since"}),
@@ -155,7 +155,7 @@ class Lines:
     def _begin_look(self, name: str, unchanged: Sequence[Condition], sets: Record) -> Scope | None:
         try:
             record = self._table.write(
-                Update(key=partitions.scope(name), conditions=tuple(unchanged), sets=sets, adds={"looks": 1})
+                Update(key=scope_key(name), conditions=tuple(unchanged), sets=sets, adds={"looks": 1})
             )
         except ConditionFailed as failed:
             if failed.current is None or failed.current.get("look") != sets["look"]:
@@ -174,7 +174,7 @@ class Lines:
             sets["empty_since"] = to_text(moment.now)
         due_key = cast("str", sets["due_key"])
         unchanged = (Equals("due_key", scope.due_key or ""),)
-        if not self._try(Update(key=partitions.scope(scope.name), conditions=unchanged, sets=sets)):
+        if not self._try(Update(key=scope_key(scope.name), conditions=unchanged, sets=sets)):
             return None
         return replace(scope, due_key=due_key, empty_since=moment.now if is_empty else scope.empty_since)
 
@@ -183,7 +183,7 @@ class Lines:
         self._table.update_many(
             [
                 Update(
-                    key=partitions.scope(name),
+                    key=scope_key(name),
                     conditions=(Equals("due_key", seen),),
                     sets=moment.due(name, at),
                 )
@@ -195,14 +195,14 @@ class Lines:
         """Take the scope out of the due index until somebody wakes it (a pause ends, a type is deployed)."""
         return self._try(
             Update(
-                key=partitions.scope(scope.name),
+                key=scope_key(scope.name),
                 conditions=(Equals("due_key", scope.due_key or ""),),
                 removes=frozenset({"due_lane", "due_key"}),
             )
         )
 
     def forget(self, scope: Scope) -> bool:
-        return self._try(Delete(key=partitions.scope(scope.name), conditions=(Equals("due_key", scope.due_key or ""),)))
+        return self._try(Delete(key=scope_key(scope.name), conditions=(Equals("due_key", scope.due_key or ""),)))
 
     def nudge(self, name: str, moment: Moment) -> None:
         """Have a scope looked at now, because a seat is free.
@@ -219,7 +219,7 @@ class Lines:
             if Due.parse(due_key).at <= moment.now and is_asked_for(due_key):
                 return
             unchanged = (Equals("due_key", due_key),)
-            if self._try(Update(key=partitions.scope(name), conditions=unchanged, sets=sets)):
+            if self._try(Update(key=scope_key(name), conditions=unchanged, sets=sets)):
                 return
             # A look that began before may just have put the next one off: it has not seen what is free now.
             seen = self.seen(name)
@@ -236,7 +236,7 @@ class Lines:
     def free(self, scope: str, number: int, taken_by: str) -> bool:
         """Free a seat; False if another claim has it by now."""
         change = Update(
-            key=partitions.seat(scope, number),
+            key=seat_key(scope, number),
             conditions=(Equals("taken_by", taken_by),),
             removes=frozenset({"taken_by", "job_id", "held_until"}),
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Priority, from_text, to_text
 from leasehold.kernel.lanes import hold_lane
-from leasehold.kernel.table import Equals, Missing, Put
+from leasehold.kernel.table import JOBS, Equals, Key, Missing, Put
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Taking:
             record["lane"] = seat.turn.lane.sort
             record["job_due"] = seat.turn.due_key
         return Put(
-            key=partitions.seat(seat.scope, seat.number),
+            key=seat_key(seat.scope, seat.number),
             record=record,
             conditions=(Missing("taken_by"),) if self.seen is None else (Equals("taken_by", self.seen.taken_by),),
         )
@@ -210,3 +210,16 @@ def entry_of(scope: str, record: Record) -> LineEntry:
         stamp=cast("str", record["stamp"]),
         empty_since=None if empty_since is None else from_text(empty_since),
     )
+
+
+def scope_key(name: str) -> Key:
+    return Key(JOBS, (partitions.scope_partition(name), partitions.SCOPE))
+
+
+def seat_key(scope_name: str, number: int) -> Key:
+    return Key(JOBS, (partitions.scope_partition(scope_name), f"{number:06d}"))
+
+
+def line_entry_key(scope_name: str, lane: str) -> Key:
+    """A lane that waits for a seat of the scope; it sorts behind the seats."""
+    return Key(JOBS, (partitions.scope_partition(scope_name), lane))

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import from_text, to_text
-from leasehold.kernel.table import After, AnyOf, ConditionFailed, Delete, Equals, Exists, Missing, NotAfter, Update
+from leasehold.kernel.table import (
+    JOBS,
+    After,
+    AnyOf,
+    ConditionFailed,
+    Delete,
+    Equals,
+    Exists,
+    Key,
+    Missing,
+    NotAfter,
+    Update,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,20 +34,18 @@ class Pollers:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
         free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         return self._try(
-            Update(
-                key=partitions.shard_lock(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)}
-            )
+            Update(key=shard_lock_key(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
         )
 
     def give_up_shard_lock(self, shard: int, holder: str) -> None:
-        self._try(Delete(key=partitions.shard_lock(shard), conditions=(Equals("holder", holder),)))
+        self._try(Delete(key=shard_lock_key(shard), conditions=(Equals("holder", holder),)))
 
     def acquire_waiter_lease(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
         # Its own holder means that an earlier try succeeded, and only its response was lost.
         vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
         change = Update(
-            key=partitions.waiter_lease(),
+            key=waiter_lease_key(),
             conditions=() if from_anyone else (vacant,),
             sets={"holder": holder, "until": to_text(until)},
         )
@@ -43,7 +53,7 @@ class Pollers:
 
     def waiter_lease(self) -> tuple[str | None, datetime | None]:
         """Who waits, and when something falls due that it may not know of."""
-        record = self._table.get(partitions.waiter_lease()) or {}
+        record = self._table.get(waiter_lease_key()) or {}
         due_at = cast("str | None", record.get("due_at"))
         return cast("str | None", record.get("holder")), None if due_at is None else from_text(due_at)
 
@@ -51,15 +61,15 @@ class Pollers:
         """Let whoever waits know of something that falls due, unless it knows of something sooner."""
         later = AnyOf((Missing("due_at"), After("due_at", to_text(at))))
         conditions = (Exists("holder"), later)
-        return self._try(Update(key=partitions.waiter_lease(), conditions=conditions, sets={"due_at": to_text(at)}))
+        return self._try(Update(key=waiter_lease_key(), conditions=conditions, sets={"due_at": to_text(at)}))
 
     def forget_due(self, at: datetime) -> None:
         """What was noted is done; unless something sooner was noted meanwhile."""
         seen = (Equals("due_at", to_text(at)),)
-        self._try(Update(key=partitions.waiter_lease(), conditions=seen, removes=frozenset({"due_at"})))
+        self._try(Update(key=waiter_lease_key(), conditions=seen, removes=frozenset({"due_at"})))
 
     def release_waiter_lease(self, holder: str) -> None:
-        self._try(Delete(key=partitions.waiter_lease(), conditions=(Equals("holder", holder),)))
+        self._try(Delete(key=waiter_lease_key(), conditions=(Equals("holder", holder),)))
 
     def _try(self, change: Update | Delete) -> bool:
         try:
@@ -67,3 +77,11 @@ class Pollers:
         except ConditionFailed:
             return False
         return True
+
+
+def shard_lock_key(shard: int) -> Key:
+    return Key(JOBS, (partitions.WATCH, str(shard)))
+
+
+def waiter_lease_key() -> Key:
+    return Key(JOBS, (partitions.WATCH, "waiting"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws import names as variables
 from leasehold.aws.clients import warm
 from leasehold.direct_runs.model import DirectRun
-from leasehold.kernel.errors import HandlerStartError, LeaseholdError
+from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.hooks import End
 from leasehold.kernel.job import Job, Run
 from leasehold.kernel.jobs import Write
@@ -20,6 +20,7 @@ from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.registry import Switches
 from leasehold.kernel.table import OneOf, Page, Update
 from leasehold.runtime.handler import BaseJobHandler, handler_of
+from leasehold.runtime.loading import HandlerStartError
 from leasehold.runtime.timing import RESERVE, run_within
 from leasehold.runtime.worker import Worker
 from leasehold.telemetry.spans import flush as flush_spans

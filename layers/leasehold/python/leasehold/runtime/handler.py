@@ -8,7 +8,7 @@ import sys
 from types import get_original_bases
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_origin
 
-from leasehold.kernel.errors import InvalidJobPayloadError, InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, NonRetryableError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.payload import encode_result
@@ -33,6 +33,12 @@ else:
 
 # Not in brackets behind the class: there a default needs Python 3.13.
 Payload = TypeVar("Payload", bound="BaseModel", default=Any)
+
+
+class InvalidJobPayloadError(NonRetryableError):
+    """The stored payload does not fit the handler's model. Trying again would not change that."""
+
+    code = "invalid_job_payload"
 
 
 class JobContext:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.names import BESIDE
-from leasehold.kernel.errors import HandlerStartError
+from leasehold.kernel.errors import LeaseholdError
 from leasehold.runtime.handler import BaseJobHandler, handler_of
 from leasehold.schemas.shape import shape_of
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from leasehold.runtime.handler import Handler
+
+
+class HandlerStartError(LeaseholdError):
+    """A deployment repairs it: the job is tried again until then, as often as it may be."""
+
+    code = "handler_cannot_start"
 
 
 def load_handler(name: str, folder: Path) -> type[BaseJobHandler]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.errors import JobTimeoutError, LeaseholdError, LeaseLostError
+from leasehold.kernel.errors import LeaseholdError, LeaseLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -25,6 +25,13 @@ RESERVE = timedelta(seconds=2)
 _SHORTEST = timedelta(milliseconds=1)
 # A part of the time that is kept back for the job's end.
 _LONGEST_WAIT = timedelta(milliseconds=500)
+
+
+class JobTimeoutError(LeaseholdError):
+    code = "timeout"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the handler ran longer than its time limit of {seconds:g} s")
 
 
 def limit_of(timeout: timedelta, remaining: timedelta | None) -> timedelta:

@@ -7,17 +7,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.audit.records import Audits
-from leasehold.kernel import partitions
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import Due, Priority, position_at, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
+    JOBS,
     ConditionFailed,
     Delete,
     Equals,
     Exists,
+    Key,
     Missing,
     Put,
     TransactionCancelled,
@@ -43,6 +44,9 @@ _DUE = frozenset({"due_lane", "due_key"})
 _WAKE = frozenset({"wake", "woken_at", "seen_at"})
 
 
+SCHEDULE = "schedule"
+
+
 class ScheduleChanged(Exception):  # noqa: N818  an answer: look again and decide anew
     """The schedule is not what was read, or a slot's job exists already."""
 
@@ -57,11 +61,11 @@ class Schedules:
         self._audits = Audits(table)
 
     def get(self, name: str) -> Schedule | None:
-        record = self._table.get(partitions.schedule(name))
+        record = self._table.get(schedule_key(name))
         return read_one(record, schedule_of) if record else None
 
     def all(self) -> Listed[Schedule]:
-        return read_each(records_in(self._table, partitions.SCHEDULE), schedule_of)
+        return read_each(records_in(self._table, SCHEDULE), schedule_of)
 
     def commit(
         self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None, token: str
@@ -75,7 +79,7 @@ class Schedules:
         if due_at is not None and due_at <= audit_entry.at:
             due["wake"] = True
         put = Put(
-            key=partitions.schedule(new.name),
+            key=schedule_key(new.name),
             record={**schedule_record(new), **due, "audit_head": audit.head},
             conditions=(*_as_read(old), _last_triggered(old)) if old else None,
         )
@@ -83,12 +87,12 @@ class Schedules:
 
     def delete(self, schedule: Schedule, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
-        gone = Delete(key=partitions.schedule(schedule.name), conditions=_as_read(schedule))
+        gone = Delete(key=schedule_key(schedule.name), conditions=_as_read(schedule))
         return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""
-        return self._try(Delete(key=partitions.schedule(schedule.name), conditions=_as_read(schedule)))
+        return self._try(Delete(key=schedule_key(schedule.name), conditions=_as_read(schedule)))
 
     def advance(
         self,
@@ -105,7 +109,7 @@ class Schedules:
         removes = _WAKE | (_DUE if due_at is None else frozenset())
         if jobs:
             sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
-        move = Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        move = Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         if not jobs:
             if not self._try(move):
                 raise ScheduleChanged
@@ -119,9 +123,7 @@ class Schedules:
         """Have the schedule looked at later, or never, without deciding about its slots."""
         sets = {} if at is None else _due(seen.name, at, now)
         removes = _WAKE | (_DUE if at is None else frozenset())
-        if not self._try(
-            Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
-        ):
+        if not self._try(Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
             raise ScheduleChanged
 
     def wake(self, seen: Schedule, now: datetime, *, is_put_off: bool) -> None:
@@ -130,7 +132,7 @@ class Schedules:
         sets: Record = {"wake": True, "woken_at": to_text(now), "seen_at": to_text(seen.seen_at or now)}
         if is_put_off:
             sets |= _due(seen.name, now, now)
-        if not self._try(Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets)):
+        if not self._try(Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets)):
             raise ScheduleChanged
 
     def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
@@ -149,10 +151,10 @@ class Schedules:
     def mirror_anew(self, name: str, now: datetime) -> None:
         """Have EventBridge told again at once, whatever it was told last."""
         sets: Record = {"mirrored_version": 0, "wake": True, **_due(name, now, now)}
-        self._try(Update(key=partitions.schedule(name), conditions=(Exists("PK"),), sets=sets))
+        self._try(Update(key=schedule_key(name), conditions=(Exists("PK"),), sets=sets))
 
     def _note(self, seen: Schedule, sets: Record, removes: frozenset[str]) -> Schedule:
-        change = Update(key=partitions.schedule(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        change = Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
         try:
             return schedule_of(self._table.write(change))
         except ConditionFailed:
@@ -173,7 +175,7 @@ def _due(name: str, at: datetime, now: datetime) -> Record:
 def triggered_by_hand(schedule: Schedule, now: datetime) -> Update:
     """Note a run outside of the plan, which leaves the slots as they are; not where the schedule is gone."""
     sets: Record = {"last_triggered_at": to_text(now)}
-    return Update(key=partitions.schedule(schedule.name), conditions=(Exists("PK"),), sets=sets)
+    return Update(key=schedule_key(schedule.name), conditions=(Exists("PK"),), sets=sets)
 
 
 def _last_triggered(schedule: Schedule) -> Condition:
@@ -252,3 +254,7 @@ def _recurrence_of(record: Record) -> Recurrence:
     if "every" in read:
         return Every(timedelta(seconds=read["every"]))
     return Cron(read["cron"], read["timezone"], InTheGap(read["on_dst_gap"]), WhenRepeated(read["on_dst_overlap"]))
+
+
+def schedule_key(name: str) -> Key:
+    return Key(JOBS, (SCHEDULE, name))

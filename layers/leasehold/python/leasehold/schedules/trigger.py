@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueSchedule
+    from leasehold.kernel.jobs import DueItem
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
     from leasehold.schedules.model import Schedule
@@ -37,7 +37,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(minutes=10)
 _BACK_OFF = timedelta(minutes=5)
 
 
-def tend(entry: DueSchedule, services: Services, **_: object) -> int:
+def tend(entry: DueItem, services: Services, **_: object) -> int:
     """For the poll that finds a schedule due; how many jobs that has made."""
     return len(trigger(entry.name, services))
 

@@ -11,7 +11,7 @@ from leasehold.kernel.table import Put
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from leasehold.kernel.table import Table
+    from leasehold.kernel.table import Key, Table
     from leasehold.schemas.shape import Shape
 
 # Larger ones are not kept: an item holds 400 KB, and a form of that size helps nobody.
@@ -41,7 +41,7 @@ def digest_of(shape: Shape) -> str:
 
 def read_schema(job_type: str, table: Table) -> PayloadSchema | None:
     """None also for an item that cannot be read: the next deployment writes it anew."""
-    record = table.get(partitions.schema(job_type))
+    record = table.get(schema_key(job_type))
     if record is None:
         return None
     try:
@@ -63,5 +63,10 @@ def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:
         return False
     optional: dict[str, Any] = {"document": document} if schema.document and len(document) <= MAX_SCHEMA_BYTES else {}
     record = {"digest": schema.digest, "shape": shape, "code": schema.code, **optional}
-    table.write(Put(key=partitions.schema(job_type), record=record, conditions=()))
+    table.write(Put(key=schema_key(job_type), record=record, conditions=()))
     return True
+
+
+def schema_key(job_type: str) -> Key:
+    """What a type's handler said about its payloads."""
+    return partitions.control(partitions.SCHEMA + job_type)

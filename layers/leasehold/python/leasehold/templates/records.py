@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.records import Audits
-from leasehold.kernel import partitions
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.retry import retry_of_text, retry_text
-from leasehold.kernel.table import Delete, Equals, Put, check_format
+from leasehold.kernel.table import JOBS, Delete, Equals, Key, Put, check_format
 from leasehold.kernel.unreadable import read_each, read_one
 from leasehold.templates.model import Template
 
@@ -21,23 +20,26 @@ if TYPE_CHECKING:
     from leasehold.kernel.unreadable import Listed
 
 
+TEMPLATE = "template"
+
+
 class Templates:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._audits = Audits(table)
 
     def get(self, name: str) -> Template | None:
-        record = self._table.get(partitions.template(name))
+        record = self._table.get(template_key(name))
         return read_one(record, template_of) if record else None
 
     def all(self) -> Listed[Template]:
-        return read_each(records_in(self._table, partitions.TEMPLATE), template_of)
+        return read_each(records_in(self._table, TEMPLATE), template_of)
 
     def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry, *, token: str) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""
         audit = self._audits.audit(audit_entry)
         put = Put(
-            key=partitions.template(new.name),
+            key=template_key(new.name),
             record={**template_record(new), "audit_head": audit.head},
             conditions=_as_read(old) if old else None,
         )
@@ -46,7 +48,7 @@ class Templates:
 
     def delete(self, template: Template, audit_entry: AuditEntry, *, token: str) -> bool:
         """Remove a template, and leave the record of it; False if it is no longer what was read."""
-        gone = Delete(key=partitions.template(template.name), conditions=_as_read(template))
+        gone = Delete(key=template_key(template.name), conditions=_as_read(template))
         return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
 
 
@@ -79,3 +81,7 @@ def template_of(record: Record) -> Template:
     check_format(record, f"template {record['SK']!r}")
     read: dict[str, Any] = record
     return Template(name=read["SK"], audit_head=read.get("audit_head"), **_CODEC.values(record))
+
+
+def template_key(name: str) -> Key:
+    return Key(JOBS, (TEMPLATE, name))
