@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from leasehold.operate.listings import Listings
     from leasehold.payloads.forms import compact, text_in, text_or
     from leasehold.payloads.items import Payloads, laid_out
+    from leasehold.payloads.models import dumped, resolve_model
     from leasehold.pollers.at_once import AtOnce
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Part, Sharing
@@ -54,6 +55,7 @@ __all__ = [
     "compact",
     "debounced",
     "dedup_record",
+    "dumped",
     "enqueue_debounced",
     "entry_of_new_job",
     "filled",
@@ -61,6 +63,7 @@ __all__ = [
     "laid_out",
     "parse_webhook",
     "report_failure",
+    "resolve_model",
     "text_in",
     "text_or",
     "write_deduplicated",
@@ -170,6 +173,7 @@ _VERBS = {
     "compact": "payloads.forms",
     "debounced": "debounce.burst",
     "dedup_record": "dedup.windows",
+    "dumped": "payloads.models",
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
@@ -177,6 +181,7 @@ _VERBS = {
     "laid_out": "payloads.items",
     "parse_webhook": "webhooks.address",
     "report_failure": "operate.failure_report",
+    "resolve_model": "payloads.models",
     "text_in": "payloads.forms",
     "text_or": "payloads.forms",
     "write_deduplicated": "dedup.records",

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.keys import Priority, PriorityName
-    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy
+    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.telemetry import Telemetry
 
 

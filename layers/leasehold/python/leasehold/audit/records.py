@@ -29,7 +29,6 @@ from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload import fits
 from leasehold.kernel.table import (
     JOBS,
     ConditionFailed,
@@ -39,6 +38,7 @@ from leasehold.kernel.table import (
     Update,
     request_token,
 )
+from leasehold.kernel.type_options import fits
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from leasehold.debounce.burst import Debounce
     from leasehold.dedup.windows import DedupRecord, DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
-    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
+    from leasehold.payloads.models import PayloadModel, TypedPayload
 
 _MAX_NAME_BYTES = 256
 _TRIES = 5

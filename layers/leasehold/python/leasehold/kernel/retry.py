@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.lean import dataclass
 
 DEFAULT_MAX_ATTEMPTS = 5
@@ -141,16 +140,3 @@ def retry_of(document: dict[str, Any]) -> RetryPolicy:
             return Delays(tuple(timedelta(seconds=delay) for delay in delays))
         case _:
             raise ValueError(f"unknown retry policy {document!r}")
-
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-
-
-def parse_name(name: object, what: str, example: str) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidKeyError(
-            name,
-            f"a {what}'s name is 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter",
-            f"Use a name like {example}.",
-        )
-    return name

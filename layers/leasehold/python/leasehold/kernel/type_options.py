@@ -26,6 +26,8 @@ MAX_SEATS = 999
 DELIVERY = "webhook_delivery"
 # Of a job type, and of a resource.
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+# Of schedules and templates.
+_DASHED_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 class OnFull(StrEnum):
@@ -183,3 +185,23 @@ def parse_key(key: object, what: str) -> str:
     if size > MAX_KEY_BYTES:
         raise InvalidKeyError(key, f"a {what} is at most {MAX_KEY_BYTES} bytes", fix)
     return key
+
+
+def parse_name(name: object, what: str, example: str) -> str:
+    if not isinstance(name, str) or not _DASHED_NAME.fullmatch(name):
+        raise InvalidKeyError(
+            name,
+            f"a {what}'s name is 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter",
+            f"Use a name like {example}.",
+        )
+    return name
+
+
+def fits(text: object, limit: int) -> bool:
+    """Whether this is text, not empty, and at most so many bytes where it is stored."""
+    if not isinstance(text, str) or not text:
+        return False
+    try:
+        return len(text.encode()) <= limit
+    except UnicodeEncodeError:  # half of a surrogate pair, which no table takes
+        return False

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from leasehold.bulk.sdk import JobOptions
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.execute import Attempt
-    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.table import ForeignItem
+    from leasehold.payloads.models import PayloadModel, TypedPayload
 
 
 if sys.version_info >= (3, 13):

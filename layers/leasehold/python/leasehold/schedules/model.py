@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError, RefusedError
 from leasehold.kernel.keys import EPOCH
-from leasehold.kernel.retry import parse_name
-from leasehold.kernel.type_options import parse_priority
+from leasehold.kernel.type_options import parse_name, parse_priority
 from leasehold.lean import dataclass
 from leasehold.schedules.recurrence import (
     Cron,

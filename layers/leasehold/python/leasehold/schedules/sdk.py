@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from leasehold.kernel.keys import JobId, Priority, PriorityName
-    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
+    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.schedules.model import Missed, Overlap, Schedule
     from leasehold.schedules.recurrence import InTheGap, WhenRepeated
 

@@ -9,7 +9,7 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError, InvalidPayloadError, RefusedError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.registry import is_fresh
-from leasehold.kernel.retry import parse_name
+from leasehold.kernel.type_options import parse_name
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

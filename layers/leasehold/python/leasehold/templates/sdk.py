@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from leasehold.kernel.keys import Priority, PriorityName
-    from leasehold.kernel.payload import Json, PayloadModel, TypedPayload
+    from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
+    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.templates.model import Template
 
     # Named out here: within the class, `list` is a method.

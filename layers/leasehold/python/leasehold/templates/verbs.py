@@ -9,9 +9,8 @@ from leasehold import features
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
-from leasehold.kernel.payload import fits
 from leasehold.kernel.retry import parse_retry
-from leasehold.kernel.type_options import parse_attempts, parse_priority
+from leasehold.kernel.type_options import fits, parse_attempts, parse_priority
 from leasehold.kernel.unreadable import readable
 from leasehold.lean import dataclass
 from leasehold.schedules.verbs import all_schedules
