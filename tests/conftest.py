@@ -12,10 +12,9 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from leasehold.local import servers
 from leasehold.local.aws import inspection
 from leasehold.local.aws.instance import LocalAws
-from tests import dynoxide_words
+from tests import dynoxide_words, servers
 from tests.local_project import LocalProject
 from tests.local_stack import DSN_PARAMETER, LocalStack
 from tests.sentry_server import SentryServer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.local import servers
+from tests import servers
 from tests.local_project import LEASEHOLD, LocalProject, run
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from leasehold.local import servers
+from tests import servers
 from tests.benchmarks.counting_proxy import CountingProxy
 from tests.benchmarks.engines import CREDENTIALS, ROOT
 from tests.benchmarks.side_by_side import leasehold_side

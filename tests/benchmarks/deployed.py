@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold.local import servers
 from leasehold.local.aws import inspection
 from leasehold.local.aws.instance import LocalAws
+from tests import servers
 from tests.local_project import LocalProject
 from tests.local_stack import DSN_PARAMETER, LocalStack
 from tests.sentry_server import SentryServer

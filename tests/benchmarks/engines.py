@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from leasehold.kernel.dynamodb.connection import connect
-from leasehold.local import servers
-from tests import dynoxide_words
+from tests import dynoxide_words, servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

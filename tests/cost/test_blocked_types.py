@@ -13,8 +13,8 @@ from leasehold import JobType, NewJob, Priority
 from leasehold.kernel.lanes import hold_lane, queue_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import DUE_INDEX, JOBS
-from leasehold.local import servers
 from leasehold.testing import FakeClock
+from tests import servers
 from tests.cost import crowd
 from tests.meter import Meter, Reading
 from tests.real_queue import Inbox, RealQueue

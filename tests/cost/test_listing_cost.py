@@ -19,8 +19,8 @@ from leasehold.kernel.job import DedupRef
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import ENDED_INDEX, JOBS
-from leasehold.local import servers
 from leasehold.testing import FakeClock
+from tests import servers
 from tests.cost import crowd
 from tests.meter import Meter
 from tests.real_queue import RealQueue

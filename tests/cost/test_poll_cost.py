@@ -17,8 +17,8 @@ from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.type_options import type_scope
-from leasehold.local import servers
 from leasehold.testing import FakeClock
+from tests import servers
 from tests.cost import crowd
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue

@@ -20,7 +20,7 @@ from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import Update
 from leasehold.kernel.transitions import JobStatus
-from leasehold.local.aws.inspection import functions
+from leasehold.local.aws.inspection import deployed_functions
 from leasehold.schedules.records import schedule_key
 from tests.local_stack import LOCAL_AWS, eventually
 
@@ -215,7 +215,7 @@ def test_a_function_that_is_not_there_is_named_with_those_that_are(local_stack: 
 
     assert answer.returncode == 2
     assert "no such function is deployed" in answer.stderr
-    assert ", ".join(functions(local_stack.running)) in answer.stderr
+    assert ", ".join(each.name for each in deployed_functions(local_stack.running)) in answer.stderr
 
 
 def test_a_function_that_fails_makes_the_command_fail(local_stack: LocalStack):

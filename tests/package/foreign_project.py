@@ -7,8 +7,8 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leasehold.local import servers
 from leasehold.local.aws.instance import LocalAws
+from tests import servers
 from tests.local_project import LEASEHOLD, ROOT, run
 
 if TYPE_CHECKING:

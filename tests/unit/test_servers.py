@@ -18,7 +18,7 @@ import boto3
 import pytest
 
 from leasehold.kernel.errors import ServerUnavailableError
-from leasehold.local import servers
+from tests import servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

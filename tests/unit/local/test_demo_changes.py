@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, Job, JobContext, Skip, Snooze
-from leasehold.local.demo.changes import changes
+from leasehold.local.demo.demo import changes
 from leasehold.testing import LeaseholdTest
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Never
 
 import pytest
 
-from leasehold.local.aws.cdk import run_cdk
+from leasehold.local.aws.deployment import run_cdk
 from leasehold.local.aws.instance import LocalAws, Running
-from leasehold.local.servers import Server, free_port, held_signals
+from leasehold.local.aws.process import free_port, held_signals
+from tests.servers import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

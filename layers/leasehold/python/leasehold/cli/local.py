@@ -82,15 +82,15 @@ def _left_behind(running: Running) -> Iterator[str]:
 @app.command()
 def status(root: Root = HERE) -> None:
     """Say whether it runs, and what is deployed."""
-    from leasehold.local.aws.inspection import api_hosts, functions, stacks
+    from leasehold.local.aws.inspection import api_hosts, deployed_functions, stacks
 
     with told_plainly():
         running = running_at(root)
         print(f"running on {running.endpoint}, process {running.pid}")
         for name, state in stacks(running).items():
             print(f"stack    {name}  {state}")
-        for name in functions(running):
-            print(f"function {name}")
+        for each in deployed_functions(running):
+            print(f"function {each.name}")
         for name, host in api_hosts(running).items():
             # Its own name resolves in few programs; the address of this machine does in all.
             print(f"API      {name}  {running.endpoint}/api with the header 'Host: {host}'")
@@ -106,22 +106,17 @@ def logs(
 ) -> None:
     """Print what the functions logged: time, level, function, message."""
     from leasehold.aws.job_logs import is_lambdas_own, read_line
-    from leasehold.local.aws.inspection import log_lines
+    from leasehold.local.aws.inspection import Tail, log_lines
 
     with told_plainly():
         running = running_at(root)
-        after = 0
-        seen: set[tuple[str, int, str]] = set()
+        tail = Tail(lambda after: log_lines(running, function, after_millis=after))
         while True:
-            for line in log_lines(running, function, after_millis=after):
-                key = (line.function, line.at_millis, line.text)
-                if key not in seen:
-                    seen.add(key)
-                    after = max(after, line.at_millis)
-                    if raw:
-                        print(f"{line.function}  {clean(line.text)}", flush=follow)
-                    elif not is_lambdas_own(line.text):
-                        _print_line(read_line(line.function, line.at_millis, line.text))
+            for line in tail.new():
+                if raw:
+                    print(f"{line.function}  {clean(line.text)}", flush=follow)
+                elif not is_lambdas_own(line.text):
+                    _print_line(read_line(line.function, line.at_millis, line.text))
             if not follow:
                 return
             time.sleep(_LOOK_EVERY_SECONDS)
@@ -205,7 +200,7 @@ def demo(
 
     Exits with 0 only if every job ended as it should, 1 if one did not, 2 if the demo could not run.
     """
-    from leasehold.local.demo import summary
+    from leasehold.local.demo import view
 
     # A report for programs is alone on the standard output.
     console = console_for(sys.stderr if as_json else sys.stdout)
@@ -222,9 +217,9 @@ def demo(
             if down:
                 aws.down()
     if as_json:
-        print(summary.as_json(report))
+        print(view.as_json(report))
     else:
-        summary.tell(report, console, is_stopped=down)
+        view.tell(report, console, is_stopped=down)
     raise typer.Exit(0 if report.is_good else exits.UNEXPECTED)
 
 

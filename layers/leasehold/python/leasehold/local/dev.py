@@ -18,7 +18,7 @@ from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError
 from leasehold.lean import dataclass
 from leasehold.local.aws.connection import open_queue
-from leasehold.local.aws.inspection import client
+from leasehold.local.aws.inspection import Tail, client, deployed_functions, lines_of
 from leasehold.operate.registration import publish
 from leasehold.schemas.publish import with_schemas
 
@@ -36,17 +36,9 @@ class JobFunction:
 
     job_type: str
     real_name: str
+    queue_name: str | None
     log_group: str
     folder: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pushed:
-    """error: why its handler cannot start; its code is there all the same, and its jobs fail with this."""
-
-    job_type: str
-    seconds: float
-    error: str | None = None
 
 
 class DevLoop:
@@ -55,11 +47,12 @@ class DevLoop:
     def __init__(self, running: Running, root: Path) -> None:
         self._running = running
         self._client = cache(lambda service: client(running, service))
-        self.functions = list(self._found(root))
+        self.functions = list(_found(running, root))
         self._base = {each.job_type: self._other_files(each) for each in self.functions}
         self._seen = {each.job_type: _state(each.folder) for each in self.functions}
-        self._after = int(time.time() * 1000)
-        self._shown: set[tuple[str, int, str]] = set()
+        groups = {each.job_type: each.log_group for each in self.functions}
+        logs = self._client("logs")
+        self._tail = Tail(lambda after: lines_of(logs, groups, after), after_millis=int(time.time() * 1000))
 
     def changed(self) -> tuple[list[JobFunction], list[Path]]:
         """The functions whose code has changed since the last look, and settings that only a deployment can set."""
@@ -75,49 +68,29 @@ class DevLoop:
                 functions.append(each)
         return functions, settings
 
-    def push(self, function: JobFunction) -> Pushed:
-        """Put the folder's code onto the local AWS, and ask the handler what its payloads look like now."""
-        began = time.monotonic()
+    def push(self, function: JobFunction) -> str | None:
+        """Put the folder's code onto the local AWS, and ask the handler what its payloads look like now.
+
+        Returns why its handler cannot start; its code is there all the same, and its jobs fail with this.
+        """
         code = _zipped({**self._base[function.job_type], **_files(function.folder)})
         self._client("lambda").update_function_code(FunctionName=function.real_name, ZipFile=code)
-        services = open_queue(self._running, self._queue_name).services
+        services = open_queue(self._running, function.queue_name).services
         registry = services.deployment.registry(fresh=True)
-        name, error = function.job_type, None
         try:
-            codes = {name: hashlib.sha256(code).hexdigest()}
+            codes = {function.job_type: hashlib.sha256(code).hexdigest()}
             asked = with_schemas(registry, codes, asking(self._client("lambda")), services)
             if asked != registry:
                 publish(asked, services)
         except DeploymentError as broken:
-            error = str(broken).rstrip().rpartition("\n")[2]
-        return Pushed(job_type=name, seconds=time.monotonic() - began, error=error)
+            return str(broken).rstrip().rpartition("\n")[2]
+        return None
 
     def lines(self) -> Iterator[JobLogLine]:
         """What the handlers logged since the last look, without the lines about the life of their functions."""
-        logs = self._client("logs")
-        found = []
-        for each in self.functions:
-            with suppress(logs.exceptions.ResourceNotFoundException):
-                events = logs.filter_log_events(logGroupName=each.log_group, startTime=self._after)["events"]
-                found += [(event["timestamp"], each.job_type, event["message"]) for event in events]
-        for at, job_type, text in sorted(found):
-            if (job_type, at, text) not in self._shown:
-                self._shown.add((job_type, at, text))
-                self._after = max(self._after, at)
-                if not is_lambdas_own(text):
-                    yield read_line(job_type, at, text)
-
-    def _found(self, root: Path) -> Iterator[JobFunction]:
-        self._queue_name: str | None = None
-        pages = self._client("lambda").get_paginator("list_functions").paginate()
-        for each in (function for page in pages for function in page["Functions"]):
-            given = each.get("Environment", {}).get("Variables", {})
-            # functions.jobs.daily_summary.handler
-            folder = root.joinpath(*given.get(variables.HANDLER, "").split(".")[:-1])
-            if variables.HANDLER in given and folder.is_dir():
-                self._queue_name = given.get(variables.QUEUE_NAME)
-                group = each.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{each['FunctionName']}"
-                yield JobFunction(job_type=folder.name, real_name=each["FunctionName"], log_group=group, folder=folder)
+        for line in self._tail.new():
+            if not is_lambdas_own(line.text):
+                yield read_line(line.function, line.at_millis, line.text)
 
     def _other_files(self, function: JobFunction) -> dict[str, bytes]:
         """What was deployed with the folder: packages that it requires. Those of the folder are read anew each time."""
@@ -143,6 +116,20 @@ class DevLoop:
         return content
 
 
+def _found(running: Running, root: Path) -> Iterator[JobFunction]:
+    for each in deployed_functions(running):
+        # functions.jobs.daily_summary.handler
+        folder = root.joinpath(*each.handler.split(".")[:-1])
+        if each.handler and folder.is_dir():
+            yield JobFunction(
+                job_type=folder.name,
+                real_name=each.real_name,
+                queue_name=each.queue_name or None,
+                log_group=each.log_group,
+                folder=folder,
+            )
+
+
 def watch(loop: DevLoop, say: Callable[[str], None], show: Callable[[JobLogLine], None], *, every: float = 0.2) -> None:
     """Until it is interrupted."""
     while True:
@@ -150,9 +137,10 @@ def watch(loop: DevLoop, say: Callable[[str], None], show: Callable[[JobLogLine]
         for path in settings:
             say(f"{path.parent.name}/{path.name} has changed: its settings need `leasehold local deploy`")
         for each in functions:
-            pushed = loop.push(each)
-            how = f"cannot start: {pushed.error}" if pushed.error else "is there"
-            say(f"{pushed.job_type}: the new code {how} ({pushed.seconds:.1f} s)")
+            began = time.monotonic()
+            error = loop.push(each)
+            how = f"cannot start: {error}" if error else "is there"
+            say(f"{each.job_type}: the new code {how} ({time.monotonic() - began:.1f} s)")
         for line in loop.lines():
             show(line)
         time.sleep(every)

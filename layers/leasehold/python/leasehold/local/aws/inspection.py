@@ -14,7 +14,7 @@ from leasehold.aws import names as variables
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from leasehold.local.aws.instance import Running
 
@@ -37,12 +37,16 @@ def client(running: Running, service: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DeployedFunction:
-    """name: that people know it by, e.g. poller; real_name: that CloudFormation gave it."""
+    """name: that people know it by, e.g. poller; real_name: that CloudFormation gave it.
+
+    handler: the module of a job type's handler; empty for others.
+    """
 
     name: str
     queue_name: str
     real_name: str
     log_group: str
+    handler: str
 
 
 def deployed_functions(running: Running) -> list[DeployedFunction]:
@@ -53,16 +57,11 @@ def deployed_functions(running: Running) -> list[DeployedFunction]:
         told = each.get("Environment", {}).get("Variables", {})
         if variables.FUNCTION in told:
             group = each.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{each['FunctionName']}"
-            queue_name = told.get(variables.QUEUE_NAME, "")
-            found.append(DeployedFunction(told[variables.FUNCTION], queue_name, each["FunctionName"], group))
+            queue_name, handler = told.get(variables.QUEUE_NAME, ""), told.get(variables.HANDLER, "")
+            found.append(DeployedFunction(told[variables.FUNCTION], queue_name, each["FunctionName"], group, handler))
     if len({each.queue_name for each in found}) > 1:
         found = [replace(each, name=f"{each.queue_name}/{each.name}") for each in found]
     return sorted(found, key=lambda each: each.name)
-
-
-def functions(running: Running) -> list[str]:
-    """The deployed functions by their short names."""
-    return [each.name for each in deployed_functions(running)]
 
 
 def stacks(running: Running) -> dict[str, str]:
@@ -76,19 +75,37 @@ def api_hosts(running: Running) -> dict[str, str]:
     return {each["Name"]: f"{each['ApiId']}.execute-api.localhost:{running.port}" for each in listed}
 
 
-def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> Iterator[LogLine]:
+def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> list[LogLine]:
     """What the functions logged, in order of time."""
-    logs = client(running, "logs")
     known = deployed_functions(running) if function is None else [deployed_function(running, function)]
+    return lines_of(client(running, "logs"), {each.name: each.log_group for each in known}, after_millis)
+
+
+def lines_of(logs: Any, groups: Mapping[str, str], after_millis: int) -> list[LogLine]:
+    """Of these log groups, each with the name of its function."""
     lines: list[LogLine] = []
-    for each in known:
+    for function, group in groups.items():
         with suppress(logs.exceptions.ResourceNotFoundException):
-            pages = logs.get_paginator("filter_log_events").paginate(
-                logGroupName=each.log_group, startTime=after_millis
-            )
+            pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=after_millis)
             events = (event for page in pages for event in page["events"])
-            lines += [LogLine(each.name, event["timestamp"], event["message"].rstrip()) for event in events]
-    yield from sorted(lines, key=lambda line: line.at_millis)
+            lines += [LogLine(function, event["timestamp"], event["message"].rstrip()) for event in events]
+    return sorted(lines, key=lambda line: line.at_millis)
+
+
+class Tail:
+    """`new` are the lines that were not there at the last look; `read` gets those from a moment on."""
+
+    def __init__(self, read: Callable[[int], list[LogLine]], *, after_millis: int = 0) -> None:
+        self._read = read
+        self._after = after_millis
+        self._seen: set[LogLine] = set()
+
+    def new(self) -> Iterator[LogLine]:
+        for line in self._read(self._after):
+            if line not in self._seen:
+                self._seen.add(line)
+                self._after = max(self._after, line.at_millis)
+                yield line
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,14 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
-from leasehold.local.aws.process import is_local_aws, stop
-from leasehold.local.servers import (
-    HOST,
-    free_port,
-    held_signals,
-    ministack_command,
-    ministack_environment,
-    port_is_free,
-)
-from leasehold.local.tools import silent
+from leasehold.local.aws.process import HOST, free_port, held_signals, is_local_aws, port_is_free, stop
+from leasehold.local.tools import ministack_python, silent
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from leasehold.local.tools import Say
 
 # A free one, another for each start.
@@ -187,3 +178,12 @@ def _answers(endpoint: str) -> bool:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError):
         return False
+
+
+def ministack_command(root: Path, say: Say = silent) -> list[str]:
+    """ministack as Leasehold starts it: by its own Python, with what it lacks of AWS (see the folder `ministack`)."""
+    return [str(ministack_python(root.absolute(), say)), str(Path(__file__).parents[1] / "ministack")]
+
+
+def ministack_environment(port: int) -> dict[str, str]:
+    return {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.job import Outcome
@@ -62,16 +62,22 @@ class Asked:
     problems: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
+    """`asked` and `expected` are words for the reader, `ending` and `also` check the jobs.
+
+    goes_ahead: the other cases are asked for only once its jobs have been started: they would be slow while all
+    functions start.
+    """
+
     name: str
     asked: str
     expected: str
     ask: Callable[[Desk], Asked]
     ending: Ending = Ending()
-    # The other cases are asked for only once its jobs have been started: they would be slow while all functions start.
-    goes_ahead: bool = False
+    _: KW_ONLY
     also: Callable[[Sequence[Job]], Iterator[str]] = lambda _: iter(())
+    goes_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import LATEST
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
-from leasehold.local.demo.changes import changes
 from leasehold.operate.operator import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from leasehold.kernel.job import Job
+    from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.table import Record
     from leasehold.local.demo.case import Case
@@ -30,6 +30,7 @@ PATIENCE_SECONDS = 120.0
 START_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.3
 _PAGE = 200
+_LOST = "worker_lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,37 @@ def _follow(
             view.show(list(jobs.values()), journal)
             return jobs
         time.sleep(_LOOK_EVERY_SECONDS)
+
+
+def changes(before: Mapping[JobId, Job], after: Mapping[JobId, Job]) -> Iterator[str]:
+    """What became of jobs between two looks, in words: the turns that a reader wants to see, others are counted."""
+    for job_id, job in after.items():
+        earlier = before.get(job_id)
+        known = earlier.runs[-1].number if earlier and earlier.runs else 0
+        for run in job.runs:
+            if run.number > known and (told := _run(run)):
+                yield f"{job.job_type}: {told}"
+        if _was_snoozed(earlier, job):
+            assert job.due_at is not None
+            yield f"{job.job_type}: snoozed until {job.due_at:%H:%M:%S}"
+        if job.status is JobStatus.DEAD_LETTER and (earlier is None or earlier.status is not job.status):
+            yield f"{job.job_type}: a dead letter after {job.attempts} attempts"
+
+
+def _run(run: Run) -> str | None:
+    if run.outcome is Outcome.SKIPPED:
+        return f"skipped, {run.reason}"
+    if run.outcome is not Outcome.FAILED:
+        return None
+    if run.error_code == _LOST:
+        return f"attempt {run.number} was lost with its worker; its lease has shown it"
+    return f"attempt {run.number} failed with {run.error_code}"
+
+
+def _was_snoozed(earlier: Job | None, job: Job) -> bool:
+    if job.status is not JobStatus.PENDING or job.last_attempt_at is None:
+        return False
+    return earlier is None or earlier.last_attempt_at != job.last_attempt_at
 
 
 def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> Verdict:

@@ -16,7 +16,7 @@ from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Asked, Case, Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload import Json
@@ -35,17 +35,13 @@ _A_MOMENT = timedelta(seconds=1)
 _FAILED, _COMPLETED, _SKIPPED = Outcome.FAILED, Outcome.COMPLETED, Outcome.SKIPPED
 
 
+def _jobs(job_type: str, *payloads: Any, **options: Any) -> Callable[[Desk], Asked]:
+    return lambda desk: Asked([desk.enqueue(job_type, each, **options).job_id for each in payloads])
+
+
 def _crashed(desk: Desk) -> Asked:
     desk.say("crasher: its first worker will end without a word; the lease of 15 s is what brings the job back")
     return Asked([desk.enqueue("crasher", {"crashes": 1}).job_id])
-
-
-def _at_once(desk: Desk) -> Asked:
-    return Asked([desk.enqueue("daily_summary", {"user_id": f"u{n}"}).job_id for n in range(AT_ONCE)])
-
-
-def _scheduled(desk: Desk) -> Asked:
-    return Asked([desk.enqueue("daily_summary", {"user_id": "later"}, run_in=SCHEDULED_AHEAD).job_id])
 
 
 def _deduplicated(desk: Desk) -> Asked:
@@ -57,14 +53,6 @@ def _deduplicated(desk: Desk) -> Asked:
     return Asked([first.job_id], [] if told else [f"the second enqueue answered {second}, not the first job"])
 
 
-def _recovering(desk: Desk) -> Asked:
-    return Asked([desk.enqueue("flaky", {"failures": 2}).job_id])
-
-
-def _dying(desk: Desk) -> Asked:
-    return Asked([desk.enqueue("flaky", {"failures": 3}).job_id])
-
-
 def _snoozed(desk: Desk) -> Asked:
     payload = {**_referral("p2"), "extended_until": datetime.now(UTC) + EXTENDED_BY}
     return Asked([desk.enqueue("referral_timeout", payload).job_id])
@@ -74,15 +62,6 @@ def _cancelled(desk: Desk) -> Asked:
     job_id = desk.enqueue("referral_timeout", _referral("p3"), run_in=timedelta(hours=1)).job_id
     ended = desk.queue.cancel(job_id, reason="the petition was withdrawn").job_ended
     return Asked([job_id], [] if ended else ["cancel did not say that the job had ended"])
-
-
-def _skipped(desk: Desk) -> Asked:
-    profile: Json = {"name": "Ada"}
-    return Asked([desk.enqueue("user_sync", {"user_id": "u0", "source": profile, "target": profile}).job_id])
-
-
-def _limited(desk: Desk) -> Asked:
-    return Asked([desk.enqueue("limited", {}).job_id for _ in range(LIMITED)])
 
 
 def _bulk(desk: Desk) -> Asked:
@@ -127,68 +106,68 @@ def _within_the_limit(jobs: Sequence[Job]) -> Iterator[str]:
 
 CASES: tuple[Case, ...] = (
     Case(
-        name="snoozed",
-        asked="a referral whose deadline was extended",
-        expected="snoozes till then; uses one attempt",
-        ask=_snoozed,
+        "snoozed",
+        "a referral whose deadline was extended",
+        "snoozes till then; uses one attempt",
+        _snoozed,
         goes_ahead=True,
         also=_not_before_the_deadline,
     ),
     Case(
-        name="crashed worker",
-        asked="a job whose first worker dies",
-        expected="found by its lease, then completed",
-        ask=_crashed,
-        ending=Ending(outcomes=(_FAILED, _COMPLETED), codes=("worker_lost",)),
+        "crashed worker",
+        "a job whose first worker dies",
+        "found by its lease, then completed",
+        _crashed,
+        Ending(outcomes=(_FAILED, _COMPLETED), codes=("worker_lost",)),
     ),
-    Case(name="bulk", asked=f"{BULK} user syncs in one call", expected="completed, one attempt each", ask=_bulk),
-    Case(name="at once", asked=f"{AT_ONCE} daily summaries, now", expected="completed, one attempt each", ask=_at_once),
+    Case("bulk", f"{BULK} user syncs in one call", "completed, one attempt each", _bulk),
     Case(
-        name="scheduled",
-        asked=f"a daily summary in {SCHEDULED_AHEAD.total_seconds():g} s",
-        expected="completed, not before its time",
-        ask=_scheduled,
+        "at once",
+        f"{AT_ONCE} daily summaries, now",
+        "completed, one attempt each",
+        _jobs("daily_summary", *({"user_id": f"u{n}"} for n in range(AT_ONCE))),
+    ),
+    Case(
+        "scheduled",
+        f"a daily summary in {SCHEDULED_AHEAD.total_seconds():g} s",
+        "completed, not before its time",
+        _jobs("daily_summary", {"user_id": "later"}, run_in=SCHEDULED_AHEAD),
         also=_not_early,
     ),
+    Case("deduplicated", "the same referral timeout twice", "one job; the second call is told which", _deduplicated),
     Case(
-        name="deduplicated",
-        asked="the same referral timeout twice",
-        expected="one job; the second call is told which",
-        ask=_deduplicated,
+        "recovering",
+        "a job that fails at first",
+        "fails twice, then completes",
+        _jobs("flaky", {"failures": 2}),
+        Ending(outcomes=(_FAILED, _FAILED, _COMPLETED), codes=("ConnectionError",) * 2),
     ),
     Case(
-        name="recovering",
-        asked="a job that fails at first",
-        expected="fails twice, then completes",
-        ask=_recovering,
-        ending=Ending(outcomes=(_FAILED, _FAILED, _COMPLETED), codes=("ConnectionError",) * 2),
+        "dead letter",
+        "a job that never works",
+        "dead letter after 3 attempts",
+        _jobs("flaky", {"failures": 3}),
+        Ending(status=JobStatus.DEAD_LETTER, outcomes=(_FAILED,) * 3, codes=("ConnectionError",) * 3),
     ),
     Case(
-        name="dead letter",
-        asked="a job that never works",
-        expected="dead letter after 3 attempts",
-        ask=_dying,
-        ending=Ending(status=JobStatus.DEAD_LETTER, outcomes=(_FAILED,) * 3, codes=("ConnectionError",) * 3),
+        "cancelled",
+        "a job for later, cancelled now",
+        "cancelled, never started",
+        _cancelled,
+        Ending(status=JobStatus.CANCELLED, outcomes=()),
     ),
     Case(
-        name="cancelled",
-        asked="a job for later, cancelled now",
-        expected="cancelled, never started",
-        ask=_cancelled,
-        ending=Ending(status=JobStatus.CANCELLED, outcomes=()),
+        "skipped",
+        "a user sync with nothing to do",
+        "completed, its run SKIPPED",
+        _jobs("user_sync", {"user_id": "u0", "source": {"name": "Ada"}, "target": {"name": "Ada"}}),
+        Ending(outcomes=(_SKIPPED,)),
     ),
     Case(
-        name="skipped",
-        asked="a user sync with nothing to do",
-        expected="completed, its run SKIPPED",
-        ask=_skipped,
-        ending=Ending(outcomes=(_SKIPPED,)),
-    ),
-    Case(
-        name="limited",
-        asked=f"{LIMITED} jobs of a type that allows {LIMIT} at once",
-        expected=f"completed, never more than {LIMIT} at once",
-        ask=_limited,
+        "limited",
+        f"{LIMITED} jobs of a type that allows {LIMIT} at once",
+        f"completed, never more than {LIMIT} at once",
+        _jobs("limited", *({} for _ in range(LIMITED))),
         also=_within_the_limit,
     ),
 )

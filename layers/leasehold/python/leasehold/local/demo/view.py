@@ -1,9 +1,13 @@
-"""What a reader sees while the demo runs: a live table on a terminal, plain lines elsewhere, nothing for programs."""
+"""What a reader sees of the demo: a live table on a terminal, or plain lines; then whether all is well."""
 
 from __future__ import annotations
 
+import json
+from abc import abstractmethod
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol, Self
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
@@ -18,9 +22,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from leasehold.kernel.job import Job
-    from leasehold.local.demo.demo import Journal, Line
+    from leasehold.local.demo.demo import Journal, Line, Report
 
 _RECENT = 10
+_SHOWN_PROBLEMS = 5
 _STYLES = {
     JobStatus.PENDING: "default",
     JobStatus.IN_PROGRESS: "cyan",
@@ -30,39 +35,38 @@ _STYLES = {
     JobStatus.DEAD_LETTER: "red",
 }
 
+_NEXT = """
+The local AWS and what is deployed on it stay, so that the next run is quick. Look next at
+  leasehold local status          what is deployed
+  leasehold local logs poller     what the poller logged; without a name, what all functions did
+  leasehold local down            stop it, and remove everything that it kept
+  functions/jobs/                 the job types that you just saw; functions/exercises/ those that go wrong
+  docs/state-machine.md           the states of a job, and who may change them
+  make test                       everything above, proven"""
 
-class View(Protocol):
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def show(self, jobs: Sequence[Job], journal: Journal) -> None: ...
+_STOPPED = "The local AWS was stopped, and its files are gone."
 
 
-class Nothing:
-    def __enter__(self) -> Self:
-        return self
+class View(AbstractContextManager[None]):
+    """Shows for as long as a `with` block."""
+
+    def __enter__(self) -> None:
+        return
 
     def __exit__(self, *_: object) -> None:
         return
 
-    def show(self, jobs: Sequence[Job], journal: Journal) -> None:
-        return
+    @abstractmethod
+    def show(self, jobs: Sequence[Job], journal: Journal) -> None: ...
 
 
-class Lines:
+class Lines(View):
     """Each event once, as a line; and how many jobs have ended, whenever that changed."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._told = 0
         self._counts = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def show(self, jobs: Sequence[Job], journal: Journal) -> None:
         for line in journal.since(self._told):
@@ -78,15 +82,14 @@ class Lines:
         self._console.print(f"{seconds:5.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
 
 
-class Dashboard:
+class Dashboard(View):
     """A table that changes in place: jobs by type and status, and the latest events below."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, refresh_per_second=8)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> None:
         self._live.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
@@ -109,3 +112,34 @@ def _counts(jobs: Sequence[Job], elapsed: float) -> Table:
 
 def _event(line: Line) -> Text:
     return Text(f"{line.after_seconds:5.1f} s  {line.text}", style="dim", overflow="ellipsis", no_wrap=True)
+
+
+def as_json(report: Report) -> str:
+    cases = [{"case": each.case, "ok": each.is_good, **asdict(each)} for each in report.verdicts]
+    head = {"ok": report.is_good, "seconds": report.seconds, "jobs": report.by_status}
+    return json.dumps({**head, "cases": cases}, indent=2)
+
+
+def tell(report: Report, console: Console, *, is_stopped: bool) -> None:
+    table = Table(title="What happened", title_justify="left")
+    for column in ("", "case", "asked", "expected", "came out"):
+        table.add_column(column)
+    for verdict in report.verdicts:
+        mark = "[green]✓[/]" if verdict.is_good else "[bold red]✗[/]"
+        table.add_row(mark, verdict.case, verdict.asked, verdict.expected, verdict.came_out)
+    console.print()
+    console.print(table)
+    for verdict in report.verdicts:
+        for problem in verdict.problems[:_SHOWN_PROBLEMS]:
+            console.print(f"✗ {verdict.case}: {problem}", style="red", markup=False)
+        left = len(verdict.problems) - _SHOWN_PROBLEMS
+        if left > 0:
+            console.print(f"  … and {left} more", style="red")
+    total = sum(report.by_status.values())
+    if report.is_good:
+        console.print(f"Every one of the {total} jobs ended as it should, in {report.seconds:g} s.")
+        console.print(_STOPPED if is_stopped else _NEXT, markup=False, highlight=False)
+    else:
+        console.print(
+            f"Not every one of the {total} jobs ended as it should. See why: leasehold local logs", style="red"
+        )

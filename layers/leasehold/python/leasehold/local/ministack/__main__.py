@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-SHIMS = ("guard", "rights", "partiql_streams", "function_processes", "stream_failures", "policy_simulation")
+SHIMS = ("guard", "rights", "streams", "function_processes", "policy_simulation")
 
 
 def main() -> None:

@@ -1,8 +1,13 @@
-"""A record that a function reports in `batchItemFailures` is delivered again, with all after it, as on AWS."""
+"""Streams as on AWS: what PartiQL writes goes onto them, and a record that a function reports as failed comes again.
+
+Each statement goes onto its table's stream by itself, a transaction as a whole. After a record that is reported in
+`batchItemFailures`, all that follow are delivered again too.
+"""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
+from copy import deepcopy
 from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,13 +15,54 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+type Item = dict[str, Any]
+# Name of the table, the item before and after it.
+type Change = tuple[str, Item | None, Item | None]
+
+_written: ContextVar[list[Change] | None] = ContextVar("written", default=None)
 _is_polling: ContextVar[bool] = ContextVar("is_polling", default=False)
 
 
 def install() -> None:
+    dynamodb: Any = import_module("ministack.services.dynamodb")
+    for name in ("_set_item", "_remove_item"):
+        setattr(dynamodb, name, _noted(getattr(dynamodb, name)))
+    for name in ("_execute_statement", "_execute_transaction"):
+        setattr(dynamodb, name, _streamed(getattr(dynamodb, name), dynamodb._emit_stream_event))
     functions: Any = import_module("ministack.services.lambda_svc")
     functions._poll_dynamodb_streams = _polling(functions._poll_dynamodb_streams)
     functions._execute_function = Redelivery(functions).executing(functions._execute_function)
+
+
+def _noted(write: Callable[..., Item | None]) -> Callable[..., Item | None]:
+    """Both answer with the item that was there before."""
+
+    @wraps(write)
+    def noted(table: Item, partition: str, sort: str, *new: Item) -> Item | None:
+        old = write(table, partition, sort, *new)
+        written = _written.get()
+        if written is not None:
+            written.append((table["TableName"], old, deepcopy(new[0]) if new else None))
+        return old
+
+    return noted
+
+
+def _streamed(execute: Callable[..., Any], emit: Callable[..., None]) -> Callable[..., Any]:
+    @wraps(execute)
+    def streamed(request: Item) -> Any:
+        written: list[Change] = []
+        token = _written.set(written)
+        try:
+            answer = execute(request)
+        finally:
+            _written.reset(token)
+        if answer[0] == 200:  # a transaction that was cancelled took back what it had written
+            for table, old, new in written:
+                emit(table, "INSERT" if old is None else "REMOVE" if new is None else "MODIFY", old, new)
+        return answer
+
+    return streamed
 
 
 def _polling(poll: Callable[[], bool]) -> Callable[[], bool]:

@@ -3,7 +3,7 @@
     with dynoxide() as server:
         client = boto3.client("dynamodb", endpoint_url=server.endpoint)
 
-The tests start them; the demo and the end-to-end tests use a local AWS that stays, see local/aws.
+The demo and the end-to-end tests use a local AWS that stays, see local/aws.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from leasehold.kernel.errors import ServerUnavailableError
-from leasehold.local.tools import ministack_python, silent
+from leasehold.local.aws.instance import ministack_command, ministack_environment
+from leasehold.local.aws.process import HOST, free_port, held_signals, port_is_free
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from leasehold.local.tools import Say
+__all__ = ["HOST", "Server", "dynoxide", "dynoxide_is_built_for_this_machine", "free_port", "ministack", "port_is_free"]
 
-HOST = "127.0.0.1"
 _START_SECONDS = 20.0
 _STOP_SECONDS = 5.0
 _POLL_SECONDS = 0.02
@@ -196,33 +194,6 @@ def ministack(*, port: int | None = None, root: Path | None = None) -> Server:
     return Server("ministack", command, port=port, env=ministack_environment(port), health_path="/_ministack/health")
 
 
-def ministack_command(root: Path, say: Say = silent) -> list[str]:
-    """ministack as Leasehold starts it: by its own Python, with what it lacks of AWS (see the folder `ministack`)."""
-    return [str(ministack_python(root.absolute(), say)), str(Path(__file__).with_name("ministack"))]
-
-
-def ministack_environment(port: int) -> dict[str, str]:
-    return {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "STATE_DIR": "state", "PERSIST_STATE": "0"}
-
-
-def port_is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-        return True
-
-
-def free_port() -> int:
-    """A loopback port that nothing listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _find(relative: str, root: Path | None) -> Path | None:
     """The file in `root`, or else in the working directory or the nearest folder above it that has it."""
     working = Path.cwd()
@@ -235,28 +206,3 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
     # The group's id is the process's own: it was started as the leader of a new session.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-
-
-_HELD = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def held_signals() -> Iterator[None]:
-    """Within the block a request to stop waits; it comes through at its end.
-
-    Python runs a signal's handler between any two steps, also in the middle of `Popen`: what the handler raises there
-    leaves a running process whose number nobody has. The mask of the kernel would hold signals too, but the new
-    process would inherit it.
-    """
-    # Only the main thread runs handlers; what is ignored stays so, also for the new process.
-    is_main = threading.current_thread() is threading.main_thread()
-    heard = [number for number in _HELD if signal.getsignal(number) not in {None, signal.SIG_IGN}] if is_main else []
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for request in dict.fromkeys(came):
-            signal.raise_signal(request)
