@@ -15,7 +15,7 @@ from leasehold.verify.report import NotShown, Wrong
 from leasehold.verify.site import PROBE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.kernel.job import Job
@@ -84,7 +84,6 @@ class _Sent:
     """The jobs of this run, waited for and tidied up."""
 
     def __init__(self, site: Site) -> None:
-        self._site = site
         self._queue = site.queue
         self.job_ids: list[str] = []
         self.schedule: str | None = None
@@ -102,13 +101,11 @@ class _Sent:
 
     def of_schedule(self, name: str) -> Job:
         """The first job that the schedule has made by itself."""
-
-        def look() -> str | None:
-            return self._queue.schedules.get(name).last_job_id
-
-        job_id = _eventually(look, within=_PATIENCE)
-        if job_id is None:
-            raise Wrong(f"no slot of {name} came within {_PATIENCE.seconds} s")
+        give_up_at = time.monotonic() + _PATIENCE.total_seconds()
+        while (job_id := self._queue.schedules.get(name).last_job_id) is None:
+            if time.monotonic() > give_up_at:
+                raise Wrong(f"no slot of {name} came within {_PATIENCE.seconds} s")
+            time.sleep(1)
         self.job_ids.append(job_id)
         return self.ended(job_id, JobStatus.COMPLETED)
 
@@ -161,29 +158,15 @@ def _seconds(begin: datetime, end: datetime) -> str:
 
 def _cold_starts(site: Site, since: datetime) -> str:
     """Lambda says in its report of an invocation how long its start took."""
-    logs, found = site.client("logs"), []
+    found = []
     for function in site.functions:
-        group = function.configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{function.name}"
-        with suppress(logs.exceptions.ResourceNotFoundException):
-            pages = logs.get_paginator("filter_log_events").paginate(
-                logGroupName=group, startTime=int(since.timestamp() * 1000), filterPattern='"Init Duration"'
-            )
-            for event in (each for page in pages for each in page["events"]):
-                _, _, rest = event["message"].partition("Init Duration: ")
-                if rest:
-                    found.append((float(rest.split()[0]), function.name))
+        for line in site.log_events(function, since, filterPattern='"Init Duration"'):
+            _, _, rest = line.partition("Init Duration: ")
+            if rest:
+                found.append((float(rest.split()[0]), function.name))
     if not found:
         if site.is_local:
             raise NotShown("the local AWS does not report them")
         return "none: every function was warm"
     slowest, name = max(found)
     return f"{len(found)}, the slowest {slowest:.0f} ms ({name})"
-
-
-def _eventually[T](look: Callable[[], T | None], *, within: timedelta) -> T | None:
-    give_up_at = time.monotonic() + within.total_seconds()
-    while True:
-        seen = look()
-        if seen is not None or time.monotonic() > give_up_at:
-            return seen
-        time.sleep(1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
 from leasehold.verify.report import NotShown, Wrong
 from leasehold.verify.rights import check_rights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from leasehold.verify.report import Report
     from leasehold.verify.site import Site
@@ -25,19 +26,18 @@ _PARAMETERS = (variables.SENTRY_DSN_PARAMETER, variables.WEBHOOK_KEYS_PARAMETER)
 
 
 def preflight(site: Site, report: Report) -> None:
-    with report.check(PHASE, "quota of concurrent executions") as told:
-        _check_quota(site, told)
-    with report.check(PHASE, "bootstrap of the CDK") as told:
-        _check_bootstrap(site, told)
-    for table in (site.jobs_table, site.dead_letters_table):
-        with report.check(PHASE, f"table {table}") as told:
-            _check_table(site, table, told)
-    with report.check(PHASE, "functions and their runtime") as told:
-        _check_functions(site, told)
-    with report.check(PHASE, "event sources") as told:
-        _check_event_sources(site, told)
-    with report.check(PHASE, "secrets and parameters") as told:
-        _check_secrets(site, told)
+    checks: dict[str, Callable[[Site, list[str]], None]] = {
+        "quota of concurrent executions": _check_quota,
+        "bootstrap of the CDK": _check_bootstrap,
+        f"table {site.jobs_table}": partial(_check_table, site.jobs_table),
+        f"table {site.dead_letters_table}": partial(_check_table, site.dead_letters_table),
+        "functions and their runtime": _check_functions,
+        "event sources": _check_event_sources,
+        "secrets and parameters": _check_secrets,
+    }
+    for name, check in checks.items():
+        with report.check(PHASE, name) as told:
+            check(site, told)
     check_rights(site, report)
 
 
@@ -60,7 +60,7 @@ def _check_bootstrap(site: Site, told: list[str]) -> None:
         raise Wrong(f"it is older than {_OLDEST_BOOTSTRAP}: run cdk bootstrap again")
 
 
-def _check_table(site: Site, name: str, told: list[str]) -> None:
+def _check_table(name: str, site: Site, told: list[str]) -> None:
     table = site.client("dynamodb").describe_table(TableName=name)["Table"]
     indexes = {each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in table.get("GlobalSecondaryIndexes", [])}
     told.append(f"{table['TableStatus']}, indexes {', '.join(sorted(indexes))}")
@@ -95,17 +95,16 @@ def _check_functions(site: Site, told: list[str]) -> None:
 
 
 def _check_event_sources(site: Site, told: list[str]) -> None:
-    mappings = [mapping for each in site.functions for mapping in _mappings(site, each.name)]
+    mappings = [
+        mapping
+        for each in site.functions
+        for mapping in site.all("lambda", "list_event_source_mappings", "EventSourceMappings", FunctionName=each.name)
+    ]
     off = [each for each in mappings if each["State"] not in {"Enabled", "Enabling", "Updating"}]
     told.append(f"{len(mappings)} mappings")
     if off:
         names = ", ".join(each["FunctionArn"].rpartition(":")[2] for each in off)
         raise Wrong(f"the streams of {names} are switched off: jobs wait for the tick. Enable them.")
-
-
-def _mappings(site: Site, function: str) -> Iterator[dict[str, Any]]:
-    pages = site.client("lambda").get_paginator("list_event_source_mappings").paginate(FunctionName=function)
-    yield from (each for page in pages for each in page["EventSourceMappings"])
 
 
 def _check_secrets(site: Site, told: list[str]) -> None:

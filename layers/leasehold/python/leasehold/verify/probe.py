@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from leasehold.verify.report import NotShown, StandIn, Wrong
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.transitions import Transition
     from leasehold.verify.report import Report
     from leasehold.verify.site import Site
 
@@ -28,46 +31,31 @@ UNITS = {"insert": 2, "claim": 3, "start": 1, "complete": 2}
 _KEPT = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where this run writes: no poller reads this lane, and no listing this partition."""
-
-    partition: str
-    lane: str
-
-    def key(self, name: str) -> Key:
-        return Key(JOBS, (self.partition, name))
-
-
 def probe(site: Site, report: Report, run: str) -> None:
-    place = _Place(f"verify#{run}", f"verify#{run}")
-    asked = _Asked(site, place)
+    asked = _Asked(site, f"verify#{run}")
     try:
         with report.check(PHASE, "an insert of a job, as a statement") as told:
-            _expect(asked.statements(asked.insertion("a"))[0], "made")
-            told.append(asked.units("insert", UNITS["insert"]))
+            _expect(asked.insert("a"), ["made"])
+            told.append(asked.units("insert"))
         with report.check(PHASE, "an insert where there is a job is refused"):
-            _expect(asked.statements(asked.insertion("a"))[0], "DuplicateItem")
+            _expect(asked.insert("a"), ["DuplicateItem"])
         with report.check(PHASE, "inserts of several jobs in one request") as told:
-            _expect(asked.statements(*(asked.insertion(each) for each in "bc")), ["made", "made"])
-            told.append(asked.units("insert", 2 * UNITS["insert"]))
+            _expect(asked.insert("bc"), ["made", "made"])
+            told.append(asked.units("insert", 2))
         with report.check(PHASE, "a claim of one job") as told:
             _expect(asked.write(asked.claim("a")), "made")
-            told.append(asked.units("claim", UNITS["claim"]))
+            told.append(asked.units("claim"))
         with report.check(PHASE, "a claim that comes too late is refused, and told the job"):
             _expect(asked.write(asked.claim("a", owner="rival")), "ConditionalCheckFailedException with the item")
         with report.check(PHASE, "claims of a page by one request") as told:
-            page = [update_statement(site.jobs_table, plain(asked.claim(each))) for each in "bc"]
-            _expect(asked.statements(*page), ["made", "made"])
-            told.append(asked.units("claim", 2 * UNITS["claim"]))
+            _expect(asked.claim_page("bc"), ["made", "made"])
+            told.append(asked.units("claim", 2))
         with report.check(PHASE, "a claim of a page that comes too late is refused"):
-            late = update_statement(site.jobs_table, plain(asked.claim("b", owner="rival")))
-            _expect(asked.statements(late)[0], "ConditionalCheckFailed")
+            _expect(asked.claim_page("b", owner="rival"), ["ConditionalCheckFailed"])
         with report.check(PHASE, "start and completion") as told:
-            _expect(asked.write(asked.start("a")), "made")
-            told.append(asked.units("start", UNITS["start"]))
-            _expect(asked.write(asked.complete("a")), "made")
-            told.append(asked.units("complete", UNITS["complete"]))
+            for what, change in (("start", asked.start("a")), ("complete", asked.complete("a"))):
+                _expect(asked.write(change), "made")
+                told.append(asked.units(what))
         with report.check(PHASE, "a transaction that is repeated with its token takes effect once"):
             _check_token(asked, run)
         with report.check(PHASE, "rights by partition hold for statements"):
@@ -78,19 +66,24 @@ def probe(site: Site, report: Report, run: str) -> None:
 
 
 class _Asked:
-    """One run's questions, and what the last of them cost."""
+    """One run's questions, and what the last of them cost.
 
-    def __init__(self, site: Site, place: _Place) -> None:
+    `place` is the partition and the lane that it writes to: no listing reads this partition, and no poller this lane.
+    """
+
+    def __init__(self, site: Site, place: str) -> None:
         self.site = site
         self.place = place
         self._client = site.client("dynamodb")
         self._units = 0.0
         self._now = site.queue.services.clock.now()
-        home = JobPartition(next(iter(_codes(site))))
+        self._expires = {"expires_at": int((self._now + _KEPT).timestamp())}
+        registry = site.queue.services.deployment.registry()
+        home = JobPartition(next((registry.code_of(name) for name in sorted(registry.types)), 0))
         # By a job's real record, so that sizes and indexes are those of jobs; only its place is another.
         self._jobs = {name: self._job(make_job_id(self._now, home, number)) for number, name in enumerate("abc")}
 
-    def _job(self, job_id: Any) -> Job:
+    def _job(self, job_id: JobId) -> Job:
         return Job(
             job_id=job_id,
             job_type="leasehold_probe",
@@ -102,46 +95,41 @@ class _Asked:
             created_by="leasehold verify",
             max_attempts=2,
             due=Due(self._now, "0", job_id),
-            due_lane=self.place.lane,
+            due_lane=self.place,
         )
 
-    def insertion(self, name: str) -> dict[str, Any]:
-        record = job_record(self._jobs[name])
-        item = {**record, **self.place.key(name).attributes, "expires_at": int((self._now + _KEPT).timestamp())}
-        return insert_statement(self.site.jobs_table, item)
+    def key(self, name: str) -> Key:
+        return Key(JOBS, (self.place, name))
+
+    def insert(self, names: str) -> list[str]:
+        items = [{**job_record(self._jobs[each]), **self.key(each).attributes, **self._expires} for each in names]
+        return self._statements([insert_statement(self.site.jobs_table, each) for each in items])
+
+    def claim_page(self, names: str, *, owner: str = "verify") -> list[str]:
+        claims = [plain(self.claim(each, owner=owner)) for each in names]
+        return self._statements([update_statement(self.site.jobs_table, each) for each in claims])
 
     def claim(self, name: str, *, owner: str = "verify") -> Update:
-        job = self._jobs[name]
-        assert job.due is not None
-        lease = job.due.moved_to(self._now + timedelta(seconds=30))
-        values = {
-            "locked_by": f"{owner}.1",
-            "locked_at": self._now,
-            "lock_expires_at": lease.at,
-            "due_lane": self.place.lane,
-            "due_key": lease,
-        }
-        seen = {"due_key": job.due, "now": self._now}
-        return self._moved(name, Write(job_id=job.job_id, transition=CLAIM, seen=seen, values=values))
+        due = self._jobs[name].due
+        assert due is not None
+        lease = due.moved_to(self._now + timedelta(seconds=30))
+        values = {"locked_by": f"{owner}.1", "locked_at": self._now, "lock_expires_at": lease.at}
+        values |= {"due_lane": self.place, "due_key": lease}
+        return self._moved(name, CLAIM, {"due_key": due, "now": self._now}, values)
 
     def start(self, name: str) -> Update:
-        values: dict[str, object] = {"locked_by": "verify.1.run", "started_at": self._now}
-        seen = {"locked_by": "verify.1", "now": self._now}
-        return self._moved(name, Write(job_id=self._jobs[name].job_id, transition=START, seen=seen, values=values))
+        values = {"locked_by": "verify.1.run", "started_at": self._now}
+        return self._moved(name, START, {"locked_by": "verify.1", "now": self._now}, values)
 
     def complete(self, name: str) -> Update:
-        values: dict[str, object] = {"completed_at": self._now, "runs": ()}
-        seen = {"locked_by": "verify.1.run"}
-        return self._moved(name, Write(job_id=self._jobs[name].job_id, transition=COMPLETE, seen=seen, values=values))
+        return self._moved(name, COMPLETE, {"locked_by": "verify.1.run"}, {"completed_at": self._now, "runs": ()})
 
-    def _moved(self, name: str, write: Write) -> Update:
-        made = transition(write)
-        return Update(
-            key=self.place.key(name), conditions=made.conditions, sets=made.sets, adds=made.adds, removes=made.removes
-        )
+    def _moved(self, name: str, how: Transition, seen: dict[str, Any], values: dict[str, Any]) -> Update:
+        write = Write(job_id=self._jobs[name].job_id, transition=how, seen=seen, values=values)
+        return replace(transition(write), key=self.key(name))
 
-    def statements(self, *statements: Mapping[str, Any]) -> list[str]:
-        answer = self._client.batch_execute_statement(Statements=list(statements), ReturnConsumedCapacity="TOTAL")
+    def _statements(self, statements: Sequence[Mapping[str, Any]]) -> list[str]:
+        answer = self._client.batch_execute_statement(Statements=statements, ReturnConsumedCapacity="TOTAL")
         self._units = sum(each["CapacityUnits"] for each in answer.get("ConsumedCapacity", []))
         return ["made" if "Error" not in each else each["Error"]["Code"] for each in answer["Responses"]]
 
@@ -155,7 +143,8 @@ class _Asked:
         self._units = answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0)
         return "made"
 
-    def units(self, what: str, expected: float) -> str:
+    def units(self, what: str, count: int = 1) -> str:
+        expected = count * UNITS[what]
         if self._units == expected:
             return f"{what} {expected} units"
         if self.site.is_local:
@@ -163,31 +152,23 @@ class _Asked:
         raise Wrong(f"{what} consumed {self._units:g} write units; docs/cost.md says {expected}")
 
     def put_once(self, token: str) -> None:
-        put = {"Put": {"TableName": self.site.jobs_table, **write_request(self._counted())}}
-        self._client.transact_write_items(TransactItems=[put], ClientRequestToken=token)
-
-    def _counted(self) -> Put:
-        return Put(key=self.place.key("token"), record={"expires_at": int((self._now + _KEPT).timestamp())})
+        put = write_request(Put(key=self.key("token"), record={**self._expires}))
+        items = [{"Put": {"TableName": self.site.jobs_table, **put}}]
+        self._client.transact_write_items(TransactItems=items, ClientRequestToken=token)
 
     def remove_all(self) -> int:
         names = [*self._jobs, "token", "foreign"]
         for name in names:
-            key = to_item(self.place.key(name).attributes)
-            self._client.delete_item(TableName=self.site.jobs_table, Key=key)
+            self._client.delete_item(TableName=self.site.jobs_table, Key=to_item(self.key(name).attributes))
         left = self._client.query(
             TableName=self.site.jobs_table,
             KeyConditionExpression="PK = :p",
-            ExpressionAttributeValues={":p": {"S": self.place.partition}},
+            ExpressionAttributeValues={":p": {"S": self.place}},
             ConsistentRead=True,
         )
         if left["Items"]:
-            raise Wrong(f"{len(left['Items'])} items are still in {self.place.partition}")
+            raise Wrong(f"{len(left['Items'])} items are still in {self.place}")
         return len(names)
-
-
-def _codes(site: Site) -> Sequence[int]:
-    registry = site.queue.services.deployment.registry()
-    return [registry.code_of(name) for name in sorted(registry.types)] or [0]
 
 
 def _check_token(asked: _Asked, run: str) -> None:
@@ -202,22 +183,12 @@ def _check_token(asked: _Asked, run: str) -> None:
 
 def _check_leading_keys(site: Site, asked: _Asked) -> None:
     """With credentials that are narrowed to one partition, a statement on another is refused."""
-    import json
-
     import boto3
 
     arn = site.client("dynamodb").describe_table(TableName=site.jobs_table)["Table"]["TableArn"]
-    policy = {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Action": ["dynamodb:PartiQLInsert"],
-                "Resource": [arn],
-                "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["verify-other#*"]}},
-            }
-        ],
-    }
+    allowed = {"Effect": "Allow", "Action": ["dynamodb:PartiQLInsert"], "Resource": [arn]}
+    narrow = {"Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["verify-other#*"]}}}
+    policy = {"Version": "2012-10-17", "Statement": [allowed | narrow]}
     if site.is_local:
         raise StandIn("this local AWS does not decide by partition for you; the recorded calls were simulated instead")
     sts, dynamodb = site.client("sts"), site.client("dynamodb")
@@ -234,7 +205,7 @@ def _check_leading_keys(site: Site, asked: _Asked) -> None:
         aws_secret_access_key=given["SecretAccessKey"],
         aws_session_token=given["SessionToken"],
     )
-    statement = insert_statement(site.jobs_table, dict(asked.place.key("foreign").attributes))
+    statement = insert_statement(site.jobs_table, dict(asked.key("foreign").attributes))
     answer = narrowed.batch_execute_statement(Statements=[statement])["Responses"][0]
     _expect(answer.get("Error", {}).get("Code", "made"), "AccessDenied")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -37,20 +37,30 @@ class Check:
     phase: str
     name: str
     outcome: Outcome
-    detail: str = ""
-    seconds: float | None = None
+    detail: str
+    seconds: float
 
 
-class Wrong(Exception):  # noqa: N818  an answer: what was looked at is not as it should be
-    """The check it is raised in has failed; the text says what is wrong, and what to do."""
+class Finding(Exception):  # noqa: N818  an answer, and so are those below
+    """How the check that it is raised in came out; the text says why."""
+
+    outcome = Outcome.WRONG
 
 
-class NotShown(Exception):  # noqa: N818  an answer
-    """The check cannot be made here; the text says why."""
+class Wrong(Finding):
+    """What was looked at is not as it should be; the text says what to do, too."""
 
 
-class StandIn(Exception):  # noqa: N818  an answer
+class NotShown(Finding):
+    """The check cannot be made here."""
+
+    outcome = Outcome.NOT_SHOWN
+
+
+class StandIn(Finding):
     """It came out well, but not by AWS's own answer; the text says by whose."""
+
+    outcome = Outcome.STAND_IN
 
 
 @dataclass(slots=True)
@@ -70,12 +80,8 @@ class Report:
         outcome, started = Outcome.PROVEN, monotonic()
         try:
             yield told
-        except Wrong as wrong:
-            outcome, told = Outcome.WRONG, [*told, str(wrong)]
-        except NotShown as reason:
-            outcome, told = Outcome.NOT_SHOWN, [*told, str(reason)]
-        except StandIn as by:
-            outcome, told = Outcome.STAND_IN, [*told, str(by)]
+        except Finding as finding:
+            outcome, told = finding.outcome, [*told, str(finding)]
         except Exception as error:
             outcome, told = Outcome.WRONG, [*told, f"{type(error).__name__}: {error}"]
         seconds = round(monotonic() - started, 3)
@@ -89,11 +95,8 @@ class Report:
     def is_proven(self) -> bool:
         """On AWS, every phase, and nothing wrong or unseen."""
         phases = {each.phase for each in self.checks}
-        return (
-            self.engine == "AWS"
-            and phases.issuperset(PHASES)
-            and all(each.outcome is Outcome.PROVEN for each in self.checks)
-        )
+        outcomes = {each.outcome for each in self.checks}
+        return self.engine == "AWS" and phases.issuperset(PHASES) and outcomes == {Outcome.PROVEN}
 
     def document(self) -> dict[str, object]:
         return {
@@ -102,16 +105,7 @@ class Report:
             "engine": self.engine,
             "proven": self.is_proven,
             "wrong": len(self.wrong),
-            "checks": [
-                {
-                    "phase": each.phase,
-                    "name": each.name,
-                    "outcome": str(each.outcome),
-                    "detail": each.detail,
-                    "seconds": each.seconds,
-                }
-                for each in self.checks
-            ],
+            "checks": [asdict(each) for each in self.checks],
             "leftovers": self.leftovers,
         }
 

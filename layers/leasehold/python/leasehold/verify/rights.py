@@ -35,31 +35,28 @@ def check_rights(site: Site, report: Report) -> None:
     recorded = recorded_calls()
     for function in site.functions:
         with report.check("preflight", f"policy of {function.name}") as told:
-            _validate(site, site.policies_of(function.role), told)
+            _validate(site, list(site.policies_of(function).values()), told)
         if function.kind in recorded:
             with report.check("preflight", f"rights of {function.name}") as told:
-                policies = list(site.policies_of(function.role).values())
-                _simulate(site, function, policies, recorded[function.kind], told)
+                _simulate(site, function, list(site.policies_of(function).values()), recorded[function.kind], told)
 
 
-def _validate(site: Site, policies: Mapping[str, dict[str, Any]], told: list[str]) -> None:
+def _validate(site: Site, policies: Sequence[dict[str, Any]], told: list[str]) -> None:
     if not policies:
         raise Wrong("its role has no policy at all. Deploy again.")
-    size = sum(len(json.dumps(each, separators=(",", ":"))) for each in policies.values())
+    size = sum(len(json.dumps(each, separators=(",", ":"))) for each in policies)
     told.append(f"{size:,} of {_LARGEST_INLINE:,} characters")
     if size > _LARGEST_INLINE:
         raise Wrong("it is larger than IAM takes")
     if site.is_local:
-        problems = [problem for each in policies.values() for problem in _stand_in(each)]
+        problems = [problem for each in policies for problem in _stand_in(each)]
         if problems:
             raise Wrong("; ".join(problems))
         raise StandIn("shape, ids and actions looked at by Leasehold's stand-in for Access Analyzer")
-    analyzer, errors, others = site.client("accessanalyzer"), [], 0
-    for document in policies.values():
-        pages = analyzer.get_paginator("validate_policy").paginate(
-            policyDocument=json.dumps(document), policyType="IDENTITY_POLICY"
-        )
-        for finding in (each for page in pages for each in page["findings"]):
+    errors, others = [], 0
+    for document in policies:
+        asked = {"policyDocument": json.dumps(document), "policyType": "IDENTITY_POLICY"}
+        for finding in site.all("accessanalyzer", "validate_policy", "findings", **asked):
             if finding["findingType"] in {"ERROR", "SECURITY_WARNING"}:
                 errors.append(f"{finding['issueCode']}: {finding['findingDetails']}")
             else:
@@ -133,8 +130,8 @@ def _of_this(site: Site, function: Function, calls: Sequence[Asked]) -> Iterator
     name = function.job_type or next(iter(sorted(site.queue.services.deployment.registry().types)), "none")
     for action, place, partition in calls:
         if action == "lambda:InvokeFunction":
-            targets = [each.arn for each in site.functions if each.kind == place]
-            yield from ((action, arn, "") for arn in targets)
+            targets = [each for each in site.functions if each.kind == place]
+            yield from ((action, each.configuration["FunctionArn"], "") for each in targets)
             continue
         yield action, _arn(site, place), _named(site, name, partition)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from leasehold.verify.site import Site
 
-CHOSEN = ("preflight", "probe", "flow", "watch")
+CHOSEN = PHASES[:-1]
 DOLLARS = 0.05
 WHAT_IT_DOES = f"""\
 This reads the settings of {{queue}} and asks IAM and Access Analyzer about its policies, which changes nothing. It
@@ -31,18 +31,16 @@ def verify(site: Site, *, phases: Collection[str] = CHOSEN, say: Callable[[str],
     services = site.queue.services
     report = Report(queue=site.name, at=services.clock.now(), engine="the local AWS" if site.is_local else "AWS")
     run = make_stamp(services.random_source)
-    if "preflight" in phases:
-        say("preflight: quotas, bootstrap, tables, functions, secrets, rights")
-        preflight(site, report)
-    if "probe" in phases:
-        say("probe: the statements of the store")
-        probe(site, report, run)
-    if "flow" in phases:
-        say("flow: jobs through the deployment")
-        flow(site, report, run)
-    if "watch" in phases:
-        say("watch: metrics and alarms")
-        watch(site, report)
+    steps: dict[str, tuple[str, Callable[[], None]]] = {
+        "preflight": ("quotas, bootstrap, tables, functions, secrets, rights", lambda: preflight(site, report)),
+        "probe": ("the statements of the store", lambda: probe(site, report, run)),
+        "flow": ("jobs through the deployment", lambda: flow(site, report, run)),
+        "watch": ("metrics and alarms", lambda: watch(site, report)),
+    }
+    for phase, (about, check) in steps.items():
+        if phase in phases:
+            say(f"{phase}: {about}")
+            check()
     report.names |= {site.jobs_table: "<jobs table>", site.dead_letters_table: "<dead letters table>"}
     report.names |= {each.name: f"<{each.kind} {number}>" for number, each in enumerate(site.functions, 1)}
     report.names |= {site.poller.environment.get(variables.METRICS_NAMESPACE, "-"): "<namespace>"}

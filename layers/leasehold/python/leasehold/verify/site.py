@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,26 +13,36 @@ from leasehold.kernel.type_options import DELIVERY
 from leasehold.verify.report import Wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
 
     from leasehold.queue import Queue
 
 PROBE = "leasehold_probe"
-# What the names of functions that are in no registry tell.
-_KINDS = {"reporter": "reporter", "trigger": "trigger"}
+# Kinds of functions that are in no registry, but in the function's name.
+_NAMED = ("reporter", "trigger")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
     """kind: poller, handler, sender, reporter, trigger, or other. job_type: whose handler it is."""
 
-    name: str
-    arn: str
-    role: str
     kind: str
     job_type: str | None
     environment: Mapping[str, str]
     configuration: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.configuration["FunctionName"])
+
+    @property
+    def role(self) -> str:
+        return str(self.configuration["Role"]).rpartition("/")[2]
+
+    @property
+    def log_group(self) -> str:
+        return self.configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{self.name}"
 
 
 class Site:
@@ -49,33 +60,32 @@ class Site:
         """All functions that work on this queue's table: their environment names it."""
         registry = self.queue.services.deployment.registry()
         handlers = {each.function: name for name, each in registry.types.items() if each.function}
-        pages = self.client("lambda").get_paginator("list_functions").paginate()
-        found = [self._function(each, handlers) for page in pages for each in page["Functions"]]
+        found = [self._function(each, handlers) for each in self.all("lambda", "list_functions", "Functions")]
         return sorted((each for each in found if each is not None), key=lambda each: each.name)
 
     def _function(self, listed: dict[str, Any], handlers: Mapping[str, str]) -> Function | None:
         environment = listed.get("Environment", {}).get("Variables", {})
         if environment.get(variables.JOBS_TABLE) != self.jobs_table:
             return None
-        name = listed["FunctionName"]
-        job_type = handlers.get(name)
+        job_type = handlers.get(listed["FunctionName"])
         if variables.POLL_LIMIT in environment:
             kind = "poller"
-        elif job_type == DELIVERY:
-            kind = "sender"
         elif job_type is not None:
-            kind = "handler"
+            kind = "sender" if job_type == DELIVERY else "handler"
         else:
-            kind = next((kind for part, kind in _KINDS.items() if part in name.lower()), "other")
-        return Function(
-            name=name,
-            arn=listed["FunctionArn"],
-            role=listed["Role"].rpartition("/")[2],
-            kind=kind,
-            job_type=job_type,
-            environment=environment,
-            configuration=listed,
-        )
+            kind = next((each for each in _NAMED if each in listed["FunctionName"].lower()), "other")
+        return Function(kind=kind, job_type=job_type, environment=environment, configuration=listed)
+
+    def all(self, service: str, operation: str, items: str, **options: Any) -> Iterator[dict[str, Any]]:
+        """What an operation lists, of all its pages."""
+        pages = self.client(service).get_paginator(operation).paginate(**options)
+        return (each for page in pages for each in page[items])
+
+    def log_events(self, function: Function, since: datetime, **options: Any) -> Iterator[str]:
+        """What a function has logged; nothing of one that has never run."""
+        options |= {"logGroupName": function.log_group, "startTime": int(since.timestamp() * 1000)}
+        with suppress(self.client("logs").exceptions.ResourceNotFoundException):
+            yield from (each["message"] for each in self.all("logs", "filter_log_events", "events", **options))
 
     @property
     def poller(self) -> Function:
@@ -84,9 +94,9 @@ class Site:
             raise Wrong(f"no poller works on {self.jobs_table}. Deploy it, with this version of Leasehold.")
         return found[0]
 
-    def policies_of(self, role: str) -> dict[str, dict[str, Any]]:
-        """All that a role allows, by the names of its policies."""
-        iam = self.client("iam")
+    def policies_of(self, function: Function) -> dict[str, dict[str, Any]]:
+        """All that its role allows, by the names of its policies."""
+        iam, role = self.client("iam"), function.role
         names = iam.list_role_policies(RoleName=role)["PolicyNames"]
         inline = {name: iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names}
         managed = {}
@@ -94,9 +104,5 @@ class Site:
             version = iam.get_policy(PolicyArn=each["PolicyArn"])["Policy"]["DefaultVersionId"]
             answer = iam.get_policy_version(PolicyArn=each["PolicyArn"], VersionId=version)
             managed[each["PolicyName"]] = answer["PolicyVersion"]["Document"]
-        return {name: _parsed(document) for name, document in {**inline, **managed}.items()}
-
-
-def _parsed(document: Any) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(document) if isinstance(document, str) else document
-    return parsed
+        policies = {**inline, **managed}
+        return {name: json.loads(each) if isinstance(each, str) else each for name, each in policies.items()}

@@ -12,6 +12,7 @@ from leasehold.verify.report import StandIn, Wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from leasehold.verify.report import Report
     from leasehold.verify.site import Site
@@ -43,7 +44,7 @@ def watch(site: Site, report: Report) -> None:
                 raise Wrong(f"no function writes {_text(series)}: this alarm is deaf. Deploy alarms and code together.")
     expected = {series for _, series in read if series[0] in _ALWAYS and _is_known(site, series)}
     with report.check(PHASE, "metrics appear") as told:
-        _wait_for(site, namespace, expected, told, since=int(report.at.timestamp() * 1000))
+        _wait_for(site, namespace, expected, told, since=report.at)
 
 
 def _is_known(site: Site, series: Series) -> bool:
@@ -53,16 +54,14 @@ def _is_known(site: Site, series: Series) -> bool:
 
 
 def _read_by_alarms(site: Site, namespace: str) -> Iterator[tuple[str, Series]]:
-    pages = site.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
-    for alarm in (each for page in pages for each in page["MetricAlarms"]):
+    for alarm in site.all("cloudwatch", "describe_alarms", "MetricAlarms", AlarmTypes=["MetricAlarm"]):
         metrics = [alarm, *(each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each)]
         for each in metrics:
             if each.get("Namespace") == namespace:
-                dimensions = tuple(sorted((one["Name"], one["Value"]) for one in each.get("Dimensions", [])))
-                yield alarm["AlarmName"], (each["MetricName"], dimensions)
+                yield alarm["AlarmName"], _of(each)
 
 
-def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str], *, since: int) -> None:
+def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str], *, since: datetime) -> None:
     give_up_at = time.monotonic() + _PATIENCE_SECONDS
     shown: set[Series] = set()
     while not expected <= shown and time.monotonic() < give_up_at:
@@ -78,19 +77,18 @@ def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str]
 
 
 def _listed(site: Site, namespace: str) -> Iterator[Series]:
-    pages = site.client("cloudwatch").get_paginator("list_metrics").paginate(Namespace=namespace, RecentlyActive="PT3H")
-    for each in (metric for page in pages for metric in page["Metrics"]):
-        yield each["MetricName"], tuple(sorted((one["Name"], one["Value"]) for one in each["Dimensions"]))
+    recent = {"Namespace": namespace, "RecentlyActive": "PT3H"}
+    return map(_of, site.all("cloudwatch", "list_metrics", "Metrics", **recent))
 
 
-def _logged(site: Site, namespace: str, since: int) -> Iterator[Series]:
-    logs = site.client("logs")
+def _of(metric: dict[str, Any]) -> Series:
+    return metric["MetricName"], tuple(sorted((one["Name"], one["Value"]) for one in metric.get("Dimensions", [])))
+
+
+def _logged(site: Site, namespace: str, since: datetime) -> Iterator[Series]:
     for function in site.functions:
-        group = function.configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{function.name}"
-        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since)
-        for event in (each for page in pages for each in page["events"]):
-            text = event["message"].strip()
-            if text.startswith("{") and '"_aws"' in text:
+        for text in site.log_events(function, since):
+            if text.strip().startswith("{") and '"_aws"' in text:
                 yield from _series(json.loads(text), namespace)
 
 

@@ -142,12 +142,8 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
 
 def _groups(site: Site, job_type: str) -> dict[str, str]:
     """The log groups of a type's handler, and of the poller."""
-    return {
-        each.job_type or each.kind: each.configuration.get("LoggingConfig", {}).get("LogGroup")
-        or f"/aws/lambda/{each.name}"
-        for each in site.functions
-        if each.kind == "poller" or each.job_type == job_type
-    }
+    ours = [each for each in site.functions if each.kind == "poller" or each.job_type == job_type]
+    return {each.job_type or each.kind: each.log_group for each in ours}
 
 
 def shown(line: JobLogLine) -> list[str]:
