@@ -1,0 +1,23 @@
+"""What the queue does in each story is what it did when somebody last looked at it: `make stories` writes it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stories.all import STORIES
+from tests.stories.story import text_of
+
+KEPT = Path(__file__).parent / "kept"
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_goes_as_it_was_kept(name: str) -> None:
+    kept = (KEPT / f"{name}.txt").read_text("utf-8")
+
+    assert text_of(name).splitlines() == kept.splitlines(), "if this is meant, `make stories` writes it anew"
+
+
+def test_every_kept_story_is_told() -> None:
+    assert {path.stem for path in KEPT.glob("*.txt")} == set(STORIES)
