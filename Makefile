@@ -35,7 +35,7 @@ DOCS_READY := .venv-docs/.ready
 NODE_READY := node_modules/.ready
 
 .PHONY: help setup browser lint types layers test test-deep test-fast format docs demo policies screenshots requirements \
-	clean bench spin model properties simulate simulate-teeth limits mutate
+	clean bench spin model properties simulate simulate-teeth limits mutate stories
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
@@ -107,6 +107,9 @@ COUNT ?= 300
 ROOMS ?= kernel limits pollers
 mutate: $(PYTHON_READY)  ## Change the meaning of the kernel and of limits in 300 random places (COUNT, SEED): is it noticed?
 	@$(BIN)/python -m tests.mutate --count $(COUNT) --seed $(or $(SEED),1) --rooms $(ROOMS)
+
+stories: $(PYTHON_READY)  ## Write down anew what the queue does in each story of tests/stories: look at what has changed
+	@$(BIN)/python -m tests.stories
 
 # CASES names some of them, and then leaves the page as it is.
 CASES ?=

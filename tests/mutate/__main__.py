@@ -38,6 +38,7 @@ LIBRARY = Path("layers/leasehold/python/leasehold")
 ROOMS = ("kernel", "limits", "pollers")
 # What logic is tried with: no server, no deployed stack. Seeds of the simulation are asked about survivors only.
 TESTS = (
+    "tests/stories",
     "tests/unit",
     "tests/contract",
     "tests/concurrency",

@@ -10,7 +10,7 @@ from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import JOBS
 from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
-from tests.stories.story import START, Story, story
+from tests.stories.story import START, Died, Story, story
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -331,21 +331,16 @@ def an_abandoned_seat(s: Story) -> None:
 def a_worker_that_may_still_run(s: Story) -> None:
     """A short lease was lost while its handler may still work: its seat is kept until its full time is over."""
     s.deploy(
-        JobType(
-            name="sync", concurrency=1, lease=20 * SECOND, timeout=2 * MINUTE, heartbeat=True, retry=Fixed(SECOND)
-        )
+        JobType(name="sync", concurrency=1, lease=20 * SECOND, timeout=2 * MINUTE, heartbeat=True, retry=Fixed(SECOND))
     )
 
     def stalls(context):
-        raise KeyboardInterrupt
+        raise Died
 
     s.script.then(stalls)
     enqueue(s, "stalls", "waits", job="sync")
     s.poll()
-    try:
-        s.run()
-    except KeyboardInterrupt:
-        s.recording.note("the worker stalls")
+    s.run()
     for _ in range(6):
         next_look(s)
         s.work()
@@ -520,8 +515,9 @@ def where_jobs_wait(s: Story) -> None:
     s.poll()
     scopes = s.do("which scopes", lambda: waiting_scopes(s.services, limit=10)) or ()
     for scope in (*scopes, "key:sync:a", "group:x", "all"):
-        s.do(f"lanes of {scope}", lambda each=scope: [str(lane) for lane in lanes_waiting_for(each, s.services, limit=9)])
-    s.do("backlog", lambda: s.operator.backlog())
+        lanes = lanes_waiting_for(scope, s.services, limit=9)
+        s.recording.note(f"lanes of {scope}: {', '.join(map(str, lanes))}")
+    s.do("backlog", s.operator.backlog)
 
 
 @story
@@ -581,7 +577,12 @@ def a_reserved_type(s: Story) -> None:
 
     s.script.then(None, others_go_on)
     s.meanwhile("query   seat#type:single", lambda: None)
-    s.clock.slept = lambda duration: (s.recording.note(f"sleeps  {duration.total_seconds():g}"), s.run())
+
+    def ends(duration: timedelta) -> None:
+        s.recording.note(f"sleeps  {duration.total_seconds():g}")
+        s.run()
+
+    s.clock.slept = ends
     s.do("run one now", lambda: s.queue.run_now("single", {"n": 1}))
     s.wait(6)
     s.work(2)

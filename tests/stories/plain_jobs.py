@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 from leasehold import Cancel, Delays, JobType, NonRetryableError, Skip, Snooze
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.pool import InTurn
-from tests.stories.story import START, Story, story
+from tests.stories.story import START, Died, Story, story
 
 
 @story
@@ -53,7 +54,7 @@ def a_dead_letter_and_its_redrive(s: Story) -> None:
     job_id = s.enqueue("a", "once", {"n": 7}, created_by="bob")
     s.work()
     s.wait(3600)
-    s.do("list them", lambda: s.operator.dead_letters())
+    s.do("list them", s.operator.dead_letters)
     s.do("redrive it", lambda: s.operator.redrive(job_id, reason="mended"))
     s.do("redrive it again", lambda: s.operator.redrive(job_id, reason="mended"))
     s.work()
@@ -163,15 +164,12 @@ def a_cancelled_job_whose_worker_died(s: Story) -> None:
 
     def dies(context):
         s.queue.cancel(context.job_id, reason="enough")
-        raise KeyboardInterrupt
+        raise Died
 
     s.script.then(dies)
     s.enqueue("a")
     s.poll()
-    try:
-        s.run()
-    except KeyboardInterrupt:
-        s.recording.note("the worker dies")
+    s.run()
     s.wait(126)
     s.work()
 
@@ -207,17 +205,14 @@ def a_worker_that_dies(s: Story) -> None:
     """The lease ends while it runs: the attempt counts as failed; the last one leaves a dead letter."""
 
     def dies(context):
-        raise KeyboardInterrupt
+        raise Died
 
     s.script.then(dies, dies, dies)
     s.enqueue("a")
     for pause in (0, 125, 30, 125.001, 30, 125.002):
         s.wait(pause)
         s.poll()
-        try:
-            s.run()
-        except KeyboardInterrupt:
-            s.recording.note("the worker dies")
+        s.run()
 
 
 @story
@@ -324,9 +319,7 @@ def slow_pages(s: Story) -> None:
     for number in range(9):
         s.queue.enqueue("report", {"n": number}, priority="low" if number % 2 else "high")
     s.recording.lines.clear()
-    poller = Poller(
-        s.services, s.dispatches, worker_id="poller", settings=PollSettings(poll_limit=2), pool=InTurn()
-    )
+    poller = Poller(s.services, s.dispatches, worker_id="poller", settings=PollSettings(poll_limit=2), pool=InTurn())
     s.meanwhile("query   due 0#0", lambda: s.queue.enqueue("report", priority="critical"))
     s.do("poll", poller.poll, is_silent=True)
     s.run()
@@ -397,7 +390,7 @@ def what_a_handler_may_do(s: Story) -> None:
     s.enqueue("b", payload={"n": 4711471147}, created_by="bob")
     s.poll()
     s.run()
-    s.script.then(lambda _: object())
+    s.script.then(lambda _: cast("str", object()))
     s.enqueue("c")
     s.work()
     s.script.then(lambda _: "x" * 70_000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from leasehold import JobType, Rate, Worker
 from leasehold.aws.polling import Polling, Wake
@@ -22,7 +24,7 @@ SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 
 
-def waiting(s: Story, name: str = "waiter", **settings) -> WaitingPoller:
+def waiting(s: Story, name: str = "waiter", **settings: Any) -> WaitingPoller:
     services = s.process()
     poller = Poller(services, s.dispatches, worker_id=name)
     return WaitingPoller(services, poller, worker_id=name, settings=WaitingSettings(**settings))
@@ -85,7 +87,7 @@ def a_backlog_on_many_shards(s: Story) -> None:
     for part in calls[:2]:
         s.table.takes = 100 * MILLISECOND
         helper = Poller(s.process(), s.dispatches, worker_id=f"helper {part.number}", settings=settings, pool=InTurn())
-        s.do(f"help as {part}", lambda each=part: helper.poll(part=each), is_silent=True)
+        s.do(f"help as {part}", partial(helper.poll, part=part), is_silent=True)
 
 
 @story
@@ -99,7 +101,7 @@ def a_lock_that_is_kept(s: Story) -> None:
 
 @story
 def a_poller_that_waits(s: Story) -> None:
-    """It stays for what is due within its time, reads a lane again when that is due, and leaves when nothing is near."""
+    """It stays for what is due within its time, and leaves when nothing is near."""
     s.enqueue("near", run_in=3 * SECOND)
     s.enqueue("later", run_in=timedelta(milliseconds=7300))
     s.enqueue("far", run_in=500 * SECOND)
@@ -121,7 +123,7 @@ def a_poller_that_polls_on(s: Story) -> None:
     s.do("stay", lambda: waiting(s, stay=3 * SECOND, poll_interval=SECOND).stay())
     s.meanwhile("query   control", lambda: s.operator.halt(reason="fire"))
     s.do("stay", lambda: waiting(s, stay=3 * SECOND, poll_interval=SECOND).stay())
-    s.do("resume", lambda: s.operator.resume())
+    s.do("resume", s.operator.resume)
     s.wait(6)
     s.enqueue("near", run_in=2 * SECOND)
     asked = iter([None] * 3)
@@ -136,7 +138,7 @@ def a_wake_reserves(s: Story) -> None:
     first = s.do("reserve", lambda: waiting(s).reserve(lanes=["1#0"]))
     s.do("reserve again", lambda: waiting(s).reserve(soonest_at=s.clock.now() + 5 * SECOND))
     s.do("reserve, and nothing is near", lambda: waiting(s).reserve(soonest_at=s.clock.now() + 500 * SECOND))
-    beside = {"look_every": SECOND, "reread_every": 10 * SECOND, "stay": 30 * SECOND}
+    beside: dict[str, Any] = {"look_every": SECOND, "reread_every": 10 * SECOND, "stay": 30 * SECOND}
     s.do("another stays", lambda: waiting(s).stay(holder="stranger"))
     s.do("stay", lambda: waiting(s, **beside).stay(holder=first))
     s.enqueue("soon", run_in=3 * SECOND)
@@ -149,7 +151,7 @@ def a_wake_reserves(s: Story) -> None:
 def what_a_wake_tells(s: Story) -> None:
     """Whoever waits hears of something sooner, polls all lanes for it, and takes the note back."""
     s.enqueue("near", run_in=20 * SECOND)
-    beside = {"look_every": SECOND, "reread_every": 60 * SECOND, "stay": 30 * SECOND}
+    beside: dict[str, Any] = {"look_every": SECOND, "reread_every": 60 * SECOND, "stay": 30 * SECOND}
 
     def tell() -> None:
         s.queue.enqueue("report", run_in=2 * SECOND)
@@ -175,7 +177,7 @@ def what_cannot_be_handled(s: Story) -> None:
 
 @story
 def a_window_of_hand_overs(s: Story) -> None:
-    """Sixteen may be under way and not started; as they start in time the window doubles, as they are lost it halves."""
+    """Sixteen may be under way and not started; started in time they double it, lost they halve it."""
     s.services.window = Window()
     backlog(s, 60, "report")
     s.poll()

@@ -10,7 +10,7 @@ import random
 import re
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.memory import MemoryTable
@@ -62,6 +62,7 @@ class Recording:
         self._clock = clock
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {}
+        self._texts: dict[str, str] = {}
 
     def note(self, what: str) -> None:
         since = (self._clock() - START).total_seconds()
@@ -107,6 +108,11 @@ class Recording:
         return self.text(value)
 
     def named(self, text: str) -> str:
+        if text not in self._texts:
+            self._texts[text] = self._with_names(text)
+        return self._texts[text]
+
+    def _with_names(self, text: str) -> str:
         text = _ADDRESS.sub(" at …", _TRACEBACK.sub("Traceback… ", text))
         text = _JOB_ID.sub(lambda found: self._named(found[0], "job"), text)
         text = _TIME.sub(lambda found: _since_start(datetime.fromisoformat(found[0].replace(" ", "T"))), text)
@@ -176,19 +182,25 @@ class RecordingTelemetry:
         self._recording.note(f"figure  {metric.name}{under}: {self._recording.text(value)}")
 
 
-class Fault:
-    """What happens to one call of a story: see FAULTS."""
+class Fault(NamedTuple):
+    """What happens to which call of a story.
 
-    def __init__(self, at: int, kind: str) -> None:
-        self.at = at
-        self.kind = kind
+    fails: the store does not answer, and nothing was written.
+    is lost: it was made, but the store did not answer.
+    is repeated: it was made, its answer was lost, and it was sent once more.
+    is refused: this engine takes no batches.
+    """
+
+    at: int
+    kind: str
 
 
+# By the first word of a call. A read that fails is no different from a write that fails, but for those who cache it.
 FAULTS = {
-    "fails": "the store does not answer, and nothing was written",
-    "is lost": "it was made, but the store did not answer",
-    "is repeated": "it was made, its answer was lost, and it was sent once more",
-    "is refused": "this engine takes no batches",
+    "write": ("fails", "is lost", "is repeated"),
+    "together": ("fails", "is lost"),
+    "insert": ("fails", "is lost"),
+    "batch": ("fails", "is lost", "is refused"),
 }
 
 
@@ -202,7 +214,8 @@ class RecordingTable:
         self.stored = MemoryTable("story")
         self.recording = recording
         self.calls = 0
-        self.faulty = ""
+        # The first word of each call: get, query, write, …
+        self.kinds: list[str] = []
         self.takes = timedelta(0)
         self.before: list[tuple[str, Callable[[], object]]] = []
         self._clock = clock
@@ -288,8 +301,7 @@ class RecordingTable:
             self.before.remove(each)
             each[1]()
         self.calls += 1
-        if self._fault is not None and self._fault.at == self.calls:
-            self.faulty = what
+        self.kinds.append(what.split(maxsplit=1)[0])
         self._clock.advance(self.takes)
         if self._is_hit("fails"):
             self.recording.note(f"{what} -> no answer")

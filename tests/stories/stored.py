@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
 from leasehold import Day, JobType, NewJob, NonRetryableError, Within
 from leasehold.kernel.table import JOBS, Delete, Key, Update
 from leasehold.kernel.type_options import RunEvent, Webhook
-from tests.stories.story import TYPES, Story, story
+from tests.stories.story import TYPES, Died, Story, story
+
+if TYPE_CHECKING:
+    from leasehold.kernel.table import Record
 
 
 @story
 def one_job_per_key(s: Story) -> None:
-    """A second enqueue under a key finds the first job, is refused, or takes its place; after its end the key is free."""
+    """A second enqueue under a key finds the first job, is refused, or replaces it; after its end the key is free."""
     s.enqueue("a", dedup_key="k")
     s.enqueue("b", dedup_key="k")
     s.enqueue("c", dedup_key="k", on_duplicate="raise")
@@ -52,7 +57,7 @@ def a_key_that_two_want(s: Story) -> None:
     s.enqueue("a", dedup_key="k")
     s.meanwhile("together", lambda: s.queue.cancel(s.jobs["a"]))
     s.enqueue("b", dedup_key="k", on_duplicate="replace")
-    s.meanwhile("together", lambda: s.work())
+    s.meanwhile("together", s.work)
     s.enqueue("c", dedup_key="k", on_duplicate="replace")
 
 
@@ -106,13 +111,18 @@ def damaged_records(s: Story) -> None:
     s.enqueue("c")
     s.enqueue("d", concurrency_key="k")
     keys = [Key(JOBS, (str(each["PK"]), str(each["SK"]))) for each in s.table.stored.scan(JOBS) if "status" in each]
-    damages = ({"status": "nonsense"}, {"job_type": "email"}, {"scheduled_for": "soon"}, {"leasehold_format": 9})
+    damages: tuple[Record, ...] = (
+        {"status": "nonsense"},
+        {"job_type": "email"},
+        {"scheduled_for": "soon"},
+        {"leasehold_format": 9},
+    )
     for key, damage in zip(keys, damages, strict=True):
         s.table.stored.write(Update(key=key, conditions=(), sets=damage))
     s.work()
     for name in ("a", "b", "c", "d"):
-        s.do(f"look at {name}", lambda each=name: s.queue.get(s.jobs[each]).status)
-        s.do(f"cancel {name}", lambda each=name: s.queue.cancel(s.jobs[each]))
+        s.do(f"look at {name}", partial(s.queue.get, s.jobs[name]))
+        s.do(f"cancel {name}", partial(s.queue.cancel, s.jobs[name]))
 
 
 @story
@@ -121,8 +131,8 @@ def damaged_entries(s: Story) -> None:
     for name in ("a", "b", "c", "d", "e"):
         s.enqueue(name)
     keys = [Key(JOBS, (str(each["PK"]), str(each["SK"]))) for each in s.table.stored.scan(JOBS) if "status" in each]
-    other = str(s.table.stored.get(keys[0])["due_key"])
-    damages = (
+    other = str((s.table.stored.get(keys[0]) or {})["due_key"])
+    damages: tuple[Record, ...] = (
         {"due_key": "2026-01-01T00:00:00.000Z"},
         {"due_key": other},
         {"priority": 9},
@@ -159,14 +169,11 @@ def an_end_that_is_settled_later(s: Story) -> None:
     s.poll()
 
     def dies() -> None:
-        raise KeyboardInterrupt
+        raise Died
 
     s.meanwhile("insert", dies)
     s.meanwhile("together", dies)
-    try:
-        s.run()
-    except KeyboardInterrupt:
-        s.recording.note("the worker dies")
+    s.run()
     s.table.before.clear()
     s.work(2)
     s.wait(126)
@@ -256,7 +263,7 @@ def a_deployment_in_full(s: Story) -> None:
         resources={"gpu": 2},
         shards=4,
     )
-    registry = s.do("read it", lambda: s.process().deployment.registry(), is_silent=True)
+    registry = s.do("read it", s.process().deployment.registry, is_silent=True)
     for job_type in registry.types.values() if registry else ():
         s.recording.note(f"{job_type}")
     s.enqueue("a", "full", concurrency_key="acme")
@@ -275,6 +282,5 @@ def a_type_is_looked_at(s: Story) -> None:
     s.enqueue("d", "single")
     s.enqueue("e", "single")
     s.poll()
-    s.do("backlog", lambda: s.operator.backlog())
-    s.do("switches", lambda: s.operator.switches())
-
+    s.do("backlog", s.operator.backlog)
+    s.do("switches", s.operator.switches)

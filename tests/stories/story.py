@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Operator, Queue, Registry, Worker
@@ -32,8 +33,8 @@ __all__ = ["START", "STORIES", "TYPES", "Story", "story"]
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from leasehold.kernel.ports import Handover
     from leasehold.kernel.poll import PollReport
+    from leasehold.kernel.ports import Handover
 
 type Tale = Callable[[Story], None]
 
@@ -52,6 +53,10 @@ def story(tale: Tale) -> Tale:
     assert tale.__name__ not in STORIES, tale.__name__
     STORIES[tale.__name__] = tale
     return tale
+
+
+class Died(KeyboardInterrupt):
+    """The process ends where it is raised; as the end of a process it passes by all that would write an end."""
 
 
 class Dispatches:
@@ -107,6 +112,7 @@ class Story:
         self.wakes = Wakes(self.recording)
         self.script = Script()
         self.told: list[Told] = []
+        self.handler, self.receiver = scripted(self.script), receiver(self.told)
         self.services = self.process()
         self.queue = Queue(self.services)
         self.operator = Operator(self.services)
@@ -150,10 +156,10 @@ class Story:
 
     def run(self, handovers: Sequence[Handover] | None = None, **how: Any) -> None:
         """Run these hand-overs, or all that were made since."""
-        handlers = {**dict.fromkeys([*self.types, "gone"], scripted(self.script)), DELIVERY: receiver(self.told)}
+        handlers = {**dict.fromkeys([*self.types, "gone"], self.handler), DELIVERY: self.receiver}
         worker = Worker(self.services, handlers, worker_id="worker", limit_time=False)
         for handover in self.take() if handovers is None else handovers:
-            self.do(f"run {self.recording.text(handover.job_id)}", lambda each=handover: worker.run(each, **how))
+            self.do(f"run {self.recording.text(handover.job_id)}", partial(worker.run, handover, **how))
 
     def work(self, times: int = 1) -> None:
         """Poll, and run what that hands over."""
@@ -169,6 +175,9 @@ class Story:
         self.recording.title(title)
         try:
             answer = act()
+        except Died:
+            self.recording.note("dies")
+            return None
         except Exception as error:
             self.recording.note(f"raised  {type(error).__name__}: {self.recording.named(str(error))}")
             return None

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.stories.all import STORIES
+from tests.stories.faults import TROUBLED, troubled
 from tests.stories.story import text_of
 
 KEPT = Path(__file__).parent / "kept"
+TROUBLE = KEPT / "trouble"
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -19,5 +21,13 @@ def test_a_story_goes_as_it_was_kept(name: str) -> None:
     assert text_of(name).splitlines() == kept.splitlines(), "if this is meant, `make stories` writes it anew"
 
 
+@pytest.mark.parametrize("name", TROUBLED)
+def test_a_story_in_trouble_ends_as_it_was_kept(name: str) -> None:
+    kept = (TROUBLE / f"{name}.txt").read_text("utf-8")
+
+    assert troubled(name).splitlines() == kept.splitlines(), "if this is meant, `make stories` writes it anew"
+
+
 def test_every_kept_story_is_told() -> None:
     assert {path.stem for path in KEPT.glob("*.txt")} == set(STORIES)
+    assert {path.stem for path in TROUBLE.glob("*.txt")} == set(TROUBLED)
