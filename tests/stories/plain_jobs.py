@@ -7,7 +7,7 @@ from typing import cast
 
 from leasehold import Cancel, Delays, JobType, NonRetryableError, Skip, Snooze
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.pool import InTurn
+from leasehold.pool import InTurn
 from tests.stories.story import START, Died, Story, story
 
 
@@ -54,11 +54,11 @@ def a_dead_letter_and_its_redrive(s: Story) -> None:
     job_id = s.enqueue("a", "once", {"n": 7}, created_by="bob")
     s.work()
     s.wait(3600)
-    s.do("list them", s.operator.dead_letters)
+    s.do("list them", lambda: [each.id for each in s.operator.dead_letters()])
     s.do("redrive it", lambda: s.operator.redrive(job_id, reason="mended"))
     s.do("redrive it again", lambda: s.operator.redrive(job_id, reason="mended"))
     s.work()
-    s.do("look at it", lambda: s.operator.dead_letter(job_id))
+    s.do("look at it", lambda: s.operator.dead_letter(job_id).resolution)
 
 
 @story
@@ -67,8 +67,8 @@ def a_dead_letter_that_is_discarded(s: Story) -> None:
     s.script.then(ValueError("broken"))
     job_id = s.enqueue("a", "once")
     s.work()
-    s.do("discard it", lambda: s.operator.discard(job_id, reason="nobody needs it"))
-    s.do("discard it again", lambda: s.operator.discard(job_id, reason="nobody needs it"))
+    s.do("discard it", lambda: s.operator.discard(job_id, reason="nobody needs it").id)
+    s.do("discard it again", lambda: s.operator.discard(job_id, reason="nobody needs it").id)
 
 
 @story

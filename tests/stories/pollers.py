@@ -9,13 +9,13 @@ from typing import Any
 
 from leasehold import JobType, Rate, Worker
 from leasehold.aws.polling import Polling, Wake
+from leasehold.batches.model import Batch
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.poll import Part, Poller, PollSettings
-from leasehold.kernel.pool import InTurn
 from leasehold.kernel.table import JOBS, Update
-from leasehold.kernel.type_options import Batch
 from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
 from leasehold.pollers.window import Window
+from leasehold.pool import InTurn
 from tests.contract.handlers import scripted
 from tests.stories.limited import backlog, enqueue
 from tests.stories.story import TYPES, BatchDispatches, Story, story

@@ -50,7 +50,6 @@ _MARK = re.compile(r"\b0(m[0-9a-z]{7})([0-9a-f]{8})?(?![0-9a-z])")
 _NONCE = re.compile(r"(?<=\.)[0-9a-f]{16}\b")
 _STAMP = re.compile(r"(?<![\w.-])[0-9a-f]{8}(?![\w-])")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ ].*\n)+")
 
 
 class Recording:
@@ -113,7 +112,9 @@ class Recording:
         return self._texts[text]
 
     def _with_names(self, text: str) -> str:
-        text = _ADDRESS.sub(" at …", _TRACEBACK.sub("Traceback… ", text))
+        if '", line ' in text:
+            text = f"Traceback… {text.splitlines()[-1]}"
+        text = _ADDRESS.sub(" at …", text)
         text = _JOB_ID.sub(lambda found: self._named(found[0], "job"), text)
         text = _TIME.sub(lambda found: _since_start(datetime.fromisoformat(found[0].replace(" ", "T"))), text)
         text = _MARK.sub(self._mark, text)

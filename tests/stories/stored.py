@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import Day, JobType, NewJob, NonRetryableError, Within
 from leasehold.kernel.table import JOBS, Delete, Key, Update
-from leasehold.kernel.type_options import RunEvent, Webhook
+from leasehold.webhooks.address import RunEvent, Webhook
 from tests.stories.story import TYPES, Died, Story, story
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def a_schedule(s: Story) -> None:
 def a_deployment_in_full(s: Story) -> None:
     """What a registry stores of each option, and what is read of it."""
     from leasehold import CircuitBreaker, Delays, OnFull, Rate, Retention
-    from leasehold.kernel.type_options import Batch
+    from leasehold.batches.model import Batch
 
     s.recording.shows_types = True
     s.deploy(
