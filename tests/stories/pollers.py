@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Rate, Worker
 from leasehold.aws.polling import Polling, Wake
 from leasehold.batches.model import Batch
 from leasehold.kernel.dynamodb.expressions import to_item
-from leasehold.kernel.poll import Part, Poller, PollSettings
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import JOBS, Update
 from leasehold.pollers.waiting import WaitingPoller, WaitingSettings
 from leasehold.pollers.window import Window
@@ -19,6 +19,9 @@ from leasehold.pool import InTurn
 from tests.contract.handlers import scripted
 from tests.stories.limited import backlog, enqueue
 from tests.stories.story import TYPES, BatchDispatches, Story, story
+
+if TYPE_CHECKING:
+    from leasehold.pollers.sharing import Part
 
 SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
