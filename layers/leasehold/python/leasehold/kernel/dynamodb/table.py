@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import batched
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -89,11 +90,8 @@ class DynamoTable:
         return from_item(answer["Item"]) if "Item" in answer else None
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
-        wanted = list(dict.fromkeys(keys))
-        records: list[Record] = []
-        for start in range(0, len(wanted), KEYS_PER_BATCH):
-            records += self._get_batch(wanted[start : start + KEYS_PER_BATCH])
-        return records
+        batches = batched(dict.fromkeys(keys), KEYS_PER_BATCH)
+        return [record for batch in batches for record in self._get_batch(batch)]
 
     def query(
         self,
@@ -126,24 +124,16 @@ class DynamoTable:
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
     ) -> int:
-        request = {**self._range(table, partition, index, None, last), "Select": "COUNT"}
         counted = 0
-        while counted < limit:
-            answer = self._call("query", request)
+        for answer in self._pages("query", {**self._range(table, partition, index, None, last), "Select": "COUNT"}):
             counted += answer["Count"]
-            if "LastEvaluatedKey" not in answer:
+            if counted >= limit:
                 break
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         return min(counted, limit)
 
     def scan(self, table: TableDefinition) -> Iterator[Record]:
-        request: Request = {"TableName": self._names.of(table), "ConsistentRead": True}
-        while True:
-            answer = self._call("scan", request)
+        for answer in self._pages("scan", {"TableName": self._names.of(table), "ConsistentRead": True}):
             yield from map(from_item, answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def write(self, change: Change) -> Record:
         request = {"TableName": self._names.of(change.key.table), **write_request(change)}
@@ -160,11 +150,10 @@ class DynamoTable:
                 assert_never(change)
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        if self._takes_inserts:
-            answers = self._execute([insert_statement(self._names.of(put.key.table), put.item) for put in puts])
-            self._takes_inserts = not puts or not all(isinstance(each, StatementRefused) for each in answers)
-        else:
-            answers = [StatementRefused("refused before")] * len(puts)
+        refused: list[Exception | None] = [StatementRefused("refused before")] * len(puts)
+        answers = self._execute([self._statement(put) for put in puts]) if self._takes_inserts else refused
+        if puts and all(isinstance(each, StatementRefused) for each in answers):
+            self._takes_inserts = False
         return [
             self._insert(put) if isinstance(answer, StatementRefused) else answer
             for put, answer in zip(puts, answers, strict=True)
@@ -173,7 +162,13 @@ class DynamoTable:
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
         for update in updates:
             check_plain(update)
-        return self._execute([update_statement(self._names.of(each.key.table), each) for each in updates])
+        return self._execute([self._statement(each) for each in updates])
+
+    def _statement(self, change: Change) -> Request:
+        table = self._names.of(change.key.table)
+        if isinstance(change, Put):
+            return insert_statement(table, change.item)
+        return update_statement(table, cast("Update", change))
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
@@ -196,14 +191,9 @@ class DynamoTable:
 
     def _execute_transaction(self, changes: Sequence[Change], token: str) -> bool:
         """The transaction as statements, whose INSERT can replace nothing; False where these are not taken."""
-        statements = [
-            insert_statement(self._names.of(each.key.table), each.item)
-            if isinstance(each, Put)
-            else update_statement(self._names.of(each.key.table), cast("Update", each))
-            for each in changes
-        ]
+        statements = [self._statement(each) for each in changes]
         request = {"TransactStatements": statements, "ClientRequestToken": content_token(token, statements)}
-        for attempt in range(_CONFLICT_TRIES):
+        for _ in self._tries():
             try:
                 self._call("execute_transaction", request, own=len(changes))
             except StatementRefused:
@@ -212,7 +202,7 @@ class DynamoTable:
                 failed = self._stored_instead(changes, cancelled)
                 if failed:
                     raise TransactionCancelled(failed) from None
-                self._pause(attempt)  # what stood in the way is gone again
+                # What stood in the way is gone again.
             else:
                 return True
         raise StoreUnavailableError(f"table {self.name!r} is contended; try again")
@@ -258,13 +248,12 @@ class DynamoTable:
             listed = wanted.setdefault(self._names.of(key.table), {"Keys": [], "ConsistentRead": True})
             listed["Keys"].append(to_item(key.attributes))
         records: list[Record] = []
-        for attempt in range(_CONFLICT_TRIES):
+        for _ in self._tries():
             answer = self._call("batch_get_item", {"RequestItems": wanted})
             records += [from_item(item) for items in answer["Responses"].values() for item in items]
             wanted = answer.get("UnprocessedKeys") or {}
             if not wanted:
                 return records
-            self._pause(attempt)
         raise StoreUnavailableError(f"table {self.name!r} did not answer a batch of reads; try again")
 
     def _insert(self, put: Put) -> Exception | None:
@@ -279,8 +268,7 @@ class DynamoTable:
 
     def _execute(self, statements: Sequence[Request]) -> list[Exception | None]:
         answers: list[Exception | None] = []
-        for start in range(0, len(statements), STATEMENTS_PER_BATCH):
-            batch = statements[start : start + STATEMENTS_PER_BATCH]
+        for batch in batched(statements, STATEMENTS_PER_BATCH):
             try:
                 answers += self._execute_batch(batch)
             except StatementRefused as refused:
@@ -290,7 +278,7 @@ class DynamoTable:
     def _execute_batch(self, statements: Sequence[Request]) -> list[Exception | None]:
         answers: list[Exception | None] = [None] * len(statements)
         waiting = list(range(len(statements)))
-        for attempt in range(_CONFLICT_TRIES):
+        for attempt in self._tries():
             request = {"Statements": [statements[position] for position in waiting]}
             try:
                 answered = self._call("batch_execute_statement", request)
@@ -304,13 +292,19 @@ class DynamoTable:
             waiting = [position for position in waiting if isinstance(answers[position], StoreUnavailableError)]
             if not waiting:
                 break
-            self._pause(attempt)
         return answers
+
+    def _pages(self, operation: str, request: Request) -> Iterator[Any]:
+        while request:
+            answer = self._call(operation, request)
+            yield answer
+            after = answer.get("LastEvaluatedKey")
+            request = {**request, "ExclusiveStartKey": after} if after else {}
 
     def _call(self, operation: str, request: Request, *, own: int = 0) -> Any:
         """One call. Conflicts between transactions are retried here; every other error is translated, once."""
         last: ClientError | None = None
-        for attempt in range(_CONFLICT_TRIES):
+        for _ in self._tries():
             try:
                 return getattr(self._client, operation)(**request)
             except ClientError as error:
@@ -328,11 +322,13 @@ class DynamoTable:
                 last = error
             except (HTTPClientError, BotoCoreError) as error:
                 raise StoreUnavailableError(f"table {self.name!r} cannot be reached: {error}") from error
-            self._pause(attempt)
         raise StoreUnavailableError(f"table {self.name!r} is contended: {last}") from last
 
-    def _pause(self, attempt: int) -> None:
-        self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._random_source() / 2))
+    def _tries(self) -> Iterator[int]:
+        """So often something is tried that others stood in the way of, with longer and longer pauses."""
+        for attempt in range(_CONFLICT_TRIES):
+            yield attempt
+            self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._random_source() / 2))
 
 
 def _was_repeated(response: Any) -> bool:
@@ -343,19 +339,16 @@ def _was_repeated(response: Any) -> bool:
 def _raise_if_refused(error: ClientError, own: int) -> None:
     """Raise if a condition failed; return if the transaction only met another one and may be tried again."""
     reasons: list[Any] = error.response.get("CancellationReasons", [])
-    failed = {at: reason for at, reason in enumerate(reasons) if reason.get("Code") in REFUSED}
-    ours = {at: from_item(reason["Item"]) if reason.get("Item") else None for at, reason in failed.items() if at < own}
-    if ours:
-        raise TransactionCancelled(ours) from None
-    theirs = {
-        at - own: f"{reason['Code']}: {reason.get('Message', '')}"
-        for at, reason in enumerate(reasons)
-        if at >= own and reason.get("Code", "None") not in {"None", *CONFLICTS, *THROTTLES}
-    }
+    said = {at: reason for at, reason in enumerate(reasons) if reason.get("Code", "None") != "None"}
+    failed = {at: reason.get("Item") for at, reason in said.items() if at < own and reason["Code"] in REFUSED}
+    if failed:
+        raise TransactionCancelled({at: from_item(item) if item else None for at, item in failed.items()}) from None
+    trouble = {at: reason for at, reason in said.items() if reason["Code"] not in CONFLICTS | THROTTLES}
+    theirs = {at - own: f"{each['Code']}: {each.get('Message', '')}" for at, each in trouble.items() if at >= own}
     if theirs:
         raise TransactionRefusedError(theirs) from None
-    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
-    if not codes <= CONFLICTS | THROTTLES:
+    if trouble:
+        codes = {each["Code"] for each in said.values()}
         raise StoreError(f"the transaction was cancelled: {', '.join(sorted(codes))}") from error
 
 
