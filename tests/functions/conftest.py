@@ -107,5 +107,5 @@ def _forget() -> None:
 @pytest.fixture
 def aws_lambda(queue: Queue, cold_start: None, monkeypatch: pytest.MonkeyPatch) -> FakeLambda:
     fake = FakeLambda()
-    monkeypatch.setattr(poller, "connect_lambda", lambda: fake)
+    monkeypatch.setattr("leasehold.aws.dispatcher.connect_lambda", lambda: fake)
     return fake

@@ -98,8 +98,9 @@ def test_a_run_that_nobody_asked_for_is_nobodys(queue: Queue, lambdas: FakeLambd
     assert runner.lambda_handler({RUN_ID: "direct-0"}, FakeContext())["state"] == "not ours"
 
 
-def test_settings_that_are_missing_are_named() -> None:
-    with pytest.raises(InvalidOptionError, match=variables.API_ACCESS):
-        dispatcher.access_of({})
-    with pytest.raises(InvalidOptionError, match=variables.DIRECT_RUNNER):
-        dispatcher.starter_of({})
+@pytest.mark.parametrize("name", [variables.API_ACCESS, variables.DIRECT_RUNNER])
+def test_a_setting_that_is_missing_is_named(name: str, lambdas: FakeLambda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(name)
+
+    with pytest.raises(InvalidOptionError, match=name):
+        api._application()

@@ -59,7 +59,7 @@ class Functions:
 def functions(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> Functions:
     fake = Functions({"ship-function": describe(ship)})
     monkeypatch.setattr(handler, "connect_to_ask", lambda: fake)
-    monkeypatch.setattr("leasehold.aws.custom_resource._answer", lambda *_: None)
+    monkeypatch.setattr("leasehold.functions.registry_publisher._answer", lambda *_: None)
     return fake
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from app import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
-from leasehold.aws import container, custom_resource, dispatcher
+from leasehold.aws import container, dispatcher
 from leasehold.aws import names as variables
 from leasehold.aws.dispatcher import LambdaWaker
 from leasehold.features import Store
@@ -196,9 +196,8 @@ class DeployedFunctions:
             container, "mirror_of", lambda _: Mirror() if self.calls.actor in {POLLER, TRIGGER} else NoMirror()
         )
         patch.setattr(container, "_waker_of", lambda _: Waker(self.calls))
-        for module in (poller, dispatcher):
-            patch.setattr(module, "connect_lambda", lambda: self.service)
-        patch.setattr(custom_resource, "_answer", lambda *_: None)
+        patch.setattr(dispatcher, "connect_lambda", lambda: self.service)
+        patch.setattr(publisher, "_answer", lambda *_: None)
         patch.setattr(publisher, "connect_to_ask", lambda: None)
         patch.setattr(publisher, "asking", lambda _: lambda _: {"shape": self.shape})
         self.forget()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from infra.environments import ENVIRONMENTS
-from leasehold.aws.dead_letter_stream import is_sweep
 from leasehold.aws.polling import Wake
+from leasehold.functions.dead_letter_reporter import is_sweep
 from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import TICK
 from tests.infra.cloudformation import Resolver

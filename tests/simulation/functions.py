@@ -7,9 +7,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.dead_letter_stream import batch_answer, new_dead_letters
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
+from leasehold.functions.dead_letter_reporter import batch_answer, new_dead_letters
 from leasehold.kernel.errors import DispatchError, LeaseholdError
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import handovers_in

@@ -1,4 +1,4 @@
-"""Direct runs by synchronous Lambda invokes, each made once: a repeated invoke would run the handler twice."""
+"""Synchronous Lambda invokes. Direct runs: each once, a repeated invoke would run the handler twice. Questions to handlers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
-from leasehold.aws.clients import boto3_client
+from leasehold.aws.clients import boto3_client, open_client
 from leasehold.direct_runs.model import COLD_START, DirectAnswer, DirectRunLostError
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import timedelta
 
     from mypy_boto3_lambda import LambdaClient
@@ -87,3 +87,33 @@ def _crashed(document: object) -> DirectAnswer:
 
 def _lost(run: DirectRun, error: Exception) -> DirectRunLostError:
     return DirectRunLostError(run.job_type, run.run_id, str(error), to_text(run.until))
+
+
+DESCRIBE = {"source": "leasehold.describe"}
+
+
+def asking(client: LambdaClient) -> Callable[[JobType], Mapping[str, Any] | None]:
+    """None of one that cannot be asked now: its reserve is used up, or Lambda does not answer."""
+
+    def ask(job_type: JobType) -> Mapping[str, Any] | None:
+        if job_type.function is None:
+            return None
+        try:
+            answer = client.invoke(FunctionName=job_type.function, Payload=json.dumps(DESCRIBE).encode())
+        except (ClientError, BotoCoreError):
+            return None
+        said: Any = json.loads(answer["Payload"].read() or b"null")
+        if answer.get("FunctionError"):
+            text = said.get("errorMessage") if isinstance(said, dict) else said
+            return {"error": f"its function failed before it could answer: {text}"}
+        return said if isinstance(said, dict) and ("error" in said or "shape" in said) else None
+
+    return ask
+
+
+def connect_to_ask() -> LambdaClient:
+    from botocore.config import Config
+
+    config = Config(retries={"mode": "standard", "total_max_attempts": 4}, connect_timeout=2, read_timeout=40)
+    client: LambdaClient = open_client("lambda", config)
+    return client

@@ -78,8 +78,7 @@ def reporter_of(settings: Settings) -> ErrorReporter:
     """A reporter to Sentry, or none where no place of a DSN is set. Nothing is read or imported for it yet."""
     if not settings.sentry_dsn_secret and not settings.sentry_dsn_parameter:
         return NoReporter()
-    from leasehold.aws.dsn import StoredDsn
-    from leasehold.aws.sentry import SentryReporter
+    from leasehold.aws.sentry import SentryReporter, StoredDsn
 
     dsn = StoredDsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
     return SentryReporter(dsn, environment=settings.environment_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.names import event_schedule_name, wake_event
@@ -79,24 +80,18 @@ def mirror_of(settings: Settings) -> ScheduleMirror:
     if not settings.schedule_group or not settings.schedule_function or not settings.schedule_role:
         return NoMirror()
     return EventSchedules(
-        _Connection(),
+        _connect,
         group=settings.schedule_group,
         function_arn=settings.schedule_function,
         role_arn=settings.schedule_role,
     )
 
 
-class _Connection:
-    """Made when the first schedule is told, which most containers never see."""
+@cache
+def _connect() -> EventBridgeSchedulerClient:
+    """When the first schedule is told, which most containers never see."""
+    import boto3
+    from botocore.config import Config
 
-    def __init__(self) -> None:
-        self._client: EventBridgeSchedulerClient | None = None
-
-    def __call__(self) -> EventBridgeSchedulerClient:
-        if self._client is None:
-            import boto3
-            from botocore.config import Config
-
-            config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
-            self._client = boto3.client("scheduler", config=config)
-        return self._client
+    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
+    return boto3.client("scheduler", config=config)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from leasehold.aws.stored_text import StoredText
+from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from sentry_sdk import Client
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 # After Sentry was not reached, nobody waits for it again so soon.
 REST_SECONDS = 10.0
+_DSN = re.compile(r"https?://[^\s:@/]+(:[^\s@/]*)?@[^\s/]+/(\S+/)?\d+")
 
 
 class SentryReporter:
@@ -112,3 +117,30 @@ def _is_out_of_reach(dropped: str) -> bool:
     """Whether the next event would be dropped just the same; a rate limit is kept by the transport itself."""
     is_refusal_of_this_event = dropped.startswith("status_4")
     return not is_refusal_of_this_event
+
+
+class StoredDsn(StoredText[str]):
+    """secret: holds the DSN, as it is or as `{"dsn": "…"}`; or parameter: likewise."""
+
+    def __init__(
+        self,
+        *,
+        secret: str | None = None,
+        parameter: str | None = None,
+        **ports: Callable[..., Any],
+    ) -> None:
+        super().__init__("the Sentry DSN", _checked, secret=secret, parameter=parameter, **ports)
+
+
+def _checked(place: str, text: str) -> str:
+    if text.startswith("{"):
+        try:
+            text = str(json.loads(text).get("dsn", ""))
+        except ValueError:
+            text = ""
+    if not _DSN.fullmatch(text):
+        # What stands there instead may be another secret: it is not shown.
+        raise InvalidOptionError(
+            place, "what is stored there is no Sentry DSN", "Store text like https://<key>@<host>/<project>."
+        )
+    return text

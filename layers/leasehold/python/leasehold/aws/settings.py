@@ -50,8 +50,8 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         given = os.environ if environment is None else environment
         return cls(
-            jobs_table=_required(variables.JOBS_TABLE, given),
-            dead_letters_table=_required(variables.DEAD_LETTERS_TABLE, given),
+            jobs_table=required(variables.JOBS_TABLE, given),
+            dead_letters_table=required(variables.DEAD_LETTERS_TABLE, given),
             environment_name=given.get(variables.ENVIRONMENT_NAME) or "production",
             metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
             metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
@@ -82,7 +82,7 @@ def _itself(given: Mapping[str, str]) -> str | None:
 
 def bus_from_environment() -> str:
     """The bus that lifecycle events go to; only the function that tells it knows one."""
-    return _required(variables.EVENT_BUS, os.environ)
+    return required(variables.EVENT_BUS, os.environ)
 
 
 def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
@@ -104,7 +104,7 @@ def _whole_number(name: str, given: Mapping[str, str]) -> int | None:
     return int(value)
 
 
-def _required(name: str, given: Mapping[str, str]) -> str:
+def required(name: str, given: Mapping[str, str]) -> str:
     value = given.get(name)
     if not value:
         raise InvalidOptionError(value, f"the environment variable {name} is not set", "The stacks set it: deploy.")

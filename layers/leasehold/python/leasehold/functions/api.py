@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.api.application import Application
 from leasehold.api.callers import caller_of
+from leasehold.aws import names as variables
+from leasehold.aws.api_access import Access
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container
-from leasehold.aws.dispatcher import access_of, starter_of
+from leasehold.aws.dispatcher import LambdaStarter
+from leasehold.aws.settings import required
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +38,8 @@ def _container() -> Container:
 def _application() -> Application:
     return Application(
         services=_container().services,
-        authenticate=partial(caller_of, access=access_of()),
-        starter=starter_of(),
+        authenticate=partial(caller_of, access=Access.from_text(required(variables.API_ACCESS, os.environ))),
+        starter=LambdaStarter(required(variables.DIRECT_RUNNER, os.environ)),
     )
 
 

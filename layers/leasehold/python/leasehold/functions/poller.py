@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import warm
 from leasehold.aws.container import open_container, remaining, worker_id
-from leasehold.aws.dispatcher import LambdaDispatcher, LambdaOnDemand, connect_lambda
+from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.aws.polling import Polling, Wake
 from leasehold.telemetry.spans import flush as flush_spans
 
@@ -57,7 +57,7 @@ def _policy() -> ConcurrencyPolicy | None:
 
 @cache
 def _dispatcher() -> LambdaDispatcher:
-    return LambdaDispatcher(LambdaOnDemand(connect_lambda))
+    return LambdaDispatcher()
 
 
 warm(_container)

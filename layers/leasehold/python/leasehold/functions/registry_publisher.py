@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+import urllib.request
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.caller import asking, connect_to_ask
 from leasehold.aws.container import open_container
-from leasehold.aws.custom_resource import answered
-from leasehold.aws.describing import asking, connect_to_ask
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_of
 from leasehold.operate.registration import publish
@@ -18,15 +19,18 @@ from leasehold.schemas.publish import SAMPLE, waiting_jobs, with_schemas
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 # IAM shows the rights of a role that was just made with a delay of seconds.
 _WAITS = (1, 2, 4, 8, 15, 15, 15)
+# CloudFormation waits an hour for an answer that does not come.
+_ANSWER_SECONDS = 10
+_LONGEST_REASON = 1000
 
 
 def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
-    with answered(event, physical_id="leasehold-registry"):
+    with _answered(event, physical_id="leasehold-registry"):
         # A deleted stack leaves the registry: jobs that wait keep their settings until it is deployed again.
         if event["RequestType"] != "Delete":
             _publish_once_allowed(event["ResourceProperties"])
@@ -59,3 +63,31 @@ def _publish(properties: Mapping[str, Any]) -> None:
             Event.TYPE_NOT_DEPLOYED, job_type=name, waiting=len(waiting_jobs(name, services)), counted_up_to=SAMPLE
         )
     deploy([definition_of(name, record) for name, record in schedules.items()], services)
+
+
+@contextmanager
+def _answered(event: Mapping[str, Any], *, physical_id: str) -> Iterator[None]:
+    """Tell CloudFormation that the block succeeded, or why it did not."""
+    try:
+        yield
+    except Exception as error:
+        _answer(event, physical_id, "FAILED", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+        raise
+    _answer(event, physical_id, "SUCCESS", "")
+
+
+def _answer(event: Mapping[str, Any], physical_id: str, status: str, reason: str) -> None:
+    body = {
+        "Status": status,
+        "Reason": reason,
+        "PhysicalResourceId": event.get("PhysicalResourceId", physical_id),
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "Data": {},
+    }
+    request = urllib.request.Request(
+        event["ResponseURL"], data=json.dumps(body).encode(), method="PUT", headers={"Content-Type": ""}
+    )
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):
+        return

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
-from leasehold.aws.describing import asking
+from leasehold.aws.caller import asking
 from leasehold.aws.job_logs import is_lambdas_own, read_line
 from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError

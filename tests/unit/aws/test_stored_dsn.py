@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from leasehold.aws.dsn import StoredDsn
+from leasehold.aws.sentry import StoredDsn
 from leasehold.aws.stored_text import CACHE_SECONDS, MISSING_CACHE_SECONDS
 from leasehold.kernel.errors import InvalidOptionError
 

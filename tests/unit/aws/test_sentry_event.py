@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from leasehold.aws.traceback_text import exceptions_of
+from leasehold.aws.sentry_event import exceptions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_what_python_formats_is_read_back() -> None:
     assert found is not None
     assert [(each["type"], each["value"]) for each in found] == [("KeyError", "'order'")]
     last = found[0]["stacktrace"]["frames"][-1]
-    assert (last["filename"], last["function"]) == ("test_traceback_text.py", "look_up")
+    assert (last["filename"], last["function"]) == ("test_sentry_event.py", "look_up")
     assert last["context_line"] == 'return NOTHING["order"]'
 
 
