@@ -1,4 +1,4 @@
-"""Synchronous Lambda invokes. Direct runs: each once, a repeated invoke would run the handler twice. Questions to handlers."""
+"""Synchronous Lambda invokes: direct runs, made once since a second invoke would run twice; questions to handlers."""
 
 from __future__ import annotations
 
