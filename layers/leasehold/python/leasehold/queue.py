@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leasehold.bulk.sdk import BulkVerbs
 from leasehold.features import Store
-from leasehold.kernel.enqueue import NewJob, OnDuplicate, enqueue, parse_on_duplicate, request_of
+from leasehold.kernel.enqueue import NewJob, OnDuplicate, enqueue
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.services import Services
 from leasehold.operate.verbs import QueueVerbs
@@ -142,7 +142,7 @@ class Queue(QueueVerbs, BulkVerbs):
             retry=retry,
             webhook=webhook,
         )
-        return enqueue(request_of(wanted), self._services, on_duplicate=parse_on_duplicate(on_duplicate))
+        return enqueue(wanted, self._services, on_duplicate=on_duplicate)
 
 
 def _tables_of(name: str | None, **where: Any) -> TableNames:

@@ -135,8 +135,9 @@ class Draft:
 
 
 def enqueue(
-    request: JobRequest, services: Services, *, on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
+    wanted: NewJob, services: Services, *, on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING
 ) -> Enqueued:
+    request, on_duplicate = request_of(wanted), parse_on_duplicate(on_duplicate)
     services.deployment.refuse_if_halted()
     with span("enqueue", request.job_type, parent=request.trace) if API in sys.modules else UNTRACED as sending:
         drafted = draft(sent_by(sending.trace, request) if sending else request, services)

@@ -21,7 +21,7 @@ from leasehold.kernel.keys import (
 )
 from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import APART, shortened
-from leasehold.kernel.records import Codec, Kind, texts_in
+from leasehold.kernel.records import PARTS, Codec, Kind, texts_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.transitions import JobStatus
@@ -206,21 +206,6 @@ class Run:
     def run_id(self, job_id: JobId) -> str:
         return f"{job_id}.{self.number}"
 
-    @property
-    def record(self) -> Record:
-        return _RUN.record(self)
-
-    @classmethod
-    def of(cls, record: Record) -> Run:
-        return cls(**{"number": 0, **_RUN.values(record)})
-
-
-def _runs_of(records: Sequence[Record]) -> tuple[Run, ...]:
-    return tuple(Run.of(each) for each in records)
-
-
-RUNS = Kind(list, _runs_of)
-
 
 def appended(runs: Sequence[Run], run: Run) -> tuple[Run, ...]:
     """The history with one more run; the oldest goes first when it is full."""
@@ -241,7 +226,13 @@ def run_error(text: str | None) -> str | None:
 
 # --- the record
 
-_RUN = Codec(Run, {"Outcome": Kind(str, Outcome)})
+
+def _runs_of(records: Sequence[Record]) -> tuple[Run, ...]:
+    return tuple(Run(**{"number": 0, **_RUN.values(each)}) for each in records)
+
+
+RUNS = Kind(list, _runs_of)
+_RUN = PARTS[Run] = Codec(Run, {"Outcome": Kind(str, Outcome)})
 _JOB = Codec(
     Job,
     {

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Attribute, Record
 
 
+# Of values that stand in the record of another, as runs in that of their job.
+PARTS: dict[type, Codec] = {}
+
+
 def encode(value: object) -> Attribute:
     match value:
         case bool():
@@ -31,8 +35,8 @@ def encode(value: object) -> Attribute:
             return value.key
         case tuple() | list():
             return [encode(each) for each in value]
-        case _ if hasattr(value, "record"):  # a part of a job, such as a run
-            return value.record  # type: ignore[no-any-return]
+        case _ if type(value) in PARTS:
+            return PARTS[type(value)].record(value)
         case _:
             raise TypeError(f"a record cannot hold {value!r}")
 

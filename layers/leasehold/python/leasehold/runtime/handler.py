@@ -90,9 +90,9 @@ class JobContext:
         A handler may run again: with `idempotency_key` as `dedup_key` and a `dedup_window` such as `Within(...)`, the
         other job is made once. That needs `deduplicates` too.
         """
-        from leasehold.kernel.enqueue import NewJob, enqueue, request_of
+        from leasehold.kernel.enqueue import NewJob, enqueue
 
-        return enqueue(request_of(NewJob(job=job, payload=payload, **options)), self._services)
+        return enqueue(NewJob(job=job, payload=payload, **options), self._services)
 
     def add_artifact(self, location: str) -> None:
         """Note where this run put something, e.g. an S3 address."""

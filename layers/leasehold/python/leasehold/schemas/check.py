@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from leasehold.schemas.shape import Shape
 
 _MOST = 5
+_TYPES = {"object": dict, "map": dict, "list": list, "tuple": list, "str": str}
+_WORDS = {dict: "object", list: "list", str: "text"}
 # A model that may be several things, each of which holds it again, has more ways than anybody waits for.
 _MOST_STEPS = 100_000
 _COMPARED = {
@@ -88,27 +90,28 @@ class _Fit:
         self._named = named
         self._steps = 0
 
-    def check(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+    def check(self, value: Any, shape: Shape, path: str) -> Iterator[Misfit]:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise _TooManyStepsError
-        match shape.get("is"):
+        kind = shape.get("is")
+        if kind in _TYPES and not isinstance(value, _TYPES[kind]):
+            yield Misfit(path, value, f"is no {_WORDS[_TYPES[kind]]}")
+            return
+        match kind:
             case "object":
                 yield from self._object(value, shape, path)
             case "map":
-                yield from self._map(value, shape, path)
+                for name, each in value.items():
+                    yield from self.check(each, shape["values"], f"{path}.{name}")
             case "list" | "tuple":
                 yield from self._list(value, shape, path)
             case "str":
                 yield from _text(value, shape, path)
             case "int" | "float":
                 yield from _number(value, shape, path)
-            case "scalar" if value is None or isinstance(value, list | dict):
-                yield Misfit(path, value, "is no single value")
-            case "none" if value is not None:
-                yield Misfit(path, value, "is not null")
-            case "one of" if not isinstance(value, str) or value not in shape["values"]:
-                yield Misfit(path, value, f"is none of {', '.join(map(repr, shape['values'][:_MOST]))}")
+            case "scalar" | "none" | "one of":
+                yield from _single(value, shape, path)
             case "named":
                 yield from self.check(value, self._named.get(shape["name"], {}), path)
             case "either":
@@ -133,10 +136,7 @@ class _Fit:
         else:
             yield Misfit(path, value, "fits none of what it may be")
 
-    def _object(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-        if not isinstance(value, dict):
-            yield Misfit(path, value, "is no object")
-            return
+    def _object(self, value: dict[str, Any], shape: Shape, path: str) -> Iterator[Misfit]:
         known: set[str] = set()
         for names, is_required, inner in shape["fields"]:
             known.update(names)
@@ -149,17 +149,7 @@ class _Fit:
             if name not in known:
                 yield Misfit(f"{path}.{name}", value[name], "is not known to the model")
 
-    def _map(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-        if not isinstance(value, dict):
-            yield Misfit(path, value, "is no object")
-            return
-        for name, each in value.items():
-            yield from self.check(each, shape["values"], f"{path}.{name}")
-
-    def _list(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-        if not isinstance(value, list):
-            yield Misfit(path, value, "is no list")
-            return
+    def _list(self, value: list[Any], shape: Shape, path: str) -> Iterator[Misfit]:
         items = shape["items"]
         if isinstance(items, list):
             least = most = len(items)
@@ -173,10 +163,18 @@ class _Fit:
             yield from self.check(each, inner, f"{path}[{number}]")
 
 
-def _text(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-    if not isinstance(value, str):
-        yield Misfit(path, value, "is no text")
-    elif not shape.get("min", 0) <= len(value) <= shape.get("max", len(value)):
+def _single(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+    match shape["is"]:
+        case "scalar" if value is None or isinstance(value, list | dict):
+            yield Misfit(path, value, "is no single value")
+        case "none" if value is not None:
+            yield Misfit(path, value, "is not null")
+        case "one of" if not isinstance(value, str) or value not in shape["values"]:
+            yield Misfit(path, value, f"is none of {', '.join(map(repr, shape['values'][:_MOST]))}")
+
+
+def _text(value: str, shape: Shape, path: str) -> Iterator[Misfit]:
+    if not shape.get("min", 0) <= len(value) <= shape.get("max", len(value)):
         yield Misfit(path, value, f"has {len(value)} characters; {_between(shape)}")
     elif "pattern" in shape and not _matches(shape["pattern"], value):
         yield Misfit(path, value, f"does not match {shape['pattern']}")
