@@ -54,13 +54,13 @@ def test_what_is_no_cursor_is_refused_by_name(cursor: str) -> None:
     [
         "",
         "x" * 3000,
-        forged(1, "0" * 16, "1-ended:0000", None),
-        forged(2, WANTED.fingerprint, "1-ended:0000", None),
-        forged(1, WANTED.fingerprint, "1-ended:0000", "pause#email"),
-        forged(1, WANTED.fingerprint, "1-ended:0000", "scheduled#"),
-        forged(1, WANTED.fingerprint, "1-ended:0000", f"{to_text(NOW)}#\ud800"),
-        forged(1, WANTED.fingerprint, "1-ended:0000", f"{to_text(NOW)}#{'ü' * 520}"),
-        forged(1, WANTED.fingerprint, ["1-ended:0000"], None),
+        forged(1, "0" * 16, "3-ended:0000", None),
+        forged(2, WANTED.fingerprint, "3-ended:0000", None),
+        forged(1, WANTED.fingerprint, "3-ended:0000", "pause#email"),
+        forged(1, WANTED.fingerprint, "3-ended:0000", "scheduled#"),
+        forged(1, WANTED.fingerprint, "3-ended:0000", f"{to_text(NOW)}#\ud800"),
+        forged(1, WANTED.fingerprint, "3-ended:0000", f"{to_text(NOW)}#{'ü' * 520}"),
+        forged(1, WANTED.fingerprint, ["3-ended:0000"], None),
         "[" * 1000,
         forged([[]] * 200),
     ],
@@ -74,7 +74,7 @@ def test_a_cursor_that_points_nowhere_is_refused(cursor: str) -> None:
 
 def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None:
     queue, table = deployed()
-    cursor = encode_cursor(Position("1-ended:0000", f"{to_text(NOW)}#x"), WANTED.fingerprint)
+    cursor = encode_cursor(Position("3-ended:0000", f"{to_text(NOW)}#x"), WANTED.fingerprint)
 
     with pytest.raises(InvalidCursorError, match="another listing"):
         Reader(queue.services).jobs(JobFilter(job_type="report"), cursor=cursor)
@@ -82,7 +82,7 @@ def test_a_cursor_of_another_filter_is_refused_before_anything_is_read() -> None
 
 
 @given(
-    scan=st.sampled_from(["", "0", "1-ended:0000", "1-ended:9999", "2-table:a0000", "control", "~"])
+    scan=st.sampled_from(["", "0", "3-ended:0000", "3-ended:9999", "2-table:a0000", "control", "~"])
     | st.text(max_size=9),
     below=st.none() | st.sampled_from([f"{to_text(NOW)}#x", "9999-12-31T23:59:59.999Z#~"]),
 )

@@ -8,7 +8,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import JobFilter
-from leasehold.admin.scanning import Budget, QueryContext
+from leasehold.admin.scanning import QueryContext
 from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
 from leasehold.kernel.keys import Due, from_text, to_text
 from leasehold.kernel.lanes import lanes_by_priority
@@ -70,7 +70,7 @@ class _Live:
 
 
 def count_jobs(services: Services) -> Counts:
-    context = QueryContext(services, Budget())
+    context = QueryContext(services)
     live = _live(services, context)
     statuses: dict[JobStatus, dict[str, Counted]] = {status: {} for status in JobStatus}
     for (status, job_type), value in sorted(live.counted.items()):

@@ -18,7 +18,6 @@ from leasehold.admin.pages import (
 from leasehold.admin.planning import plan_of
 from leasehold.admin.scanning import (
     TABLE_ORDER,
-    Budget,
     IndexScan,
     MemberScan,
     QueryContext,
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
 
 # Kept for what an index does not hold: the jobs themselves, or the dedup records that point to them.
 _FETCH = 1
+# As many as one request can fetch.
+_BATCH = 100
 
 
 def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: str | None) -> Page[Job]:
@@ -55,15 +56,13 @@ def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: s
     start = None if cursor is None else decode_cursor(cursor, wanted.fingerprint)
     if not wanted.wanted_statuses:
         return Page(items=())
-    budget = Budget()
-    context = QueryContext(services, budget)
+    context = QueryContext(services)
     plan = plan_of(wanted, context.registry)
-    builder = _PageBuilder(wanted, services, context, budget, most)
+    builder = _PageBuilder(wanted, context, most)
     end = builder.fill(plan.stages, start)
     scan = builder.scan
-    jobs = builder.jobs()
     return Page(
-        items=tuple(jobs),
+        items=tuple(builder.jobs()),
         cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
         order=plan.order if scan is None else scan.order,
         is_ordered=plan.is_ordered(wanted, context),
@@ -78,9 +77,7 @@ class _PageBuilder:
     """What one page has come to: whole jobs, or the ids of those that are still to be fetched."""
 
     wanted: JobFilter
-    services: Services
     context: QueryContext
-    budget: Budget
     limit: int
     # By their sort keys, since scans may follow each other on one page.
     found: list[tuple[str, Job | JobId]] = field(default_factory=list)
@@ -95,7 +92,7 @@ class _PageBuilder:
         for stage in stages:
             if start is not None and stage.name < start.scan.partition(":")[0]:
                 continue
-            if self.budget.left <= stage.cost + _FETCH:
+            if self.context.budget.left <= stage.cost + _FETCH:
                 return Position(f"{stage.name}:", None)
             for scan, below in self._scans(stage, start):
                 if not self._can_read(scan):
@@ -108,16 +105,23 @@ class _PageBuilder:
 
     def jobs(self) -> list[Job]:
         """The jobs of the page, as they are now, as far as they still match."""
+        services = self.context.services
         listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
-        ids = [each for each in listed if not isinstance(each, Job)]
-        fetched, damaged = self.services.store.listings.look_up(ids) if ids else ({}, [])
-        self.unreadable += damaged
+        fetched = self._look_up([each for each in listed if not isinstance(each, Job)])
+        read = [each if isinstance(each, Job) else fetched.get(each) for each in listed]
         # An index that lags may show a job in the lane that it left, too.
-        jobs = {job.job_id: job for each in listed if (job := _job(each, fetched)) is not None}
-        fitting = [job for job in jobs.values() if self.wanted.matches(job)]
-        matching = [job for job in fitting if is_trusted(job.job_id, job.job_type, self.services)]
+        jobs = {job.job_id: job for job in read if job is not None}
+        matching = [job for job in jobs.values() if self._is_listed(job)]
         is_second_look = self.stage is not None and self.stage.without_key_holders
-        return _without_key_holders(matching, self.services) if is_second_look else matching
+        return _without_key_holders(matching, services) if is_second_look else matching
+
+    def _is_listed(self, job: Job) -> bool:
+        return self.wanted.matches(job) and is_trusted(job.job_id, job.job_type, self.context.services)
+
+    def _look_up(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
+        fetched, damaged = self.context.services.store.listings.look_up(job_ids) if job_ids else ({}, [])
+        self.unreadable += damaged
+        return fetched
 
     def _scans(self, stage: Stage, start: Position | None) -> Iterator[tuple[Scan, str | None]]:
         """The scans from where the last page ended."""
@@ -132,45 +136,49 @@ class _PageBuilder:
         """One request for each partition, and room on the page; a page is of one order."""
         is_in_order = not self.found or self.scan is None or self.scan.order is scan.order
         needed = 1 if isinstance(scan, MemberScan) else len(scan.partitions) + _FETCH
-        return is_in_order and self.budget.left >= needed and len(self.found) < self.limit
+        return is_in_order and self.context.budget.left >= needed and len(self.found) < self.limit
 
     def _read(self, scan: Scan, below: str | None) -> str | None:
-        room = self.limit - len(self.found)
         match scan:
             case MemberScan():
-                jobs, rest, looked = members_below(
-                    scan,
-                    below,
-                    self.wanted,
-                    self.services,
-                    limit=room,
-                    budget=self.budget,
-                    unreadable=self.unreadable,
-                )
-                self.found += [(f"{job.member:07d}", job) for job in jobs]
+                return self._read_members(scan, below)
             case IndexScan():
-                page = read_page(self.services.store.table, scan, below, room, self.budget, reserve=_FETCH)
-                whole = scan.source is TABLE_ORDER
-                for sort_key, record in page.entries:
-                    if whole:
-                        listed = read_each([record], job_of)
-                        self.found += [(sort_key, each) for each in listed.items]
-                        self.unreadable += listed.unreadable
-                    elif (job_id := job_id_of_entry(record)) is not None:
-                        self.found.append((sort_key, job_id))
-                    else:
-                        report(
-                            f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", self.services
-                        )
-                rest, looked = page.below, page.searched
+                return self._read_entries(scan, below)
             case _:
                 assert_never(scan)
-        self.searched += looked
-        return rest
 
+    def _read_entries(self, scan: IndexScan, below: str | None) -> str | None:
+        services, room = self.context.services, self.limit - len(self.found)
+        page = read_page(services.store.table, scan, below, room, self.context.budget, reserve=_FETCH)
+        for sort_key, record in page.entries:
+            if scan.source is TABLE_ORDER:
+                listed = read_each([record], job_of)
+                self.found += [(sort_key, each) for each in listed.items]
+                self.unreadable += listed.unreadable
+            elif (job_id := job_id_of_entry(record)) is not None:
+                self.found.append((sort_key, job_id))
+            else:
+                report(f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", services)
+        self.searched += page.searched
+        return page.below
 
-def _job(each: Job | JobId, fetched: dict[JobId, Job]) -> Job | None:
-    return each if isinstance(each, Job) else fetched.get(each)
+    def _read_members(self, scan: MemberScan, below: str | None) -> str | None:
+        """Those that match, the last first; returns the number above which all were looked at, None after the first."""
+        group, budget = scan.group, self.context.budget
+        top = group.made if below is None else min(int(below), group.made)
+        while top > 0 and budget.left and len(self.found) < self.limit:
+            numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
+            budget.spend()
+            fetched = self._look_up([group.member_id(number) for number in numbers])
+            for number in numbers:
+                top = number
+                self.searched += 1
+                job = fetched.get(group.member_id(number))
+                if job is not None and self._is_listed(job):
+                    self.found.append((f"{number:07d}", job))
+                    if len(self.found) == self.limit:
+                        break
+        return str(top) if top > 0 else None
 
 
 def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
@@ -185,40 +193,6 @@ def _time_of(scan: Scan | None, end: Position | None) -> datetime | None:
     if end is None or end.below is None or not isinstance(scan, IndexScan):
         return None
     return scan.source.time_of(end.below)
-
-
-# As many as one request can fetch.
-_BATCH = 100
-
-
-def members_below(
-    scan: MemberScan,
-    below: str | None,
-    wanted: JobFilter,
-    services: Services,
-    *,
-    limit: int,
-    budget: Budget,
-    unreadable: list[Unreadable],
-) -> tuple[list[Job], str | None, int]:
-    """MemberScan that match, where to go on (None after the first member), and how many were looked at."""
-    group = scan.group
-    top = group.made if below is None else min(int(below), group.made)
-    found: list[Job] = []
-    looked = 0
-    while top > 0 and budget.left and len(found) < limit:
-        numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
-        budget.spend()
-        fetched, damaged = services.store.listings.look_up([group.member_id(number) for number in numbers])
-        unreadable += damaged
-        for number in numbers:
-            looked, top = looked + 1, number
-            job = fetched.get(group.member_id(number))
-            if job is not None and wanted.matches(job) and is_trusted(job.job_id, job.job_type, services):
-                found.append(job)
-                if len(found) == limit:
-                    break
-    return found, str(top) if top > 0 else None, looked
 
 
 def list_named[Item](

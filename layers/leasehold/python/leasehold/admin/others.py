@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.pages import (
@@ -18,12 +18,12 @@ from leasehold.admin.pages import (
     is_within,
 )
 from leasehold.admin.scanning import (
+    AUDIT_TRAIL,
     ENDED_JOBS,
     OPEN_DEAD_LETTERS,
     OPEN_DEAD_LETTERS_OF_TYPE,
     Budget,
     IndexScan,
-    Source,
     read_page,
 )
 from leasehold.audit.keys import audit_partition, audit_record_key
@@ -35,24 +35,22 @@ from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.table import JOBS
 from leasehold.kernel.times import instant
 from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from leasehold.admin.scanning import ScanPage
     from leasehold.audit.records import AuditRecord
     from leasehold.audit.roots import Flaw, KeptRoots
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.unreadable import Unreadable
+    from leasehold.kernel.table import Key, Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,58 +90,66 @@ def list_dead_letters(
     scan = IndexScan(
         name="dead_letters",
         source=OPEN_DEAD_LETTERS if wanted.job_type is None else OPEN_DEAD_LETTERS_OF_TYPE,
-        order=Order.FAILED,
         partitions=(OPEN if wanted.job_type is None else wanted.job_type,),
         first=to_text(wanted.failed_from) if wanted.failed_from else None,
         last=to_text(wanted.failed_to) if wanted.failed_to else None,
     )
-    most, start = check_limit(limit), decode_position(cursor, wanted.fingerprint, scan)
-    table = services.store.table
-    page = read_page(table, scan, start, most, Budget())
-    listed = [cast("JobId", record["id"]) for record in page.records]
-    read = read_each(table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-    found = {dead_letter.id: dead_letter for dead_letter in read.items if is_trusted_dead_letter(dead_letter, services)}
-    items = [found[each] for each in listed if each in found and wanted.matches(found[each])]
-    return _page_of(scan, page, items, read.unreadable, wanted.fingerprint)
+    page = _listed(scan, wanted.fingerprint, services, _dead_letter_key, dead_letter_of, limit=limit, cursor=cursor)
+    items = (each for each in page.items if wanted.matches(each) and is_trusted_dead_letter(each, services))
+    return replace(page, items=tuple(items))
 
 
-def _page_of[Item](
-    scan: IndexScan, page: ScanPage, items: Sequence[Item], unreadable: Sequence[Unreadable], mark: str
+def _dead_letter_key(entry: Record) -> Key:
+    return partitions.dead_letter(cast("JobId", entry["id"]))
+
+
+def _listed[Item](
+    scan: IndexScan,
+    mark: str,
+    services: Services,
+    key: Callable[[Record], Key | None],
+    read: Callable[[Record], Item],
+    *,
+    limit: object,
+    cursor: str | None,
 ) -> Page[Item]:
-    end = page.below
+    """What the entries of an index stand for (`key`), as it is now; `mark` tells this listing from others."""
+    most, start = check_limit(limit), decode_position(cursor, mark, scan)
+    page = read_page(services.store.table, scan, start, most, Budget())
+    keys = [named for entry in page.records if (named := key(entry)) is not None]
+    things = read_each(services.store.table.get_many(keys), lambda each: (each, read(each)))
+    found = {tuple(record[name] for name in keys[0].table.key): item for record, item in things.items}
     return Page(
-        items=tuple(items),
-        cursor=None if end is None else encode_cursor(Position(scan.name, end), mark),
+        items=tuple(found[each.values] for each in keys if each.values in found),
+        cursor=None if page.below is None else encode_cursor(Position(scan.name, page.below), mark),
         order=scan.order,
         searched=page.searched,
-        reached=None if end is None else scan.source.time_of(end),
-        unreadable=tuple(unreadable),
+        reached=None if page.below is None else scan.source.time_of(page.below),
+        unreadable=tuple(things.unreadable),
     )
 
 
-# The ended index lists groups too, in a lane of their own.
-_SCAN = IndexScan(name="groups", source=ENDED_JOBS, order=Order.CREATED, partitions=(LISTED,))
+# The ended index lists groups and audit entries too, in lanes of their own.
+_BY_CREATION = replace(ENDED_JOBS, order=Order.CREATED)
+_SCAN = IndexScan(name="groups", source=_BY_CREATION, partitions=(LISTED,))
 _FINGERPRINT = fingerprint("groups")
 
 
 def list_groups(services: Services, *, limit: object, cursor: str | None) -> Page[Group]:
-    most, start = check_limit(limit), decode_position(cursor, _FINGERPRINT, _SCAN)
     if not services.deployment.registry().ended_index:
         raise InvalidOptionError(
             "ended_index = false",
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id.",
         )
-    page = read_page(services.store.table, _SCAN, start, most, Budget())
-    # Only a group's own key makes a group of what stands in this lane.
-    own = [cast("str", record["PK"]) for record in page.records if record["SK"] == GROUP]
-    listed = [group_id for each in own if (group_id := group_of_partition(each)) is not None]
-    read = read_each(services.store.table.get_many([group_key(group_id) for group_id in listed]), group_of)
-    found = {group.group_id: group for group in read.items}
-    return _page_of(_SCAN, page, [found[each] for each in listed if each in found], read.unreadable, _FINGERPRINT)
+    return _listed(_SCAN, _FINGERPRINT, services, _group_key, group_of, limit=limit, cursor=cursor)
 
 
-_TRAIL = Source(table=JOBS, sort_key=re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)#[0-9a-f]{1,64}"))
+def _group_key(entry: Record) -> Key | None:
+    """Only a group's own key makes a group of what stands in this lane."""
+    own = cast("str", entry["PK"]) if entry["SK"] == GROUP else ""
+    group_id = group_of_partition(own)
+    return None if group_id is None else group_key(group_id)
 
 
 class Auditor:
@@ -161,15 +167,8 @@ class Auditor:
 
         All records are listed from the ended index; without it, ask for one target.
         """
-        scan = _scan_of(target)
         mark = fingerprint("audit", target)
-        most, start = check_limit(limit), decode_position(cursor, mark, scan)
-        page = read_page(self._services.store.table, scan, start, most, Budget())
-        listed = [(cast("str", each["PK"]), cast("str", each["SK"])) for each in page.records]
-        records = self._services.store.table.get_many([audit_record_key(*each) for each in listed])
-        read = read_each(records, lambda each: ((each["PK"], each["SK"]), audit_record_of(each)))
-        found = dict(read.items)
-        return _page_of(scan, page, [found[each] for each in listed if each in found], read.unreadable, mark)
+        return _listed(_scan_of(target), mark, self._services, _record_key, audit_record_of, limit=limit, cursor=cursor)
 
     def verify(self, target: str | None = None) -> Iterator[tuple[str, list[Flaw]]]:
         """Each target with what is wrong with its trail: one, or all that anything was ever done to."""
@@ -188,11 +187,15 @@ class Auditor:
         return registry.audit_roots if registry else None
 
 
+def _record_key(entry: Record) -> Key:
+    return audit_record_key(cast("str", entry["PK"]), cast("str", entry["SK"]))
+
+
 def _scan_of(target: str | None) -> IndexScan:
     if target is None:
-        return IndexScan(name="audit", source=ENDED_JOBS, order=Order.CREATED, partitions=(ALL,))
+        return IndexScan(name="audit", source=_BY_CREATION, partitions=(ALL,))
     # A job's dead letter has its id: who looks for what happened to the one wants to see the redrive of the other.
     job_id = target.removeprefix("job#") if target.startswith("job#") else None
     targets = (target,) if job_id is None else (target, dead_letter_target(job_id))
     trails = tuple(audit_partition(each) for each in targets)
-    return IndexScan(name="trail", source=_TRAIL, order=Order.CREATED, partitions=trails)
+    return IndexScan(name="trail", source=AUDIT_TRAIL, partitions=trails)

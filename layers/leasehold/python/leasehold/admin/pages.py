@@ -67,9 +67,11 @@ class JobFilter:
             if value is not None:
                 object.__setattr__(self, name, parse(value))
         object.__setattr__(self, "statuses", _parse_statuses(self.statuses))
-        check_range("scheduled", self.scheduled_from, self.scheduled_to)
-        check_range("created", self.created_from, self.created_to)
-        check_range("ended", self.ended_from, self.ended_to)
+        for name in _RANGES:
+            check_range(name, *self._range(name))
+
+    def _range(self, name: str) -> tuple[datetime | None, datetime | None]:
+        return getattr(self, f"{name}_from"), getattr(self, f"{name}_to")
 
     @property
     def asked(self) -> frozenset[str]:
@@ -95,13 +97,10 @@ class JobFilter:
             self.is_of_type(job.job_type)
             and job.status in self.wanted_statuses
             and self.schedules(job.scheduled_for)
-            and is_within(job.created_at, self.created_from, self.created_to)
-            and is_within(job.completed_at, self.ended_from, self.ended_to)
+            and is_within(job.created_at, *self._range("created"))
+            and is_within(job.completed_at, *self._range("ended"))
             and self.dedup_key in {None, dedup_key}
-            and self.concurrency_key in {None, job.concurrency_key}
-            and self.group_id in {None, job.group_id}
-            and self.schedule in {None, job.schedule}
-            and self.template in {None, job.template}
+            and all(getattr(self, name) in {None, getattr(job, name)} for name in _SAME_ON_THE_JOB)
         )
 
     def is_of_type(self, job_type: str) -> bool:
@@ -114,7 +113,7 @@ class JobFilter:
 
     def schedules(self, scheduled_for: datetime) -> bool:
         """Whether a job of that time is within the range; its id alone says which time that is."""
-        return is_within(scheduled_for, self.scheduled_from, self.scheduled_to)
+        return is_within(scheduled_for, *self._range("scheduled"))
 
     def conditions(self, *attributes: str) -> tuple[Condition, ...]:
         """What a store can leave out by itself, of what an index projects or a record has."""
@@ -125,26 +124,21 @@ class JobFilter:
         ]
         if "status" in attributes and self.wanted_statuses != frozenset(JobStatus):
             found.append(OneOf("status", tuple(sorted(map(str, self.wanted_statuses)))))
-        for name, start, end in (
-            ("created_at", self.created_from, self.created_to),
-            ("completed_at", self.ended_from, self.ended_to),
-        ):
-            if name in attributes and start is not None:
-                found.append(After(name, to_text(start - _MILLISECOND)))
-            if name in attributes and end is not None:
-                found.append(NotAfter(name, to_text(end - _MILLISECOND)))
+        for attribute, name in (("created_at", "created"), ("completed_at", "ended")):
+            start, end = self._range(name) if attribute in attributes else (None, None)
+            if start is not None:
+                found.append(After(attribute, to_text(start - _MILLISECOND)))
+            if end is not None:
+                found.append(NotAfter(attribute, to_text(end - _MILLISECOND)))
         return tuple(found)
 
 
-_EQUAL = ("job_type", "dedup_key", "concurrency_key", "group_id", "schedule", "template")
+_SAME_ON_THE_JOB = ("concurrency_key", "group_id", "schedule", "template")
+_EQUAL = ("job_type", "dedup_key", *_SAME_ON_THE_JOB)
+_RANGES = ("scheduled", "created", "ended")
 _PARSED: dict[str, Callable[[Any], object]] = {
     "job_type": parse_job_type,
-    "scheduled_from": partial(instant, what="scheduled_from"),
-    "scheduled_to": partial(instant, what="scheduled_to"),
-    "created_from": partial(instant, what="created_from"),
-    "created_to": partial(instant, what="created_to"),
-    "ended_from": partial(instant, what="ended_from"),
-    "ended_to": partial(instant, what="ended_to"),
+    **{name: partial(instant, what=name) for each in _RANGES for name in (f"{each}_from", f"{each}_to")},
     "dedup_key": partial(parse_key, what="dedup key"),
     "concurrency_key": partial(parse_key, what="concurrency key"),
     "group_id": parse_group_id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import batched
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.pages import Order
 from leasehold.admin.scanning import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.admin.pages import JobFilter
-    from leasehold.admin.scanning import QueryContext, Scan
+    from leasehold.admin.scanning import QueryContext, Scan, Source
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.table import Record
 
@@ -46,7 +46,7 @@ _BY_BOTH_INDEXES = frozenset({"statuses", "scheduled"})
 _BY_DUE_INDEX = frozenset({"statuses", "job_type", "concurrency_key", "scheduled"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     name: str
     order: Order
@@ -88,6 +88,14 @@ def _fits_due_index(wanted: JobFilter, registry: Registry) -> bool:
     return JobStatus.PENDING not in wanted.wanted_statuses or "scheduled" not in wanted.asked
 
 
+def _fits_running(wanted: JobFilter, registry: Registry) -> bool:
+    return wanted.wanted_statuses == {JobStatus.IN_PROGRESS} and _fits_due_index(wanted, registry)
+
+
+def _fits_dedup_records(wanted: JobFilter, registry: Registry) -> bool:
+    return bool(keyed_types(wanted, registry))
+
+
 def _fits_both_indexes(wanted: JobFilter, registry: Registry) -> bool:
     """Jobs of all types that have ended or not: lanes are fewer than partitions, and the due index knows no types."""
     is_both = bool(wanted.wanted_statuses & ENDED) and not wanted.wanted_statuses <= ENDED
@@ -95,36 +103,28 @@ def _fits_both_indexes(wanted: JobFilter, registry: Registry) -> bool:
     return is_both and knows and _is_spread(wanted, registry)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Stage:
     """`name` is where it stands among the stages of its plan; the names of its scans begin with it."""
 
     name: str
+    scans: Callable[[JobFilter, QueryContext], Iterable[Scan]]
     # Requests that finding out its scans takes.
     cost: int = 0
     # Whether an earlier stage has shown the jobs that their dedup record points to.
     without_key_holders: bool = False
-    scans: Callable[[JobFilter, QueryContext], Iterable[Scan]]
 
 
 def _members(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     assert wanted.group_id is not None
-    yield MemberScan(name="1-members:", group=context.group(wanted.group_id), order=Order.MEMBER)
-
-
-MEMBERS = Stage(name="1-members", cost=1, scans=_members)
+    yield MemberScan(name="1-members:", group=context.group(wanted.group_id))
 
 
 def _key_holders(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     for job_type in keyed_types(wanted, context.registry):
         assert wanted.dedup_key is not None
         partition = partitions.dedup(DedupRef(job_type, wanted.dedup_key, NO_WINDOW)).values[0]
-        yield IndexScan(
-            name=f"1-keys:{job_type}", source=DEDUP_RECORDS, order=Order.DEDUP_WINDOW, partitions=(partition,)
-        )
-
-
-KEY_HOLDERS = Stage(name="1-keys", scans=_key_holders)
+        yield IndexScan(name=f"1-keys:{job_type}", source=DEDUP_RECORDS, partitions=(partition,))
 
 
 def _jobs_by_date(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
@@ -143,24 +143,16 @@ def _jobs_by_date(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     yield from _dates("2-table:b", soon if start is None else max(start, soon), end, wanted, context)
 
 
-OTHER_JOBS_BY_DATE = Stage(name="2-table", scans=_jobs_by_date, without_key_holders=True)
-
-
-def _ended_lanes(wanted: JobFilter, context: QueryContext, *, name: str = "1-ended") -> Iterator[Scan]:
-    for number, some in enumerate(batched(ended_partitions(wanted, context.registry), MAX_PARTITIONS)):
-        yield IndexScan(
-            name=f"{name}:{number:04d}",
-            source=ENDED_JOBS,
-            order=Order.ENDED,
-            partitions=some,
-            first=_dated("", wanted.ended_from),
-            last=_dated("", wanted.ended_to),
-            keep=may_match(wanted),
-            is_filtered="scheduled" in wanted.asked,
-        )
-
-
-ENDED_LANES = Stage(name="1-ended", scans=_ended_lanes)
+def _ended_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
+    wanted = _only(ENDED, wanted)
+    return _scans(
+        "3-ended:",
+        ENDED_JOBS,
+        ended_partitions(wanted, context.registry),
+        first=_dated("", wanted.ended_from),
+        last=_dated("", wanted.ended_to),
+        keep=may_match(wanted) if "scheduled" in wanted.asked else None,
+    )
 
 
 def _running_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
@@ -168,14 +160,12 @@ def _running_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     return due_scans("1-run:", run_lanes(context.registry.shards), wanted, last=due_until(context.leases_over))
 
 
-RUNNING_LANES = Stage(name="1-run", scans=_running_lanes)
-
-
 def _run_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     """What waits for its own type, which would else be found behind all that is due later; then what may run.
 
     What failed is mostly tried again soon: it would else be found behind all that is scheduled for later.
     """
+    wanted = _only(LIVE, wanted)
     lanes, soon = run_lanes(context.registry.shards), due_until(context.now + _TRIED_AGAIN_WITHIN)
     if wanted.job_type is not None:
         yield from due_scans("1-run:a", hold_lanes(wanted.job_type), wanted)
@@ -186,10 +176,8 @@ def _run_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
         yield from due_scans("1-run:c", lanes, wanted, first=soon)
 
 
-RUN_LANES = Stage(name="1-run", scans=_run_lanes)
-
-
 def _held_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
+    wanted = _only(LIVE, wanted)
     # Those of the type itself were read with the run lanes.
     read = set() if wanted.job_type is None else set(hold_lanes(wanted.job_type))
     lanes = [lane for lane in context.waiting_lanes(wanted.job_type).names if lane not in read]
@@ -198,21 +186,20 @@ def _held_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[Scan]:
     return iter(sorted(scans, key=lambda scan: scan.name))
 
 
-HOLD_LANES = Stage(name="2-hold", cost=7, scans=_held_lanes)
-
-
 def _only(statuses: frozenset[JobStatus], wanted: JobFilter) -> JobFilter:
+    """Of jobs of all states, those that one of the indexes knows."""
     return replace(wanted, statuses=wanted.wanted_statuses & statuses)
 
 
 LIVE = frozenset(JobStatus) - ENDED
-# Of jobs of all states: those that have not ended from the due index, then the others from the ended index.
-LIVE_RUN_LANES = Stage(name="1-run", scans=lambda wanted, context: _run_lanes(_only(LIVE, wanted), context))
-LIVE_HOLD_LANES = Stage(name="2-hold", cost=7, scans=lambda wanted, context: _held_lanes(_only(LIVE, wanted), context))
-ENDED_LAST = Stage(
-    name="3-ended", scans=lambda wanted, context: _ended_lanes(_only(ENDED, wanted), context, name="3-ended")
-)
-JOBS_BY_DATE = Stage(name="2-table", scans=_jobs_by_date)
+MEMBERS = Stage("1-members", _members, cost=1)
+KEY_HOLDERS = Stage("1-keys", _key_holders)
+JOBS_BY_DATE = Stage("2-table", _jobs_by_date)
+OTHER_JOBS_BY_DATE = replace(JOBS_BY_DATE, without_key_holders=True)
+RUNNING_LANES = Stage("1-run", _running_lanes)
+RUN_LANES = Stage("1-run", _run_lanes)
+HOLD_LANES = Stage("2-hold", _held_lanes, cost=7)
+ENDED_LANES = Stage("3-ended", _ended_lanes)
 
 
 def keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
@@ -224,30 +211,13 @@ def keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
 
 
 PLANS = (
-    Plan(name="group", order=Order.MEMBER, fits=lambda wanted, _: "group_id" in wanted.asked, stages=(MEMBERS,)),
-    Plan(
-        name="dedup key",
-        order=Order.DEDUP_WINDOW,
-        fits=lambda wanted, registry: bool(keyed_types(wanted, registry)),
-        stages=(KEY_HOLDERS, OTHER_JOBS_BY_DATE),
-    ),
-    Plan(name="ended index", order=Order.ENDED, fits=_fits_ended_index, stages=(ENDED_LANES,)),
-    Plan(
-        name="running",
-        order=Order.DUE,
-        fits=lambda wanted, registry: (
-            wanted.wanted_statuses == {JobStatus.IN_PROGRESS} and _fits_due_index(wanted, registry)
-        ),
-        stages=(RUNNING_LANES,),
-    ),
-    Plan(name="due index", order=Order.DUE, fits=_fits_due_index, stages=(RUN_LANES, HOLD_LANES)),
-    Plan(
-        name="both indexes",
-        order=Order.DUE,
-        fits=_fits_both_indexes,
-        stages=(LIVE_RUN_LANES, LIVE_HOLD_LANES, ENDED_LAST),
-    ),
-    Plan(name="table", order=Order.SCHEDULED, fits=lambda *_: True, stages=(JOBS_BY_DATE,)),
+    Plan("group", Order.MEMBER, lambda wanted, _: "group_id" in wanted.asked, (MEMBERS,)),
+    Plan("dedup key", Order.DEDUP_WINDOW, _fits_dedup_records, (KEY_HOLDERS, OTHER_JOBS_BY_DATE)),
+    Plan("ended index", Order.ENDED, _fits_ended_index, (ENDED_LANES,)),
+    Plan("running", Order.DUE, _fits_running, (RUNNING_LANES,)),
+    Plan("due index", Order.DUE, _fits_due_index, (RUN_LANES, HOLD_LANES)),
+    Plan("both indexes", Order.DUE, _fits_both_indexes, (RUN_LANES, HOLD_LANES, ENDED_LANES)),
+    Plan("table", Order.SCHEDULED, lambda *_: True, (JOBS_BY_DATE,)),
 )
 
 
@@ -268,19 +238,14 @@ def _dates(
     name: str, start: datetime | None, end: datetime | None, wanted: JobFilter, context: QueryContext
 ) -> Iterator[Scan]:
     # The system's own jobs have a partition of their own, where no listing of others meets them.
-    partitions = table_partitions(wanted, context.registry)
-    where = wanted.conditions(*_ON_THE_JOB)
-    for number, some in enumerate(batched(partitions, MAX_PARTITIONS)):
-        yield IndexScan(
-            name=f"{name}{number:04d}",
-            source=TABLE_ORDER,
-            order=Order.SCHEDULED,
-            partitions=some,
-            first=_dated("scheduled#", start),
-            last=_dated("scheduled#", end),
-            where=where,
-            is_filtered=bool(where),
-        )
+    return _scans(
+        name,
+        TABLE_ORDER,
+        table_partitions(wanted, context.registry),
+        first=_dated("scheduled#", start),
+        last=_dated("scheduled#", end),
+        where=wanted.conditions(*_ON_THE_JOB),
+    )
 
 
 def table_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
@@ -303,19 +268,15 @@ _IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
 def due_scans(
     name: str, lanes: Sequence[str], wanted: JobFilter, *, first: str | None = None, last: str | None = None
 ) -> Iterator[Scan]:
-    for number, some in enumerate(batched(lanes, MAX_PARTITIONS)):
-        yield IndexScan(
-            name=f"{name}{number:04d}",
-            source=DUE_JOBS,
-            order=Order.DUE,
-            partitions=some,
-            first=first,
-            last=last,
-            # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
-            where=wanted.conditions(*_IN_THE_DUE_INDEX),
-            keep=may_match(wanted),
-            is_filtered=True,
-        )
+    # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
+    where = wanted.conditions(*_IN_THE_DUE_INDEX)
+    return _scans(name, DUE_JOBS, lanes, first=first, last=last, where=where, keep=may_match(wanted))
+
+
+def _scans(name: str, source: Source, partitions: Sequence[str], **bounds: Any) -> Iterator[Scan]:
+    """As many partitions in each as can be merged into one order."""
+    for number, some in enumerate(batched(partitions, MAX_PARTITIONS)):
+        yield IndexScan(name=f"{name}{number:04d}", source=source, partitions=some, **bounds)
 
 
 def run_lanes(shards: int) -> list[str]:

@@ -8,10 +8,11 @@ about where to read.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from leasehold.admin.pages import Order
 from leasehold.kernel.keys import JobId, from_text, job_id_at
 from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.admin.pages import Order
     from leasehold.groups.model import Group
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.services import Services
@@ -113,7 +113,7 @@ def _read_on(
     keyed = [(cast("str", record[sort]), record) for record in page.records if record[sort] != before]
     # A read that a filter thinned out says how much of it is left, not how much there was, unless it was full.
     read = limit if scan.where and page.cursor is not None else len(page.records)
-    return [each for each in keyed if scan.keep(each[1])], read
+    return [each for each in keyed if scan.keep is None or scan.keep(each[1])], read
 
 
 def _look(scan: IndexScan, reader: _PartitionReader, wanted: int) -> int:
@@ -151,30 +151,34 @@ MAX_PARTITIONS = 8
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A table's own order, or that of an index: its sort keys are unique over all partitions, or only within each."""
+    """A table's own order, or that of an index: its sort keys are unique over all partitions, or only within each.
+
+    sort_key: what one looks like; where it has a time, that is the group.
+    """
 
     table: TableDefinition
-    index: Index | None = None
-    # What a sort key looks like; where it has a time, that is the group.
-    sort_key: re.Pattern[str]
+    index: Index | None
+    order: Order
+    sort_key: str
 
     @property
     def sort(self) -> str:
         return self.index.sort if self.index else self.table.key[1]
 
     def time_of(self, sort_key: str) -> datetime | None:
-        found = self.sort_key.fullmatch(sort_key)
+        found = re.fullmatch(self.sort_key, sort_key)
         return from_text(found[1]) if found and found.re.groups else None
 
 
-TABLE_ORDER = Source(table=JOBS, sort_key=re.compile(rf"scheduled#({_TIME})#[0-9a-f-]{{36}}"))
-DUE_JOBS = Source(table=JOBS, index=DUE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-z]+#.{{1,600}}"))
-ENDED_JOBS = Source(table=JOBS, index=ENDED_INDEX, sort_key=re.compile(rf"({_TIME})#.{{1,600}}"))
-DEDUP_RECORDS = Source(table=JOBS, sort_key=re.compile(r"-|\d{4}-\d\d-\d\d"))
-OPEN_DEAD_LETTERS = Source(table=DEAD_LETTERS, index=BY_DATE_INDEX, sort_key=re.compile(rf"({_TIME})#[0-9a-f-]{{36}}"))
-OPEN_DEAD_LETTERS_OF_TYPE = Source(table=DEAD_LETTERS, index=BY_TYPE_INDEX, sort_key=OPEN_DEAD_LETTERS.sort_key)
+TABLE_ORDER = Source(JOBS, None, Order.SCHEDULED, rf"scheduled#({_TIME})#[0-9a-f-]{{36}}")
+DUE_JOBS = Source(JOBS, DUE_INDEX, Order.DUE, rf"({_TIME})#[0-9a-z]+#.{{1,600}}")
+ENDED_JOBS = Source(JOBS, ENDED_INDEX, Order.ENDED, rf"({_TIME})#.{{1,600}}")
+DEDUP_RECORDS = Source(JOBS, None, Order.DEDUP_WINDOW, r"-|\d{4}-\d\d-\d\d")
+OPEN_DEAD_LETTERS = Source(DEAD_LETTERS, BY_DATE_INDEX, Order.FAILED, rf"({_TIME})#[0-9a-f-]{{36}}")
+OPEN_DEAD_LETTERS_OF_TYPE = replace(OPEN_DEAD_LETTERS, index=BY_TYPE_INDEX)
+AUDIT_TRAIL = Source(JOBS, None, Order.CREATED, rf"({_TIME})#[0-9a-f]{{1,64}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,19 +187,24 @@ class IndexScan:
 
     name: str
     source: Source
-    order: Order
     partitions: tuple[str, ...]
     first: str | None = None
     # Excluded: no sort key equals a time, or the date of one, alone.
     last: str | None = None
     where: tuple[Condition, ...] = ()
     # Whether an entry can match, by what the index shows of it.
-    keep: Callable[[Record], bool] = field(default=lambda _: True, repr=False)
-    # Whether `where` or `keep` may leave something out.
-    is_filtered: bool = False
+    keep: Callable[[Record], bool] | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.where) or self.keep is not None
+
+    @property
+    def order(self) -> Order:
+        return self.source.order
 
     def is_position(self, text: str) -> bool:
-        return self.source.sort_key.fullmatch(text) is not None
+        return re.fullmatch(self.source.sort_key, text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +213,7 @@ class MemberScan:
 
     name: str
     group: Group
-    order: Order
+    order: ClassVar = Order.MEMBER
 
     def is_position(self, text: str) -> bool:
         return re.fullmatch(r"\d{1,7}", text) is not None
@@ -227,10 +236,12 @@ _LANES_READ = 100
 
 
 class QueryContext:
-    def __init__(self, services: Services, budget: Budget) -> None:
-        budget.spend()
-        self._services = services
-        self._budget = budget
+    """What a listing asks before it reads, within its requests."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.budget = Budget()
+        self.budget.spend()
         self.registry: Registry = services.deployment.registry()
         self.now: datetime = services.clock.now()
 
@@ -241,23 +252,23 @@ class QueryContext:
         return self.now + max(leases, default=timedelta(0)) + CLOCK_TOLERANCE
 
     def group(self, group_id: str) -> Group:
-        self._budget.spend()
+        self.budget.spend()
         from leasehold.groups.stop import find_group
 
-        return find_group(group_id, self._services)
+        return find_group(group_id, self.services)
 
     def waiting_lanes(self, job_type: str | None) -> WaitingLanes:
         """Where jobs are held. Lanes of keys are named after them; those of other scopes are read, a few of these."""
-        self._budget.spend(1 + len(service_lanes(self.registry.shards)))
+        self.budget.spend(1 + len(service_lanes(self.registry.shards)))
         lanes: set[str] = set()
         unread = 0
         reads = 0
-        for scope in waiting_scopes(self._services, limit=_SCOPES_READ):
+        for scope in waiting_scopes(self.services, limit=_SCOPES_READ):
             found = [*lanes_by_name(scope)]
             if not is_told_by_name(scope) and reads < _LINES_READ:
-                self._budget.spend()
+                self.budget.spend()
                 reads += 1
-                read = lanes_waiting_for(scope, self._services, limit=_LANES_READ)
+                read = lanes_waiting_for(scope, self.services, limit=_LANES_READ)
                 unread += len(read) == _LANES_READ
                 found += read
             elif not is_told_by_name(scope):
