@@ -8,22 +8,27 @@ What is virtual is exact and the same on every machine; the real figures beside 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from docs.costing.figures import Assumptions
 from docs.costing.page import systems
 from docs.costing.prices import load as load_prices
+from leasehold import BaseJobHandler, Worker
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.poll import Poller
+from leasehold.webhooks.model import delivery_type
 from tests.benchmarks import aws_real
 from tests.benchmarks.results import load
 from tests.latency import AWS, AWS_WITH_CPU
-from tests.limits.virtual_queue import VirtualQueue, works
+from tests.limits.virtual_queue import VirtualQueue, Work, works
 from tests.simulation.kernel import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from leasehold.kernel.ports import Handover
     from tests.benchmarks.sizes import Sizes
 
 _TYPE = "plain"
@@ -63,6 +68,7 @@ def _parts(sizes: Sizes) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "idle_poll_calls", lambda: poll_one_job(1, jobs=0)["calls"]
     yield "lateness_p99_seconds", lambda: {str(n): lateness_p99(n, jobs=sizes.scheduled) for n in (1, 16)}
     yield "backpressure", lambda: backpressure(jobs=sizes.burst)
+    yield "settle_seconds", lambda: settle_seconds(sizes.burst // 2)
     yield "dollars", dollars
     yield "real", lambda: aws_real.measure(sizes)
 
@@ -162,3 +168,44 @@ if __name__ == "__main__":
     import sys
 
     print(json.dumps(eval(sys.argv[1]), indent=2))
+
+
+def settle_seconds(jobs: int = 500) -> dict[str, float]:
+    """So many jobs of a shard have just ended: until a delivery is made of each, or until their group has ended."""
+    return {"webhooks": _settled_after(jobs, in_group=False), "group": _settled_after(jobs, in_group=True)}
+
+
+def _settled_after(jobs: int, *, in_group: bool) -> float:
+    queue = VirtualQueue([JobType(name=_TYPE), delivery_type()], latencies=AWS_WITH_CPU)
+    try:
+        made, services = works(jobs, _TYPE, seconds=0.0), queue.queue.services
+        if in_group:
+            queue.queue.groups.create(made, group_id="import", mode="parallel")
+        else:
+            queue.queue.enqueue_many([replace(each, webhook="https://example.com/hook") for each in made])
+        taken = _Taken()
+        Poller(services, taken, worker_id="setup").poll()
+        for handover in taken.handovers:
+            Worker(services, {_TYPE: _Nothing}, worker_id="setup", limit_time=False).run(handover)
+        queue.let_settle()
+        queue.kernel.micros += SECOND
+        began = queue.kernel.seconds
+        queue.poll_once(lambda _: None)
+        queue.run(300, until=lambda: len(queue.figures.settled) >= jobs)
+        assert len(queue.figures.settled) == jobs
+        return round(max(queue.figures.settled) - began, 3)
+    finally:
+        queue.close()
+
+
+class _Taken:
+    def __init__(self) -> None:
+        self.handovers: list[Handover] = []
+
+    def dispatch(self, handover: Handover, function: str | None) -> None:
+        self.handovers.append(handover)
+
+
+class _Nothing(BaseJobHandler[Work]):
+    def handle(self, payload: Work) -> None:
+        return

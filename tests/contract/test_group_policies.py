@@ -15,6 +15,8 @@ from leasehold.telemetry import COMPLETED, Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold import Job
     from leasehold.kernel.hooks import End
     from leasehold.kernel.services import Services
@@ -124,7 +126,7 @@ def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world:
         def with_end(self, end: End, services: Services) -> Joining:
             return Joining(is_owed=True)
 
-        def settle(self, job: Job, services: Services) -> Joining:
+        def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
             counted_when_settled.append(counts(world))
             return NOTHING
 

@@ -19,6 +19,8 @@ from leasehold.telemetry import Event
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold import Job
     from leasehold.kernel.hooks import End
     from leasehold.kernel.services import Services
@@ -36,7 +38,8 @@ class FollowUps(Hooks):
     def with_end(self, end: End, services: Services) -> Joining:
         return Joining(is_owed=True) if end.step.target in self._statuses else NOTHING
 
-    def settle(self, job: Job, services: Services) -> Joining:
+    def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+        (job,) = jobs
         assert job.completed_at is not None
         # The same end gives the same id: a second try finds the job made.
         home = services.deployment.registry().partition_of(self._job_type, job.shard)

@@ -45,6 +45,8 @@ class Figures:
     claims: int = 0
     writes: Counter[str] = field(default_factory=Counter)
     busy: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    # When each job had done what it owed.
+    settled: list[float] = field(default_factory=list)
     # When each job was moved, by its sort key.
     moved_at: dict[str, list[float]] = field(default_factory=dict)
     # Waiting jobs that pollers read from an index, by type.
@@ -61,6 +63,8 @@ class Figures:
     def note_made(self, change: Change, role: str, at: float) -> None:
         if role != "poller" or not isinstance(change, Update) or kind_of(change.key) != JOB:
             return
+        if "owed" in change.removes:
+            self.settled.append(at)
         if "due_lane" in change.sets and not change.sets.keys() & {"status", "locked_by"}:
             self.moves += 1
             self.moved_at.setdefault(change.key.values[-1], []).append(at)

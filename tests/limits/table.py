@@ -140,7 +140,7 @@ class LatentTable:
         return answers
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
-        with self._taking(self._latencies.transaction):
+        with self._taking(self._latencies.transaction, statements=len(changes)):
             self._note(changes)
             self._shared.stored.transact(changes, token=token, foreign=foreign)
             self._made(changes)

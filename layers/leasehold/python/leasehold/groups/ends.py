@@ -23,6 +23,8 @@ from leasehold.payloads.items import laid_out
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
@@ -34,18 +36,23 @@ class GroupHooks(Hooks):
         has_ended = end.step.target is not None and end.step.target.has_ended
         return Joining(is_owed=True) if has_ended else NOTHING
 
-    def settle(self, job: Job, services: Services) -> Joining:
-        assert job.group_id is not None
-        # Read after the job was seen to have ended: from then on its turn cannot come any more.
-        group = services.store.groups.get(job.group_id)
+    def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+        group_id = jobs[0].group_id
+        assert group_id is not None
+        # Read after the jobs were seen to have ended: from then on their turns cannot come any more.
+        group = services.store.groups.get(group_id)
         if group is None or group.has_ended:
             return NOTHING
-        if job.member is None or group.member_id(job.member) != job.job_id:
-            report(
-                job.job_id, f"it calls itself member {job.member} of group {group.group_id}, which it is not", services
-            )
+        step = Step(group)
+        for job in jobs:
+            if job.member is None or group.member_id(job.member) != job.job_id:
+                problem = f"it calls itself member {job.member} of group {group_id}, which it is not"
+                report(job.job_id, problem, services)
+                continue
+            after = after_member(step.group, job, services)
+            step = Step(after.group, (*step.changes, *after.changes))
+        if step.group == group:
             return NOTHING
-        step = after_member(group, job, services)
         return Joining(
             changes=[change_of(group, step.group), *step.changes],
             then=lambda: log_change(group, step.group, services),

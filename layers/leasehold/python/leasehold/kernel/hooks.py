@@ -7,7 +7,7 @@ passes through none of it, and no cold start pays for what it does not use.
 | --- | --- |
 | `stops_start(handover)`, `never_started(handover)` | why a hand-over may not start now; it was given back |
 | `with_end(end)` | what commits together with an end, and what the ended job owes from then on |
-| `settle(job)` | do what a job owes since a run's end, as often as it is asked |
+| `settle(jobs)` | do what jobs owe since a run's end, as often as it is asked |
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
 
 Beside these, a poll asks for two things by name (`leasehold/features.py`): the `Gate` that decides about jobs that are
@@ -147,8 +147,11 @@ class Hooks:
         """Before an end is written. It is asked once per end, however often that has to be written."""
         return NOTHING
 
-    def settle(self, job: Job, services: Services) -> Joining:
-        """Do what the job owes; what it joins commits together with the job's leaving the place where it owes it."""
+    def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+        """Do what one job owes, or several members of a group that have ended.
+
+        What it joins commits together with their leaving the place where they owe it.
+        """
         return NOTHING
 
     def after(self, end: End, services: Services) -> None:

@@ -85,6 +85,11 @@ class DueJob:
     lane: str
     concurrency_key: str | None = None
 
+    @property
+    def owes(self) -> bool:
+        """Whether it is due for what comes after a run, and not for a run."""
+        return self.due.afterwards is not None or self.status.has_ended
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueScope:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import due_values, expiry_values, retire_dedup_record
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
+from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake, transition
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
 from leasehold.kernel.trust import trusted_job
@@ -29,31 +29,48 @@ _AGAIN_AFTER = timedelta(minutes=1)
 def settle(entry: DueJob, services: Services) -> bool:
     """Do what a job owes, and let it leave the due index or wait for its next run; False if it owes nothing now."""
     job = trusted_job(services.store.jobs.get(entry.job_id), services)
-    if job is None or job.due is None or job.due.key != entry.due_key:
-        return False
-    if not job.has_ended and job.due.afterwards is None:
-        return False
+    return job is not None and owes_as_shown(job, entry) and settle_jobs([job], services)
+
+
+def owes_as_shown(job: Job, entry: DueJob) -> bool:
+    is_as_shown = job.due is not None and job.due.key == entry.due_key
+    return is_as_shown and (job.has_ended or entry.due.afterwards is not None)
+
+
+def settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
+    """Settle these together; False if one of them is not what was read, or what several owe cannot be done together."""
     for _ in range(_TRIES):
         try:
-            names = [each.partition(":")[0] for each in job.owed]
-            joinings = [_hooks_of(each, services).settle(job, services) for each in names]
+            joinings = _joinings(jobs, services)
         except StoreUnavailableError:
             raise
         except LeaseholdError as error:
-            return _put_off(job, error, services)
+            return len(jobs) == 1 and _put_off(jobs[0], error, services)
         try:
-            values = _settled(job, joinings, services)
+            expiries = _commit(jobs, joinings, services)
         except TransitionRefused:
             return False
         except TransactionCancelled:
+            if len(jobs) > 1:
+                return False
             continue  # what it is settled with is not what was read: look again
         for each in joinings:
             if each.then is not None:
                 each.then()
-        retire_dedup_record(job, values.get("expires_at"), services)
+        for job, expires_at in zip(jobs, expiries, strict=True):
+            retire_dedup_record(job, expires_at, services)
         return True
     # It stays due, and the next poll tries again.
     return False
+
+
+def _joinings(jobs: Sequence[Job], services: Services) -> list[Joining]:
+    """What the features do about these jobs, each asked once."""
+    owing: dict[str, list[Job]] = {}
+    for job in jobs:
+        for each in job.owed:
+            owing.setdefault(each.partition(":")[0], []).append(job)
+    return [_hooks_of(name, services).settle(owed_by, services) for name, owed_by in owing.items()]
 
 
 def _hooks_of(name: str, services: Services) -> Hooks:
@@ -64,27 +81,30 @@ def _hooks_of(name: str, services: Services) -> Hooks:
     return feature.load()
 
 
-def _settled(job: Job, joinings: Sequence[Joining], services: Services) -> Mapping[str, object]:
-    if job.has_ended:
-        assert job.completed_at is not None
-        values = expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
-    else:
-        values = _next_run_values(job, services.clock.now())
-    write = _write(job, values)
+def _commit(jobs: Sequence[Job], joinings: Sequence[Joining], services: Services) -> list[object]:
+    """Write it; returns when each of the jobs expires."""
+    writes = [_write(job, _values(job, services)) for job in jobs]
     for item in (item for each in joinings for item in each.first):
         services.store.payloads.put(item)
-    changes = [change for each in joinings for change in each.changes]
+    changes = [*map(transition, writes[1:]), *(change for each in joinings for change in each.changes)]
     if changes:
-        token = request_token("settle", job.job_id, f"{services.random_source.bits(64):x}")
-        services.store.jobs.apply_with(write, changes, token=token)
+        token = request_token("settle", jobs[0].job_id, f"{services.random_source.bits(64):x}")
+        services.store.jobs.apply_with(writes[0], changes, token=token)
     else:
         try:
-            services.store.jobs.apply(write)
+            services.store.jobs.apply(writes[0])
         except TransitionRefused as refused:
             # What is not owed any more was done by this write: its response was lost.
             if not refused.was_repeated or refused.current is None or refused.current.owed:
                 raise
-    return values
+    return [write.values.get("expires_at") for write in writes]
+
+
+def _values(job: Job, services: Services) -> Mapping[str, object]:
+    if not job.has_ended:
+        return _next_run_values(job, services.clock.now())
+    assert job.completed_at is not None
+    return expiry_values(job, job.status, job.completed_at, services.deployment.settings_of(job.job_type))
 
 
 def _write(job: Job, values: Mapping[str, object]) -> Write:

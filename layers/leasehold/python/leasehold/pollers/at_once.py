@@ -1,4 +1,4 @@
-"""Claims at once: the plain jobs of a page by one request, for a poller that is alone with a backlog."""
+"""At once: the plain jobs of a page are claimed by one request, for a poller that is alone with a backlog."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class AtOnce:
             stride = entries[begin : begin + _AT_ONCE]
             # What owes something first is not to be claimed yet.
             self.take([each for each in stride if isinstance(each, DueJob) and each.due.afterwards is None], switches)
+            stride = self._settle(stride)
             for position, entry in enumerate(stride):
                 has_lost = stop_at_lost_race and report.lost_races > lost_before
                 # What nobody decided yet will be read again.
@@ -58,6 +59,16 @@ class AtOnce:
                     break
                 handle(entry, switches)
             self.end_page()
+
+    def _settle(self, entries: Sequence[DueEntry]) -> Sequence[DueEntry]:
+        """Settle what owes something, if there are several; returns what is left to do."""
+        owing = [each for each in entries if isinstance(each, DueJob) and each.owes]
+        if len(owing) < _FEWEST_AT_ONCE:
+            return entries
+        from leasehold.pollers.settles import settle_page
+
+        left = settle_page(owing, self._poll)
+        return [*(each for each in entries if each not in owing), *left]
 
     def take(self, entries: Sequence[DueJob], switches: Switches) -> None:
         """Claim those of the entries that are plain jobs by one request, if there are several, and hand them over.

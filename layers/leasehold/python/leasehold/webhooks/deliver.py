@@ -19,7 +19,7 @@ from leasehold.webhooks.address import RunEvent, events_of
 from leasehold.webhooks.model import delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.kernel.hooks import End
@@ -38,19 +38,22 @@ class WebhookHooks(Hooks):
         noted = [*(before.split(",") if before else ()), *_noted(end)]
         return Joining(is_owed=True, note=",".join(noted)) if noted else NOTHING
 
-    def settle(self, job: Job, services: Services) -> Joining:
-        url = _address(job, services.deployment.settings_of(job.job_type))
-        settings = services.deployment.registry().types.get(DELIVERY)
-        shown = services.store.payloads.shown(job)
-        for event, run, ended_at in _owed(job):
-            if url is None or settings is None:
-                # Webhooks were switched off since. That the job goes on matters more than who hears of it.
-                services.telemetry.event(
-                    Event.WEBHOOK_DROPPED, job_id=job.job_id, job_type=job.job_type, told=str(event)
-                )
-            else:
-                _make(delivery(shown, run, event, url=url, ended_at=ended_at, settings=settings), services)
+    def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+        for job in jobs:
+            _tell_of(job, services)
         return NOTHING
+
+
+def _tell_of(job: Job, services: Services) -> None:
+    url = _address(job, services.deployment.settings_of(job.job_type))
+    settings = services.deployment.registry().types.get(DELIVERY)
+    shown = services.store.payloads.shown(job)
+    for event, run, ended_at in _owed(job):
+        if url is None or settings is None:
+            # Webhooks were switched off since. That the job goes on matters more than who hears of it.
+            services.telemetry.event(Event.WEBHOOK_DROPPED, job_id=job.job_id, job_type=job.job_type, told=str(event))
+        else:
+            _make(delivery(shown, run, event, url=url, ended_at=ended_at, settings=settings), services)
 
 
 def _noted(end: End) -> list[str]:
