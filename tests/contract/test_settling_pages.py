@@ -75,9 +75,8 @@ class Watched:
         return answer
 
 
-def all_end(world: World, outcomes: Sequence[object] = ()) -> None:
+def all_end(world: World) -> None:
     """All that is due runs, and nothing of what it owes is done yet."""
-    world.script.then(*outcomes)
     for handover in world.claim():
         world.worker.run(handover)
 
