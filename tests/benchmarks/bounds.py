@@ -99,6 +99,10 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("hand-overs a job where 10 can run, virtual", (AWS, "backpressure", "handovers_per_job"), 1.3),
     Bound("most that are claimed and unstarted, virtual", (AWS, "backpressure", "most_unstarted"), 50),
     Bound("1,000 jobs where 10 can run, to the ideal, virtual", (AWS, "backpressure", "times_ideal"), 1.2, TIMES),
+    *(
+        Bound(f"500 ended jobs are settled, {owing}, virtual", (AWS, "settle_seconds", figure), limit, "s")
+        for owing, figure, limit in (("each with a webhook", "webhooks", 5), ("members of a group", "group", 2))
+    ),
     Bound("log bytes of a plain job", (AWS, "real", "log_bytes_per_job"), 900),
     Bound("an idle month", (AWS, "dollars", "idle_month"), 3, "$"),
     Bound("a further job type, a month", (AWS, "dollars", "further_type"), 0.3, "$"),

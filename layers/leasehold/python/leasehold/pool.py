@@ -1,7 +1,7 @@
 """A pool: calls that do not depend on each other run side by side, where waiting for AWS is most of their time.
 
-What runs in it only reaches others: hand-overs, releases, reads, inserts. What a poll decides by (nonces, seats,
-counts) stays on the poll's own thread, which collects what the pool answers.
+What runs in it only reaches others: hand-overs, releases, reads, inserts, what ended jobs owe. What a poll decides by
+(nonces, seats, counts) stays on the poll's own thread, which collects what the pool answers.
 """
 
 from __future__ import annotations
