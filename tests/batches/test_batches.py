@@ -13,9 +13,10 @@ from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.transitions import JobStatus
+from leasehold.runtime import signals
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from leasehold.runtime.worker import Worker
 from leasehold.telemetry import Event
 from leasehold.testing.queue import LeaseholdTest
@@ -283,21 +284,24 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
     ]
 
 
-@pytest.mark.parametrize(("how", "name", "becomes"), [("", "finish", "completed"), ("raise", "fail", "failed")])
-def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monkeypatch, how, name, becomes):
+@pytest.mark.parametrize(
+    ("how", "owner", "name", "becomes"),
+    [("", Attempt, "finish", "completed"), ("raise", signals, "fail", "failed")],
+)
+def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monkeypatch, how, owner, name, becomes):
     test = queue()
     enqueue(test, how, how, how)
     handed: list[Sequence[Handover]] = []
     test.dispatch_batch = lambda handovers, function: handed.append(handovers)  # type: ignore[method-assign]
     test.drain()
-    end = getattr(Attempt, name)
+    end = getattr(owner, name)
 
     def unless_first(attempt: Attempt, *given: Any, **options: Any) -> Any:
         if attempt.job.job_id == handed[0][0].job_id:
             raise ZeroDivisionError("a feature's mistake")
         return end(attempt, *given, **options)
 
-    monkeypatch.setattr(Attempt, name, unless_first)
+    monkeypatch.setattr(owner, name, unless_first)
     with pytest.raises(ZeroDivisionError):
         Worker(test.services, {"count": Together}, worker_id="w", limit_time=False).run_batch(handed[0])
 

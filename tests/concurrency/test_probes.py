@@ -13,6 +13,7 @@ from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.poll import Poller
+from leasehold.runtime.signals import fail
 from leasehold.telemetry import Event
 from tests.concurrency.race import at_once
 from tests.real_queue import Inbox, RealQueue
@@ -60,7 +61,7 @@ def test_runs_that_end_at_once_are_all_counted_and_open_the_circuit_once(
 
     for first in range(0, JOBS, POLLERS):
         together = attempts[first : first + POLLERS]
-        at_once([partial(each.fail, FAILURE) for each in together])
+        at_once([partial(fail, each, FAILURE) for each in together])
         if first + POLLERS < JOBS:
             record = deployed.services.store.table.get(circuit_key("sync"))
             assert record is not None
@@ -75,7 +76,7 @@ def test_of_eight_pollers_one_sends_each_probe_and_the_last_one_frees_all(
 ) -> None:
     deployed = deploy(make_client(dynoxide_endpoint), min_runs=1)
     for handover in claimed(deployed, 1):
-        started(deployed, handover).fail(FAILURE)
+        fail(started(deployed, handover), FAILURE)
     deployed.queue.enqueue_many(NewJob(job="sync", payload={"n": n}) for n in range(JOBS))
     inbox = Inbox()
     pollers = [Poller(deployed.process(), inbox, worker_id=f"poller-{n}") for n in range(POLLERS)]
@@ -91,7 +92,7 @@ def test_of_eight_pollers_one_sends_each_probe_and_the_last_one_frees_all(
         if last:
             attempt.complete(None)
         else:
-            attempt.fail(FAILURE)
+            fail(attempt, FAILURE)
 
     at_once([poller.poll for poller in pollers])
     assert len(inbox.handovers) == JOBS - ROUNDS - 1

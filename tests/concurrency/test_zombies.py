@@ -14,6 +14,8 @@ from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Attempt, Execution, Executor
 from leasehold.kernel.poll import Poller
+from leasehold.runtime.lease import extend
+from leasehold.runtime.signals import abort, fail, snooze
 from leasehold.telemetry import LEASES_LOST, Event
 from tests.real_queue import Inbox, RealQueue
 
@@ -82,13 +84,13 @@ FATES = {
 }
 
 WRITES: dict[str, Callable[[Attempt], object]] = {
-    "extend": lambda zombie: zombie.extend(),
+    "extend": extend,
     "complete": lambda zombie: zombie.complete('{"n":1}'),
     "skip": lambda zombie: zombie.complete(None, skipped="nothing to do"),
-    "fail": lambda zombie: zombie.fail(Failure(error="boom", code="Boom")),
-    "fail for good": lambda zombie: zombie.fail(Failure(error="boom", code="Boom", is_retryable=False)),
-    "snooze": lambda zombie: zombie.snooze(timedelta(seconds=1)),
-    "abort": lambda zombie: zombie.abort("enough"),
+    "fail": lambda zombie: fail(zombie, Failure(error="boom", code="Boom")),
+    "fail for good": lambda zombie: fail(zombie, Failure(error="boom", code="Boom", is_retryable=False)),
+    "snooze": lambda zombie: snooze(zombie, timedelta(seconds=1)),
+    "abort": lambda zombie: abort(zombie, "enough"),
     "transact_complete": lambda zombie: JobContext(zombie).transact_complete([order(zombie.job.job_id)], {"n": 1}),
 }
 

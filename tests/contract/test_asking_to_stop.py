@@ -10,6 +10,7 @@ import pytest
 from leasehold import Cancel, JobStatus, JobType, NonRetryableError, Snooze
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Attempt, Executor
+from leasehold.runtime.signals import fail
 from leasehold.telemetry import Event
 from tests.contract.world import RETRY_DELAY, TYPES
 
@@ -166,7 +167,7 @@ def test_a_job_that_fails_while_it_is_being_asked_is_cancelled_where_it_waits(
 
     def transact_late(*args: object, **options: object) -> None:
         if attempts:
-            attempts.pop().fail(Failure(error="interrupted", code="RuntimeError"))
+            fail(attempts.pop(), Failure(error="interrupted", code="RuntimeError"))
         transact(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world.table, "transact", transact_late)

@@ -14,6 +14,7 @@ from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import NonRetryableError, StoreUnavailableError
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.operate.measure import measure
+from leasehold.runtime.signals import fail
 from leasehold.telemetry import CIRCUIT_OPEN, Event
 from tests.contract.circuits import BREAKER, FAILS, MINUTE, circuit, enqueue, guard, open_circuit, run
 
@@ -165,7 +166,7 @@ def test_runs_that_end_after_the_circuit_opened_change_nothing_about_it(world: W
     for attempt in attempts:
         assert isinstance(attempt, Attempt)
         world.clock.advance(timedelta(milliseconds=1))
-        attempt.fail(Failure(error="no answer", code="RuntimeError"))
+        fail(attempt, Failure(error="no answer", code="RuntimeError"))
         seen.append(circuit(world))
 
     assert seen[:3] == [None] * 3

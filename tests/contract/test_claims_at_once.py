@@ -14,6 +14,7 @@ from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Priority, run_lane
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import ConditionFailed, StatementRefused
+from leasehold.runtime.signals import snooze
 from leasehold.telemetry import Event
 from tests.contract.engines import without_moto
 from tests.contract.world import Dispatches
@@ -95,7 +96,7 @@ def test_retried_and_snoozed_jobs_are_plain_again(world: World, batches: Batches
     enqueue(world, 8)
     for handover in world.claim():
         attempt = world.worker._executor.begin(handover)
-        attempt.snooze(timedelta(seconds=10))  # type: ignore[union-attr]
+        snooze(attempt, timedelta(seconds=10))  # type: ignore[arg-type]
     world.clock.advance(timedelta(seconds=10))
 
     assert world.poll().claimed == 8

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.direct_runs.model import DirectRunError, JobTypePausedError
 from leasehold.kernel.errors import DispatchError, SystemHaltedError
-from leasehold.kernel.signals import Cancel, Skip, Snooze
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from tests.contract.directly import DirectRunner, started, what_is_taken
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from leasehold import JobStatus, Outcome
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Attempt, Executor
+from leasehold.runtime.lease import extend, is_cancel_requested
+from leasehold.runtime.signals import abort, fail, snooze
 from leasehold.telemetry import Event
 from tests.contract.world import RETRY_DELAY
 
@@ -145,13 +147,13 @@ def test_a_lease_can_be_extended_until_it_expires(world: World) -> None:
     attempt = start(world)
     world.clock.advance(timedelta(seconds=100))
 
-    until = attempt.extend()
+    until = extend(attempt)
 
     assert world.job(job_id).lock_expires_at == world.job(job_id).due_at == until
     assert until == world.clock.now() + world.types["report"].lease_length
     world.clock.move_to(until)
     with pytest.raises(LeaseLostError):
-        attempt.extend()
+        extend(attempt)
     assert world.job(job_id).lock_expires_at == until
 
 
@@ -164,12 +166,12 @@ def test_a_zombie_can_do_nothing_after_the_reap(world: World) -> None:
 
     for say in (
         lambda: zombie.complete(None),
-        lambda: zombie.fail(Failure(error="late", code="late")),
-        lambda: zombie.fail(Failure(error="late", code="late", is_retryable=False)),
-        lambda: zombie.snooze(timedelta(seconds=1)),
-        lambda: zombie.abort("late"),
-        zombie.is_cancel_requested,
-        zombie.extend,
+        lambda: fail(zombie, Failure(error="late", code="late")),
+        lambda: fail(zombie, Failure(error="late", code="late", is_retryable=False)),
+        lambda: snooze(zombie, timedelta(seconds=1)),
+        lambda: abort(zombie, "late"),
+        lambda: is_cancel_requested(zombie),
+        lambda: extend(zombie),
     ):
         with pytest.raises(LeaseLostError):
             say()
@@ -205,12 +207,12 @@ def test_of_two_extensions_at_the_same_time_the_shorter_one_has_lost_nothing(
     def overtaken(write: Write) -> Job:
         monkeypatch.undo()
         world.clock.advance(timedelta(seconds=1))
-        overtaking.append(attempt.extend())
+        overtaking.append(extend(attempt))
         return advance(write)
 
     overtaking: list[datetime] = []
     monkeypatch.setattr(world.services.store.jobs, "apply_and_read", overtaken)
 
-    assert attempt.extend() == overtaking[0] == world.job(job_id).lock_expires_at
+    assert extend(attempt) == overtaking[0] == world.job(job_id).lock_expires_at
     attempt.complete(None)
     assert world.status(job_id) is JobStatus.COMPLETED

@@ -11,6 +11,8 @@ from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.poll import Poller
+from leasehold.runtime.lease import extend
+from leasehold.runtime.signals import fail, snooze
 from tests.meter import Meter, item_size
 from tests.real_queue import Inbox
 
@@ -125,19 +127,19 @@ class Life:
         self._attempt = attempt
 
     def extend(self) -> None:
-        self._running.extend()
+        extend(self._running)
 
     def complete(self) -> None:
         self._running.complete(None)
 
     def snooze(self) -> None:
-        self._running.snooze(timedelta(minutes=2))
+        snooze(self._running, timedelta(minutes=2))
 
     def fail(self) -> None:
-        self._running.fail(Failure(error="TimeoutError: no answer", code="TimeoutError"))
+        fail(self._running, Failure(error="TimeoutError: no answer", code="TimeoutError"))
 
     def bury(self) -> None:
-        self._running.fail(Failure(error="ValueError: no such order", code="ValueError", is_retryable=False))
+        fail(self._running, Failure(error="ValueError: no such order", code="ValueError", is_retryable=False))
 
     def cancel(self) -> None:
         assert self._job_id is not None

@@ -11,6 +11,7 @@ from leasehold import CircuitBreaker, JobType
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.poll import Poller
+from leasehold.runtime.signals import fail
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
 
@@ -50,7 +51,7 @@ class Deployed:
 
     def fail(self) -> float:
         attempt = self.started()
-        return self.units(lambda: attempt.fail(Failure(error="no answer", code="TimeoutError")))
+        return self.units(lambda: fail(attempt, Failure(error="no answer", code="TimeoutError")))
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from tests.crash.faults import Killed
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold.kernel.errors import LeaseholdError, LeaseLostError, NonRetryableError
-from leasehold.kernel.signals import Cancel, Skip, Snooze
+from leasehold.runtime import lease
 from leasehold.runtime.direct import DirectContext
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from leasehold.runtime.timing import JobTimeoutError
 from tests.simulation.kernel import Killed, current_process
 
@@ -106,7 +107,7 @@ def extend(attempt: Attempt, process: Process) -> None:
     """Prolong a lease, and let its length be known: so what is written says when that was decided."""
     assert process.invocation is not None
     process.invocation.lease_length = attempt.job_type.lease_length
-    attempt.extend()
+    lease.extend(attempt)
 
 
 @contextmanager

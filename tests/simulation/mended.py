@@ -29,7 +29,7 @@ from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
 from leasehold.payloads import items
 from leasehold.pollers import hand_overs, sharing, waiting, window
-from leasehold.runtime import timing
+from leasehold.runtime import lease
 from leasehold.schedules import by_hand, trigger
 from tests.simulation.guards import Guard, without
 
@@ -112,9 +112,9 @@ def _looks_each_time() -> None:
 
 
 def _is_cancel_requested(whole: Any) -> Any:
-    def asked(self: Any) -> bool:
-        self._services.store.jobs.get(self.job.job_id)
-        return bool(whole(self))
+    def asked(attempt: Any) -> bool:
+        attempt.services.store.jobs.get(attempt.job.job_id)
+        return bool(whole(attempt))
 
     return asked
 
@@ -238,7 +238,7 @@ MENDINGS = [
     ),
     Mending(
         name="looking for a cancel survives a blip",
-        take_out=_wrapped(execute.Attempt, "is_cancel_requested", _is_cancel_requested),
+        take_out=_wrapped(lease, "is_cancel_requested", _is_cancel_requested),
         test="unit/kernel/test_patient_ends.py::test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_later",
     ),
     Mending(
@@ -320,7 +320,7 @@ MENDINGS = [
     ),
     Mending(
         name="the heartbeat's exit is short",
-        take_out=_as(timing, "_LONGEST_WAIT", timedelta(seconds=25)),
+        take_out=_as(lease, "_LONGEST_WAIT", timedelta(seconds=25)),
         test="unit/runtime/test_heartbeat.py::test_a_beat_that_hangs_in_an_outage_does_not_keep_the_job_from_its_end",
     ),
     Mending(

@@ -11,8 +11,8 @@ from leasehold.dedup.windows import Within
 from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.signals import Cancel
 from leasehold.runtime.handler import JobContext
+from leasehold.runtime.signals import Cancel
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
 

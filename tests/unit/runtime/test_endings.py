@@ -10,8 +10,8 @@ import pytest
 
 from leasehold.kernel.errors import NonRetryableError
 from leasehold.kernel.job import MAX_ERROR_BYTES, MAX_REASON_BYTES, Outcome
-from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.transitions import JobStatus
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that, raising

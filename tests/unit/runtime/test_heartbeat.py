@@ -11,11 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.execute import Attempt
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import JobStatus
-from leasehold.runtime import timing
+from leasehold.runtime import lease
 from leasehold.telemetry import LEASES_LOST, Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that
@@ -55,7 +54,7 @@ class Metronome:
 @pytest.fixture
 def metronome(monkeypatch) -> Metronome:
     made = Metronome()
-    monkeypatch.setattr(timing, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
+    monkeypatch.setattr(lease, "threading", SimpleNamespace(Event=lambda: made, Thread=threading.Thread))
     return made
 
 
@@ -124,14 +123,14 @@ def test_an_error_of_the_handler_after_the_loss_changes_nothing_either(metronome
 
 def test_a_store_that_does_not_answer_costs_one_beat(metronome, monkeypatch):
     outages = [StoreUnavailableError("throttled")]
-    extend = Attempt.extend
+    extend = lease.extend
 
     def flaky(attempt):
         if outages:
             raise outages.pop()
         return extend(attempt)
 
-    monkeypatch.setattr(Attempt, "extend", flaky)
+    monkeypatch.setattr(lease, "extend", flaky)
 
     def work(context):
         for _ in range(4):
@@ -184,7 +183,7 @@ def test_a_beat_that_hangs_in_an_outage_does_not_keep_the_job_from_its_end(metro
         let_go.wait(60)
         raise StoreUnavailableError("no answer")
 
-    monkeypatch.setattr(Attempt, "extend", hang)
+    monkeypatch.setattr(lease, "extend", hang)
 
     def work(context):
         metronome.strike_the_last()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
-from leasehold.kernel.signals import Cancel, Skip, Snooze
 from leasehold.kernel.transitions import JobStatus
+from leasehold.runtime.signals import Cancel, Skip, Snooze
 from leasehold.telemetry import COMPLETED, Event
 from leasehold.testing import LeaseholdTest
 from tests.unit.handlers import handler_that

@@ -11,8 +11,8 @@ from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.errors import InvalidOptionError, InvalidPayloadError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.retry import Fixed
-from leasehold.kernel.signals import Snooze
 from leasehold.kernel.transitions import JobStatus
+from leasehold.runtime.signals import Snooze
 from leasehold.testing import FakeClock, LeaseholdTest, SeededRandomSource
 from tests.unit.handlers import handler_that, raising
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import Delays, Exponential, Fixed
-    from leasehold.kernel.signals import Cancel, Skip, Snooze
     from leasehold.kernel.transitions import JobStatus
     from leasehold.kernel.type_options import OnFull, Retention
     from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit, Rate
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from leasehold.queue import Queue
     from leasehold.runtime.functions import job
     from leasehold.runtime.handler import BaseJobHandler, JobContext
+    from leasehold.runtime.signals import Cancel, Skip, Snooze
     from leasehold.runtime.worker import Worker
     from leasehold.scheduler import JobScheduler, JobSchedulerProtocol
     from leasehold.schedules.model import Missed, Overlap, Schedule
@@ -64,7 +64,7 @@ _HOMES = {
         "LeaseholdError",
         "NonRetryableError",
     ),
-    "leasehold.kernel.signals": (
+    "leasehold.runtime.signals": (
         "Cancel",
         "Skip",
         "Snooze",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from leasehold.pollers.at_once import AtOnce
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Part, Sharing
+    from leasehold.runtime.signals import end_as_raised
     from leasehold.schedules.records import Schedules
     from leasehold.schemas.check import check_payload
     from leasehold.templates.model import TemplateCache, filled
@@ -56,6 +57,7 @@ __all__ = [
     "debounced",
     "dedup_record",
     "dumped",
+    "end_as_raised",
     "enqueue_debounced",
     "entry_of_new_job",
     "filled",
@@ -174,6 +176,7 @@ _VERBS = {
     "debounced": "debounce.burst",
     "dedup_record": "dedup.windows",
     "dumped": "payloads.models",
+    "end_as_raised": "runtime.signals",
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",

@@ -20,8 +20,8 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.keys import JobId, parse_job_id
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.signals import failure_of
 from leasehold.operate import jobs as operate
+from leasehold.runtime.signals import fail, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +100,7 @@ class JobScheduler:
         try:
             attempt.read_payload()
         except PAYLOAD_IS_LOST as lost:
-            attempt.fail(failure_of(lost))
+            fail(attempt, failure_of(lost))
             return False
         return True
 
@@ -109,7 +109,7 @@ class JobScheduler:
 
     def mark_failed(self, job_id: UUID | str, reason: str) -> None:
         """Record the failure; the job's type decides whether it is tried again or dead-lettered."""
-        self._take(job_id).fail(Failure(error=reason, code="failed"))
+        fail(self._take(job_id), Failure(error=reason, code="failed"))
 
     def _take(self, job_id: UUID | str) -> Attempt:
         attempt = self._attempts.pop(parse_job_id(str(job_id)), None)

@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.end import Ending, Failure, is_last_attempt, retry_values, waiting_values
+from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
-from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import make_nonce, to_text
-from leasehold.kernel.payload import APART, decode, encode_result, shortened
-from leasehold.kernel.transitions import ABORT, COMPLETE, DEAD_LETTER, EXTEND, FAIL, SNOOZE, START, Transition
+from leasehold.kernel.payload import APART, decode, encode_result
+from leasehold.kernel.transitions import COMPLETE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = timedelta(milliseconds=200)
 _LONGEST_PAUSE = timedelta(seconds=5)
-_CANCEL_READ_EVERY = timedelta(seconds=5)
 
 
 class Execution(StrEnum):
@@ -162,7 +161,7 @@ class Executor:
 
     def raised(self, attempt: Attempt, error: BaseException) -> Execution:
         """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
-        from leasehold.kernel.signals import end_as_raised
+        from leasehold.features import end_as_raised
 
         return end_as_raised(attempt, error, self)
 
@@ -212,19 +211,12 @@ class Executor:
         self._services.telemetry.measure(LEASES_LOST, 1, job_type=job_type)
 
 
-class How(TypedDict, total=False):
-    """What an end of a run says; see `Ending`."""
-
-    outcome: Outcome
-    failure: Failure | None
-    reason: str | None
-    values: Mapping[str, object]
-    failed: bool | None
-    foreign: Sequence[ForeignItem]
-
-
 class Attempt:
-    """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it."""
+    """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it.
+
+    This is what a run that completes needs. It is kept alive by runtime/lease.py; whatever else a handler can say, by
+    raising, becomes an end in runtime/signals.py.
+    """
 
     def __init__(self, job: Job, job_type: JobType, services: Services, *, deadline: datetime) -> None:
         assert job.locked_by is not None
@@ -236,7 +228,7 @@ class Attempt:
         self.has_ended = False
         self.services = services
         self.lease_until = job.lock_expires_at or deadline
-        self._cancel_read_at: datetime | None = None
+        self.cancel_read_at: datetime | None = None
 
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
@@ -249,42 +241,6 @@ class Attempt:
         job = self._with_retries(lambda: self.services.store.payloads.read(self.job), until=half)
         self.job = job
         return job.payload
-
-    def extend(self) -> datetime:
-        """Prolong the lease from now; LeaseLostError once it has expired or somebody else has the job."""
-        now = self.services.clock.now()
-        until = max(now + self.job_type.lease_length, self.lease_until + timedelta(milliseconds=1))
-        assert self.job.due is not None
-        values = {"lock_expires_at": until, "due_key": self.job.due.moved_to(until)}
-        seen = {"locked_by": self.nonce, "now": now, "until": until}
-        write = Write(job_id=self.job.job_id, transition=EXTEND, seen=seen, values=values)
-        try:
-            current = self.services.store.jobs.apply_and_read(write)
-        except TransitionRefused as refused:
-            # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
-            if refused.current is None or not self._has_beyond(until, refused.current):
-                raise self._lost(EXTEND, refused.current) from None
-            current = refused.current
-        self._see(current)
-        self._cancel_read_at = now
-        self.lease_until = max(self.lease_until, current.lock_expires_at or until)
-        return self.lease_until
-
-    def is_cancel_requested(self) -> bool:
-        """Whether an operator asked this job to stop; read at most every few seconds."""
-        now = self.services.clock.now()
-        if self.job.cancel_requested is None and (
-            self._cancel_read_at is None or now - self._cancel_read_at >= _CANCEL_READ_EVERY
-        ):
-            self._cancel_read_at = now
-            try:
-                current = self.services.store.jobs.get(self.job.job_id)
-            except StoreUnavailableError:
-                return False  # nothing is known to have changed; the next look asks again
-            if current is None or current.locked_by != self.nonce:
-                raise LeaseLostError(self.job.job_id, "reading it", current.status if current else None)
-            self._see(current)
-        return self.job.cancel_requested is not None
 
     def complete(
         self, result_text: str | None, *, skipped: str | None = None, foreign: Sequence[ForeignItem] = ()
@@ -299,7 +255,7 @@ class Attempt:
         values: dict[str, object] = {} if result_text is None else {"result": result_text}
         if self.artifacts:
             values["artifacts"] = tuple(self.artifacts)
-        return self._ending(
+        return self.ending(
             COMPLETE,
             outcome=Outcome.COMPLETED if skipped is None else Outcome.SKIPPED,
             reason=skipped,
@@ -310,66 +266,36 @@ class Attempt:
 
     def finish(self, ending: Ending, *, is_written: bool = False) -> None:
         """Write an end that only the loss of the lease can keep from being written, unless a batch has written it."""
+        if is_written:
+            self._end(ending)
+            return
         try:
-            self._commit(ending, is_written=is_written)
+            self.commit(ending)
         except TransitionRefused as refused:
-            raise self._lost(ending.write.transition, refused.current) from None
+            raise self.lost(ending.write.transition, refused.current) from None
 
-    def snooze(self, delay: timedelta) -> bool:
-        """Give the attempt back and wait; False if a requested cancel ended the job instead."""
-        now = self.services.clock.now()
-        values = waiting_values(self.job, now + delay, now, attempt=self.job.attempts)
-        return self._unless_cancelled(SNOOZE, values=values)
-
-    def abort(self, reason: str, failure: Failure | None = None) -> None:
-        """End as cancelled: the handler said so, or it failed after a cancel was requested."""
-        outcome = Outcome.SKIPPED if failure is None else Outcome.FAILED
-        self.finish(self._ending(ABORT, outcome=outcome, failure=failure, reason=shortened(reason, MAX_REASON_BYTES)))
-
-    def fail(self, failure: Failure) -> str:
-        """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
-        is_last = is_last_attempt(self.job, failure)
-        step = DEAD_LETTER if is_last else FAIL
-        values = {} if is_last else retry_values(self.job, self.job_type, self.services)
-        if not self._unless_cancelled(step, outcome=Outcome.FAILED, failure=failure, values=values, failed=True):
-            return "cancelled"
-        return "dead_letter" if is_last else "failed"
-
-    def _has_beyond(self, until: datetime, current: Job) -> bool:
-        """Whether the job is ours for longer than that."""
-        return current.locked_by == self.nonce and (current.lock_expires_at or until) > until
-
-    def _see(self, current: Job) -> None:
+    def see(self, current: Job) -> None:
         """The job as it is now. Its payload cannot have changed while it runs, and is not read again."""
         self.job = replace(current, read_payload=self.job.read_payload)
 
-    def _unless_cancelled(self, step: Transition, **how: Unpack[How]) -> bool:
-        """A requested cancel wins over every way back, and over a dead letter."""
-        try:
-            self._commit(self._ending(step, **how))
-        except TransitionRefused as refused:
-            current = refused.current
-            if current is None or current.locked_by != self.nonce or current.cancel_requested is None:
-                raise self._lost(step, current) from None
-            self._see(current)
-            self.abort(current.cancel_reason or "cancelled", how.get("failure"))
-            return False
-        return True
-
-    def _ending(self, step: Transition, **how: Unpack[How]) -> Ending:
+    def ending(self, step: Transition, **how: Any) -> Ending:
+        """An end of this run, not yet written; see `Ending` for what it says."""
         artifacts = tuple(self.artifacts) if "outcome" in how else ()
         return self._with_retries(
             lambda: Ending(self.job, step, self.services, job_type=self.job_type, artifacts=artifacts, **how)
         )
 
-    def _commit(self, ending: Ending, *, is_written: bool = False) -> None:
-        if not is_written:
-            self._with_retries(ending.commit)
+    def commit(self, ending: Ending) -> None:
+        """Write it; TransitionRefused if the lease is lost, or a cancel was requested."""
+        self._with_retries(ending.commit)
+        self._end(ending)
+
+    def lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
+        return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
+
+    def _end(self, ending: Ending) -> None:
         self.has_ended = True
         ending.after()
-
-    def _lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
-        return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
 
     def _with_retries[T](self, call: Callable[[], T], *, until: datetime | None = None) -> T:
         """Try until the platform's deadline: giving up would use an attempt up, or do work again that is done."""

@@ -12,8 +12,8 @@ import inspect
 import logging
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.signals import Signal
 from leasehold.runtime.handler import JobContext, handler_of
+from leasehold.runtime.signals import Signal
 from leasehold.runtime.timing import awaited, limit_of, run_within
 from leasehold.telemetry.spans import span
 

@@ -131,7 +131,7 @@ def _failing(reason: BaseException) -> type[BaseJobHandler]:
 
 
 def _described(error: BaseException) -> str:
-    from leasehold.kernel.signals import failure_of
+    from leasehold.runtime.signals import failure_of
 
     return failure_of(_without_importing(error)).error
 

@@ -12,6 +12,7 @@ from leasehold.kernel.errors import InvalidOptionError, NonRetryableError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.payload import encode_result
+from leasehold.runtime import lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping, Sequence
@@ -76,11 +77,11 @@ class JobContext:
     @property
     def cancel_requested(self) -> bool:
         """Whether an operator asked this job to stop. Long handlers look, and raise Cancel."""
-        return self._attempt.is_cancel_requested()
+        return lease.is_cancel_requested(self._attempt)
 
     def extend(self) -> datetime:
         """Prolong the lease; LeaseLostError if another owner has the job by now: stop at once."""
-        return self._attempt.extend()
+        return lease.extend(self._attempt)
 
     def enqueue(
         self, job: str | TypedPayload, payload: Json | PayloadModel = None, **options: Unpack[JobOptions]

@@ -1,4 +1,4 @@
-"""The time of a handler: how long it may take, what ends it then, and the heartbeat that keeps its lease meanwhile."""
+"""The time of a handler: how long it may take, and what ends it then."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ import contextvars
 import queue
 import signal
 import threading
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.errors import LeaseholdError, LeaseLostError
+from leasehold.kernel.errors import LeaseholdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from types import FrameType
 
-    from leasehold.kernel.execute import Attempt
 
 # Time kept back before the platform's own timeout, so that the failure can still be written and reported, also by a
 # container that has not reported anything yet.
 RESERVE = timedelta(seconds=2)
 # An alarm of no time at all would be no alarm.
 _SHORTEST = timedelta(milliseconds=1)
-# A part of the time that is kept back for the job's end.
-_LONGEST_WAIT = timedelta(milliseconds=500)
 
 
 class JobTimeoutError(LeaseholdError):
@@ -112,34 +108,3 @@ def awaited(coroutine: Coroutine[object, object, object], limit: timedelta | Non
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(copy_context().run, lambda: asyncio.run(work())).result()
-
-
-@contextmanager
-def heartbeat(attempt: Attempt) -> Iterator[None]:
-    """Extend every third of the lease. A lease that is lost meanwhile is raised when the handler returns."""
-    stop = threading.Event()
-    lost: list[LeaseLostError] = []
-    interval = attempt.job_type.lease_length.total_seconds() / 3
-
-    def beat() -> None:
-        while not stop.wait(interval):
-            try:
-                attempt.extend()
-            except LeaseLostError as error:
-                lost.append(error)
-                return
-            except LeaseholdError:
-                continue  # the store may answer at the next beat; two more fit into the lease
-
-    thread = threading.Thread(target=beat, name="leasehold-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        # A beat that meets an outage lasts as long as the client tries: it is left behind. What it still writes is an
-        # extension of this lease, which does no harm, or is refused once the job has ended.
-        thread.join(_LONGEST_WAIT.total_seconds())
-    # A handler that completed by itself has no lease left to lose.
-    if lost and not attempt.has_ended:
-        raise lost[0]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.signals import GiveUp
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
 from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.signals import GiveUp
 from leasehold.webhooks.address import Address
 from leasehold.webhooks.model import TRIES, is_genuine
 from leasehold.webhooks.outbound import Outbound, WebhookFailedError

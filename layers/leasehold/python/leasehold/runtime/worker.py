@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import NonRetryableError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.signals import Signal
 from leasehold.runtime.handler import JobContext, call, handler_of
-from leasehold.runtime.timing import RESERVE, heartbeat, limit_of, run_within
+from leasehold.runtime.lease import heartbeat
+from leasehold.runtime.signals import Signal
+from leasehold.runtime.timing import RESERVE, limit_of, run_within
 from leasehold.telemetry.spans import API, given, span, trace_context
 
 if TYPE_CHECKING:

@@ -7,18 +7,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Failure
+from leasehold.kernel.end import Failure, is_last_attempt, retry_values, waiting_values
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.kernel.execute import Execution
-from leasehold.kernel.job import MAX_CODE_BYTES
+from leasehold.kernel.job import MAX_CODE_BYTES, MAX_REASON_BYTES, Outcome
+from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.retry import MAX_DELAY
+from leasehold.kernel.transitions import ABORT, DEAD_LETTER, FAIL, SNOOZE
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import without_payload
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.execute import Attempt, Executor
 
 
@@ -80,7 +83,7 @@ def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) ->
         case LeaseLostError():
             raise error
         case Snooze(delay=delay):
-            if not attempt.snooze(delay):
+            if not snooze(attempt, delay):
                 return _cancelled(attempt, executor)
             executor.log_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
             return Execution.SNOOZED
@@ -90,18 +93,61 @@ def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) ->
             executor.log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
             return Execution.SKIPPED
         case Cancel(reason=reason):
-            attempt.abort(reason)
+            abort(attempt, reason)
             return _cancelled(attempt, executor, reason=reason)
         case GiveUp(error=given_up):
-            attempt.abort(str(given_up), failure_of(given_up))
+            abort(attempt, str(given_up), failure_of(given_up))
             return _cancelled(attempt, executor, reason=str(given_up))
         case _:
             return _failed(attempt, error, executor)
 
 
+def snooze(attempt: Attempt, delay: timedelta) -> bool:
+    """Give the attempt back and wait; False if a requested cancel ended the job instead."""
+    now = attempt.services.clock.now()
+    values = waiting_values(attempt.job, now + delay, now, attempt=attempt.job.attempts)
+    return _unless_cancelled(attempt, attempt.ending(SNOOZE, values=values))
+
+
+def abort(attempt: Attempt, reason: str, failure: Failure | None = None) -> None:
+    """End as cancelled: the handler said so, or it failed after a cancel was requested."""
+    outcome = Outcome.SKIPPED if failure is None else Outcome.FAILED
+    said = shortened(reason, MAX_REASON_BYTES)
+    attempt.finish(attempt.ending(ABORT, outcome=outcome, failure=failure, reason=said))
+
+
+def fail(attempt: Attempt, failure: Failure) -> str:
+    """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
+    is_last = is_last_attempt(attempt.job, failure)
+    ending = attempt.ending(
+        DEAD_LETTER if is_last else FAIL,
+        outcome=Outcome.FAILED,
+        failure=failure,
+        values={} if is_last else retry_values(attempt.job, attempt.job_type, attempt.services),
+        failed=True,
+    )
+    if not _unless_cancelled(attempt, ending, failure):
+        return "cancelled"
+    return "dead_letter" if is_last else "failed"
+
+
+def _unless_cancelled(attempt: Attempt, ending: Ending, failure: Failure | None = None) -> bool:
+    """A requested cancel wins over every way back, and over a dead letter."""
+    try:
+        attempt.commit(ending)
+    except TransitionRefused as refused:
+        current = refused.current
+        if current is None or current.locked_by != attempt.nonce or current.cancel_requested is None:
+            raise attempt.lost(ending.write.transition, current) from None
+        attempt.see(current)
+        abort(attempt, current.cancel_reason or "cancelled", failure)
+        return False
+    return True
+
+
 def _failed(attempt: Attempt, error: BaseException, executor: Executor) -> Execution:
     failure = failure_of(error)
-    how = attempt.fail(failure)
+    how = fail(attempt, failure)
     if how == "cancelled":
         return _cancelled(attempt, executor)
     executor.log_end(

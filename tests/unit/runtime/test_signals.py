@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
-from leasehold.kernel.signals import Cancel, Signal, Skip, Snooze
+from leasehold.runtime.signals import Cancel, Signal, Skip, Snooze
 
 
 def test_a_snooze_takes_seconds_or_a_duration():
