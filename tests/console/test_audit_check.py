@@ -11,7 +11,7 @@ from leasehold import Operator
 from leasehold.audit.keys import audit_head_key, audit_partition, audit_record_key
 from leasehold.audit.roots import keep_root
 from leasehold.aws.archive import RootFolder
-from leasehold.console.backend import VERIFY, ApiBackend
+from leasehold.console.console import VERIFY, ApiBackend
 from leasehold.console.exchange import Request
 from leasehold.kernel.table import Delete
 from leasehold.testing import FakeClock

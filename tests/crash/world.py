@@ -26,8 +26,7 @@ from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
 from leasehold.testing.clock import FakeClock, SeededRandomSource
-from leasehold.testing.receiver import Told, receiver
-from leasehold.testing.recorder import Recorder
+from leasehold.testing.recorder import Recorder, Told, receiver
 from leasehold.webhooks.model import delivery_type
 from tests.crash.handlers import handler_in
 from tests.tables import creation_request

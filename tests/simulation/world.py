@@ -9,7 +9,7 @@ from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.keys import JobId, key_of
 from leasehold.kernel.table import DEAD_LETTERS, JOBS
 from leasehold.kernel.type_options import DELIVERY
-from leasehold.testing.receiver import Told, receiver
+from leasehold.testing.recorder import Told, receiver
 from tests.simulation.coverage import Coverage
 from tests.simulation.deployments import TYPES, registry_of
 from tests.simulation.dynamodb.database import Database

@@ -8,8 +8,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
-from leasehold.console.backend import ApiBackend
-from leasehold.console.console import Console
+from leasehold.console.console import ApiBackend, Console
 from leasehold.console.exchange import Request, problem
 from leasehold.console.security import HEADERS, MAX_BODY_BYTES, Guard
 from leasehold.kernel.errors import ServerUnavailableError
@@ -26,6 +25,7 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
 _LOGGER = logging.getLogger("leasehold.console")
 _SILENT_FOR_SECONDS = 60
+_TOO_LARGE = problem(413, "too_large", f"A request has a Content-Length of at most {MAX_BODY_BYTES} bytes.")
 # How long a stop takes at most.
 _LOOK_EVERY_SECONDS = 0.05
 
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         request = self._request()
-        answer = _too_large() if request is None else _handled(self.server.console, request)
+        answer = _TOO_LARGE if request is None else _handled(self.server.console, request)
         if request is None or answer.status >= 400:
             # What is left of a refused request must not be read as the next one.
             self.close_connection = True
@@ -134,7 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
             method=self.command,
             path=path,
             query=query,
-            headers=_headers(self),
+            # One that comes twice is neither of the two: it would match nothing of ours.
+            headers={name.lower(): ", ".join(self.headers.get_all(name, [])) for name in self.headers},
             body=self.rfile.read(int(length)),
         )
 
@@ -146,22 +147,9 @@ class _Handler(BaseHTTPRequestHandler):
         return
 
 
-def _headers(handler: BaseHTTPRequestHandler) -> dict[str, str]:
-    """By lower-case name. One that comes twice is neither of the two: it would match nothing of ours."""
-    found: dict[str, str] = {}
-    for name, value in handler.headers.items():
-        key = name.lower()
-        found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
-
-
 def _handled(console: Console, request: Request) -> Answer:
     try:
         return console.handle(request)
     except Exception as error:
         _LOGGER.exception("the console failed on %s %s", request.method, request.path)
         return problem(500, "internal_error", f"{type(error).__name__}: {error}")
-
-
-def _too_large() -> Answer:
-    return problem(413, "too_large", f"A request has a Content-Length of at most {MAX_BODY_BYTES} bytes.")

@@ -26,8 +26,7 @@ from leasehold.runtime.loading import describe
 from leasehold.runtime.worker import Worker
 from leasehold.schemas.publish import with_schemas
 from leasehold.testing.clock import FakeClock, SeededRandomSource
-from leasehold.testing.receiver import Told, receiver
-from leasehold.testing.recorder import Recorder
+from leasehold.testing.recorder import Recorder, Told, receiver
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:

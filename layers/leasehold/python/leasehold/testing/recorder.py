@@ -1,12 +1,19 @@
-"""Telemetry that remembers, so that a test can look at it."""
+"""What a test looks at afterwards: telemetry that remembers, and what receivers of webhooks were told."""
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.runtime.handler import BaseJobHandler
+from leasehold.runtime.webhook_sender import Message
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from leasehold.telemetry import Event, Metric
 
 
@@ -44,3 +51,28 @@ class Recorder:
                 for each, value, given in self.metrics
                 if each == metric and all(given.get(name) == wanted for name, wanted in dimensions.items())
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one receiver was told: `event["type"]` is e.g. job.run.completed, `event["data"]` is the run."""
+
+    url: str
+    event: dict[str, Any]
+
+
+def receiver(told: list[Told]) -> type[BaseJobHandler]:
+    """One that takes everything, and nothing leaves the process."""
+
+    class Receiver(BaseJobHandler):
+        job_type = DELIVERY
+
+        @classmethod
+        def payload_model(cls) -> type[BaseModel]:
+            return Message
+
+        def handle(self, message: Message) -> dict[str, int]:
+            told.append(Told(message.url, json.loads(message.body)))
+            return {"status": 200}
+
+    return Receiver
