@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -122,19 +123,7 @@ class Jobs:
     def wanted(self, now: datetime) -> JobFilter:
         from leasehold.admin.pages import JobFilter
 
-        given = with_times(asdict(self), now)
-        return JobFilter(**{**given, "statuses": frozenset(self.statuses or ())})
-
-
-def with_times(given: dict[str, Any], now: datetime) -> dict[str, Any]:
-    """`created_from`, which is --created-since, and its like as times; others as they are."""
-    times = {}
-    for name, text in given.items():
-        about, _, side = name.rpartition("_")
-        if side in ("from", "to"):
-            option = f"--{about}-{'since' if side == 'from' else 'until'}"
-            times[name] = past_moment(text, now, what=re.sub("--(scheduled|failed)-", "--", option))
-    return given | times
+        return JobFilter(**given(self, now) | {"statuses": frozenset(self.statuses or ())})
 
 
 def check_type(services: Services, job_type: str | None) -> None:
@@ -146,28 +135,42 @@ def check_type(services: Services, job_type: str | None) -> None:
         registry.job_type(job_type)
 
 
+def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
+    """A dataclass of options as arguments of those names: words that mean something are read, others stand as they are.
+
+    now: for those that say how long ago.
+    """
+    found = {}
+    for name, text in asdict(options).items():
+        about, _, side = name.rpartition("_")
+        if text is not None and name in _READ:
+            found[name] = _READ[name](text, f"--{name.removeprefix('run_').replace('_', '-')}")
+        elif text is not None and side in _SIDES and now is not None:
+            option = f"--{about}-{_SIDES[side]}"
+            found[name] = past_moment(text, now, what=re.sub("--(scheduled|failed)-", "--", option))
+        elif name != "payload_file":
+            found[name] = text
+    if "payload" in found:
+        found["payload"] = read_payload(options.payload, options.payload_file)
+    return found
+
+
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LENGTH = re.compile(r"(\d{1,6})([smhdw])")
 
 
-def past_moment(text: str | None, now: datetime, *, what: str) -> datetime | None:
+def past_moment(text: str, now: datetime, *, what: str) -> datetime:
     """An ISO time, or how long ago: "30m", "2h", "7d"."""
     from leasehold.kernel.times import later
 
-    if text is None:
-        return None
     if _LENGTH.fullmatch(text.strip()):
         return later(now, -length_of(text, what=what), what=what)
     return _iso(text, what, "Use a time like 2026-11-15T09:30Z, or how long ago: 30m, 2h, 7d.")
 
 
-def moment(text: str | None, *, what: str) -> datetime | None:
+def moment(text: str, *, what: str) -> datetime:
     """An ISO time, also a future one."""
-    return None if text is None else _iso(text, what, "Use a time like 2026-11-15T09:30Z or 2026-11-15.")
-
-
-def optional_length(text: str | None, *, what: str) -> timedelta | None:
-    return None if text is None else length_of(text, what=what)
+    return _iso(text, what, "Use a time like 2026-11-15T09:30Z or 2026-11-15.")
 
 
 def length_of(text: str, *, what: str) -> timedelta:
@@ -221,19 +224,17 @@ def read_payload(text: str | None, file: str | None) -> Json:
     return payload
 
 
-def parse_priority(text: str | None) -> Priority | None:
+def read_priority(text: str) -> Priority:
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.kernel.keys import Priority
 
-    if text is None:
-        return None
     found = {each.name.lower(): each for each in Priority} | {str(int(each)): each for each in Priority}
     if text.lower() not in found:
         raise InvalidOptionError(text, "this is no priority", "Use low, normal, high or critical.")
     return found[text.lower()]
 
 
-def parse_on_duplicate(text: str) -> OnDuplicate:
+def _read_on_duplicate(text: str) -> OnDuplicate:
     from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.errors import InvalidOptionError
 
@@ -243,25 +244,33 @@ def parse_on_duplicate(text: str) -> OnDuplicate:
         raise InvalidOptionError(text, "--on-duplicate is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
 
 
-def parse_delays(text: str | None) -> RetryPolicy | None:
+def _read_delays(text: str) -> RetryPolicy:
     """
-    >>> parse_delays("10s,5m")
+    >>> _read_delays("10s,5m")
     Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
     """
     from leasehold.kernel.retry import Delays
 
-    if text is None:
-        return None
     return Delays(tuple(length_of(each, what="a delay of --retry-delays") for each in text.split(",")))
 
 
-def parse_window(text: str | None) -> DedupWindow | None:
+def _read_window(text: str) -> DedupWindow:
     """`day`, `day:Europe/Berlin`, or a length of time."""
     from leasehold.dedup.windows import Day, Within
 
-    if text is None:
-        return None
     kind, _, zone = text.partition(":")
     if kind == "day":
         return Day(zone) if zone else Day()
     return Within(length_of(text, what="--dedup-window (day, day:Europe/Berlin, or a time)"))
+
+
+_SIDES = {"from": "since", "to": "until"}
+# What `given` reads, with the option's name for whoever wrote it wrongly.
+_READ: dict[str, Callable[[str, str], object]] = {
+    **dict.fromkeys(("every", "missed_window", "run_in"), lambda text, option: length_of(text, what=option)),
+    **dict.fromkeys(("run_at", "start_by"), lambda text, option: moment(text, what=option)),
+    "priority": lambda text, _: read_priority(text),
+    "on_duplicate": lambda text, _: _read_on_duplicate(text),
+    "retry": lambda text, _: _read_delays(text),
+    "dedup_window": lambda text, _: _read_window(text),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -18,8 +18,8 @@ from leasehold.cli.options import (
     Reason,
     Yes,
     check_type,
+    given,
     read_payload,
-    with_times,
 )
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
@@ -54,7 +54,7 @@ def list_dead_letters(session: Session, which: _Which, pages: Pages) -> None:
     from leasehold.admin.job_documents import dead_letter_document
     from leasehold.admin.others import DeadLetterFilter
 
-    wanted = DeadLetterFilter(**with_times(asdict(which), session.now()))
+    wanted = DeadLetterFilter(**given(which, session.now()))
     check_type(session.admin.services, wanted.job_type)
     fetch = partial(session.admin.read.dead_letters, wanted)
     list_pages(fetch, dead_letter_document, DEAD_LETTERS, session.out, pages)
@@ -109,9 +109,9 @@ def redrive(
         bulk.redrive_these(session, job_ids, reason=reason, dry_run=dry_run, payload_text=edited)
         return
     now = session.now()
-    given = with_times(asdict(which), now)
+    asked = given(which, now)
     # What dies after the look was not looked at: it is left out.
-    wanted = DeadLetterFilter(**given | {"failed_to": min(given["failed_to"] or now, now)})
+    wanted = DeadLetterFilter(**asked | {"failed_to": min(asked["failed_to"] or now, now)})
     bulk.redrive_matching(session, wanted, limit=limit, reason=reason, dry_run=dry_run, yes=yes)
 
 

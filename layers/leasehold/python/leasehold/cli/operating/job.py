@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from leasehold.cli.command import ShowsByDefault, command
-from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, moment, optional_length, parse_priority
+from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, given, read_priority
 from leasehold.cli.session import Session
 from leasehold.cli.terminal import priority_name
 
@@ -48,22 +49,28 @@ def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> 
     _tell(session, session.admin.queue.reschedule(job_id, reason=reason), "is due now")
 
 
+@dataclass(frozen=True, kw_only=True)
+class _When:
+    run_at: Annotated[str | None, typer.Option("--at", help="When, e.g. 2026-11-15T09:30Z.")] = None
+    run_in: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None
+
+
 @command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
 def reschedule(
     session: Session,
     job_id: JobIdArgument,
     *,
     reason: Reason = "",
-    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-11-15T09:30Z.")] = None,
-    in_: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None,
+    when: _When,
 ) -> None:
     """Have a waiting job due at another time."""
     from leasehold.kernel.errors import InvalidOptionError
 
-    if (at is None) == (in_ is None):
-        raise InvalidOptionError((at, in_), "a job is moved to one time", "Pass --at or --in; or use run-now.")
-    run_at, run_in = moment(at, what="--at"), optional_length(in_, what="--in")
-    moved = session.admin.queue.reschedule(job_id, reason=reason, run_at=run_at, run_in=run_in)
+    if (when.run_at is None) == (when.run_in is None):
+        raise InvalidOptionError(
+            (when.run_at, when.run_in), "a job is moved to one time", "Pass --at or --in; or use run-now."
+        )
+    moved = session.admin.queue.reschedule(job_id, reason=reason, **given(when))
     _tell(session, moved, f"is due at {moved.due_at:%Y-%m-%d %H:%M:%SZ}")
 
 
@@ -76,8 +83,7 @@ def priority(
     reason: Reason = "",
 ) -> None:
     """Have a waiting job run among those of another priority."""
-    wanted = parse_priority(level)
-    assert wanted is not None
+    wanted = read_priority(level)
     moved = session.admin.queue.reprioritise(job_id, wanted, reason=reason)
     _tell(session, moved, f"has priority {wanted.name.lower()}")
 

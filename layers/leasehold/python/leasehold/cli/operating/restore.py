@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from leasehold.cli.options import DryRun, Reason, Yes, past_moment
 from leasehold.cli.session import Session
 
 if TYPE_CHECKING:
-    from leasehold.restore.settle import Found, Report
+    from leasehold.restore.settle import Report
 
 app = typer.Typer(no_args_is_help=True, help="The way back from a disaster: export, load, settle.")
 
@@ -75,7 +76,6 @@ def settle(
     if unknown not in {None, *Unknown}:
         raise InvalidOptionError(unknown, "--unknown says what becomes of such jobs", "Use run or cancel.")
     moment = past_moment(at, session.now(), what="--at")
-    assert moment is not None
     services = session.admin.services
     if dry_run:
         report = look(moment, services, old=old)
@@ -89,26 +89,10 @@ def settle(
 def _document(report: Report) -> dict[str, object]:
     from leasehold.kernel.keys import to_text
 
-    return {
-        "at": to_text(report.at),
-        "ran": list(map(_found, report.ran)),
-        "made": list(map(_found, report.made)),
-        "unknown": list(map(_found, report.unknown)),
-        "goes_on": report.goes_on,
-        "schedules": report.schedules,
-    }
-
-
-def _found(found: Found) -> dict[str, object]:
-    from leasehold.kernel.keys import to_text
-
-    return {
-        "job_id": found.job_id,
-        "job_type": found.job_type,
-        "then": found.then,
-        "since": found.since,
-        "ran_at": to_text(found.ran_at) if found.ran_at else None,
-    }
+    document = asdict(report) | {"at": to_text(report.at)}
+    for found in (*document["ran"], *document["made"], *document["unknown"]):
+        found["ran_at"] = to_text(found["ran_at"]) if found["ran_at"] else None
+    return document
 
 
 def _told(report: Report, *, dry_run: bool) -> str:

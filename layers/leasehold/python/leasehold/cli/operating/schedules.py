@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,10 +18,8 @@ from leasehold.cli.options import (
     PriorityOption,
     Reason,
     Yes,
-    optional_length,
-    parse_priority,
+    given,
     past_moment,
-    read_payload,
 )
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
@@ -87,15 +85,6 @@ class _Plan:
     overlap: Annotated[str | None, typer.Option(help="While the last job has not ended: skip, queue or allow.")] = None
     priority: PriorityOption = None
 
-    def given(self) -> dict[str, Any]:
-        given = asdict(self)
-        return given | {
-            "payload": read_payload(self.payload, given.pop("payload_file")),
-            "every": optional_length(self.every, what="--every"),
-            "missed_window": optional_length(self.missed_window, what="--missed-window"),
-            "priority": parse_priority(self.priority),
-        }
-
 
 @command(app, "list", example="leasehold schedules list")
 def list_schedules(session: Session, pages: Pages) -> None:
@@ -130,7 +119,7 @@ def create(
     disabled: Annotated[bool, typer.Option("--disabled", help="Make it, but run no slots yet.")] = False,
 ) -> None:
     """Run a job at every slot of a rate or of a cron line."""
-    session.admin.queue.schedules.create(name, enabled=not disabled, reason=reason, **plan.given())
+    session.admin.queue.schedules.create(name, enabled=not disabled, reason=reason, **given(plan))
     _show(session, name)
 
 
@@ -144,7 +133,7 @@ def update(
     enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether its slots are run.")] = None,
 ) -> None:
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
-    session.admin.queue.schedules.update(name, enabled=enabled, reason=reason, **plan.given())
+    session.admin.queue.schedules.update(name, enabled=enabled, reason=reason, **given(plan))
     _show(session, name)
 
 
@@ -196,8 +185,7 @@ def backfill(
 
     now = session.now()
     start = past_moment(from_, now, what="--from")
-    end = past_moment(to, now, what="--to") or now
-    assert start is not None
+    end = now if to is None else past_moment(to, now, what="--to")
     schedules = session.admin.queue.schedules
     missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end, beyond_retention=beyond_retention)]
     if dry_run or not missing:

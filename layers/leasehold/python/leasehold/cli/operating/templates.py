@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +17,7 @@ from leasehold.cli.options import (
     PayloadOption,
     PriorityOption,
     Reason,
-    parse_delays,
-    parse_priority,
-    read_payload,
+    given,
 )
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
@@ -46,21 +44,12 @@ class _Preset:
     payload_file: PayloadFileOption = None
     priority: PriorityOption = None
     max_attempts: Annotated[int | None, typer.Option(help="How often its jobs are tried.")] = None
-    retry_delays: Annotated[
-        str | None, typer.Option(help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats.")
+    retry: Annotated[
+        str | None,
+        typer.Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats."),
     ] = None
     webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None
-
-    def given(self) -> dict[str, Any]:
-        return {
-            "payload": read_payload(self.payload, self.payload_file),
-            "priority": parse_priority(self.priority),
-            "max_attempts": self.max_attempts,
-            "retry": parse_delays(self.retry_delays),
-            "webhook": self.webhook,
-            "description": self.description,
-        }
 
 
 @command(app, "list", example="leasehold templates list")
@@ -84,7 +73,7 @@ def show(session: Session, name: _Name) -> None:
 )
 def create(session: Session, name: _Name, job_type: JobTypeArgument, *, reason: Reason = "", preset: _Preset) -> None:
     """Make a template. What is left out is left to the job type."""
-    _show(session, session.admin.queue.templates.create(name, job_type, reason=reason, **preset.given()))
+    _show(session, session.admin.queue.templates.create(name, job_type, reason=reason, **given(preset)))
 
 
 @command(app, "update", example="leasehold templates update nightly --priority low --reason 'not urgent'")
@@ -101,7 +90,7 @@ def update(
 ) -> None:
     """Change what is passed and leave the rest; a payload replaces all defaults."""
     update = session.admin.queue.templates.update
-    _show(session, update(name, job=job_type, remove=remove or (), reason=reason, **preset.given()))
+    _show(session, update(name, job=job_type, remove=remove or (), reason=reason, **given(preset)))
 
 
 @command(app, "delete", example="leasehold templates delete nightly --reason 'nobody uses it'")

@@ -18,18 +18,37 @@ from leasehold.cli.options import (
     Reason,
     Yes,
     complete_job_type,
-    moment,
-    optional_length,
-    parse_delays,
-    parse_on_duplicate,
-    parse_priority,
-    parse_window,
-    read_payload,
+    given,
+    read_priority,
 )
 from leasehold.cli.session import Session
 
 app = typer.Typer()
 control_app = typer.Typer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _New:
+    """Fields are named as those of a NewJob."""
+
+    payload: PayloadOption = None
+    payload_file: PayloadFileOption = None
+    template: Annotated[str | None, typer.Option(help="Take type, payload and options from this template.")] = None
+    run_at: Annotated[str | None, typer.Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None
+    run_in: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None
+    start_by: Annotated[str | None, typer.Option(help="Not after this time: a job that is late is cancelled.")] = None
+    dedup_key: Annotated[str | None, typer.Option(help="At most one job with this key.")] = None
+    dedup_window: Annotated[
+        str | None, typer.Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
+    ] = None
+    on_duplicate: Annotated[str, typer.Option(help="If the key is taken: return_existing, raise or replace.")] = (
+        "return_existing"
+    )
+    priority: PriorityOption = None
+    max_attempts: Annotated[int | None, typer.Option(help="How often it is tried.")] = None
+    retry: Annotated[str | None, typer.Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m.")] = None
+    concurrency_key: Annotated[str | None, typer.Option(help="What limits per key count.")] = None
+    webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None
 
 
 @command(
@@ -47,45 +66,16 @@ def enqueue(
     ] = None,
     *,
     reason: Reason = "",
-    payload: PayloadOption = None,
-    payload_file: PayloadFileOption = None,
-    template: Annotated[str | None, typer.Option(help="Take type, payload and options from this template.")] = None,
-    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None,
-    in_: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None,
-    start_by: Annotated[str | None, typer.Option(help="Not after this time: a job that is late is cancelled.")] = None,
-    dedup_key: Annotated[str | None, typer.Option(help="At most one job with this key.")] = None,
-    dedup_window: Annotated[
-        str | None, typer.Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
-    ] = None,
-    on_duplicate: Annotated[
-        str, typer.Option(help="If the key is taken: return_existing, raise or replace.")
-    ] = "return_existing",
-    priority: PriorityOption = None,
-    max_attempts: Annotated[int | None, typer.Option(help="How often it is tried.")] = None,
-    retry_delays: Annotated[str | None, typer.Option(help="Delays of its own, e.g. 10s,1m,5m.")] = None,
-    concurrency_key: Annotated[str | None, typer.Option(help="What limits per key count.")] = None,
-    webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None,
+    new: _New,
 ) -> None:
     """Put a job into the queue, now or for later; prints its id."""
     from leasehold.admin.documents import enqueued_document
     from leasehold.kernel.enqueue import NewJob
 
-    wanted = NewJob(
-        job=job_type,
-        payload=read_payload(payload, payload_file),
-        template=template,
-        run_at=moment(at, what="--at"),
-        run_in=optional_length(in_, what="--in"),
-        start_by=moment(start_by, what="--start-by"),
-        dedup_key=dedup_key,
-        dedup_window=parse_window(dedup_window),
-        priority=parse_priority(priority),
-        max_attempts=max_attempts,
-        retry=parse_delays(retry_delays),
-        concurrency_key=concurrency_key,
-        webhook=webhook,
-    )
-    made = session.admin.queue.operator.enqueue(wanted, reason=reason, on_duplicate=parse_on_duplicate(on_duplicate))
+    options = given(new)
+    on_duplicate = options.pop("on_duplicate")
+    wanted = NewJob(job=job_type, **options)
+    made = session.admin.queue.operator.enqueue(wanted, reason=reason, on_duplicate=on_duplicate)
     session.out.done(enqueued_document(made), made.job_id)
     if not made.created:
         session.out.hint("The dedup key is taken: this is the job that holds it.")
@@ -149,9 +139,9 @@ def retry(
     """Run a waiting job now, or an ended one again as a new job; prints its id."""
     from leasehold.admin.documents import enqueued_document
 
-    queue = session.admin.queue
+    queue, wanted = session.admin.queue, None if priority is None else read_priority(priority)
     retry = queue.retry_run if "." in job_id else queue.retry
-    again = retry(job_id, reason=reason, priority=parse_priority(priority))
+    again = retry(job_id, reason=reason, priority=wanted)
     session.out.done(enqueued_document(again), again.job_id)
     if again.created:
         session.out.hint("It is a new job.")
