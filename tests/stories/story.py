@@ -15,7 +15,7 @@ from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Exponential, Fixed
 from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import DELIVERY
-from leasehold.testing.receiver import Told, receiver
+from leasehold.testing.recorder import Told, receiver
 from leasehold.webhooks.model import delivery_type
 from tests.contract.handlers import Script, scripted
 from tests.stories.recording import (
