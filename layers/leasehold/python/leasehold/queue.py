@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.dedup.windows import DedupWindow
-    from leasehold.kernel.dynamodb.table import TableNames
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
@@ -60,20 +59,18 @@ class Queue(QueueVerbs, BulkVerbs):
         """
         from leasehold.aws.caller import LambdaCaller, connect_patiently
         from leasehold.aws.clients import CallerIdentity
+        from leasehold.aws.discovery import tables_of
         from leasehold.kernel.dynamodb.connection import connect
         from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
         from leasehold.pool import Threads
 
+        where: dict[str, Any] = {"open_client": open_client, "endpoint_url": endpoint_url, "region_name": region_name}
         if queue is not None and dead_letters_table is not None:
             names = TableNames(jobs=queue, dead_letters=dead_letters_table)
         else:
-            names = _tables_of(queue, open_client=open_client, endpoint_url=endpoint_url, region_name=region_name)
-        opened = client or connect(open_client=open_client, endpoint_url=endpoint_url, region_name=region_name)
-        where: dict[str, Any] = {
-            "open_client": open_client,
-            "endpoint_url": endpoint_url,
-            "region_name": region_name or opened.meta.region_name,
-        }
+            names = tables_of(queue, **where)
+        opened = client or connect(**where)
+        where["region_name"] = region_name or opened.meta.region_name
         services = Services(store=Store(DynamoTable(opened, names)), identity=CallerIdentity(**where), pool=Threads())
         services.caller = caller or LambdaCaller(partial(connect_patiently, **where))
         if telemetry is not None:
@@ -143,11 +140,3 @@ class Queue(QueueVerbs, BulkVerbs):
             webhook=webhook,
         )
         return enqueue(wanted, self._services, on_duplicate=on_duplicate)
-
-
-def _tables_of(name: str | None, **where: Any) -> TableNames:
-    from leasehold.aws import discovery
-    from leasehold.kernel.dynamodb.table import TableNames
-
-    found = discovery.from_environment() if name is None else discovery.named(name, **where)
-    return TableNames(jobs=found.jobs_table, dead_letters=found.dead_letters_table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
 from leasehold.aws.clients import boto3_client
+from leasehold.kernel.dynamodb.table import TableNames
 from leasehold.kernel.errors import InvalidOptionError, RefusedError, StoreError, shown
 from leasehold.lean import dataclass
 
@@ -60,6 +61,11 @@ def named(
         return granted[queue_name]
     client = (open_client or boto3_client())("ssm", endpoint_url=endpoint_url, region_name=region_name)
     return _published(queue_name, client)
+
+
+def tables_of(queue_name: str | None, **where: Any) -> TableNames:
+    found = from_environment() if queue_name is None else named(queue_name, **where)
+    return TableNames(jobs=found.jobs_table, dead_letters=found.dead_letters_table)
 
 
 def all_published(client: Any) -> list[QueueAddress]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.audit.records import Audit, AuditEntry
+    from leasehold.kernel.enqueue import Draft
     from leasehold.kernel.job import DedupRef, Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
@@ -30,14 +31,15 @@ _TRIES = 5
 
 
 def write_deduplicated(
-    job: Job,
-    record: DedupRecord,
+    drafted: Draft,
     services: Services,
     *,
     on_duplicate: OnDuplicate,
     successor_of: JobId | None,
     audit_entry: AuditEntry | None,
 ) -> Enqueued:
+    job, record = drafted.job, drafted.record
+    assert record is not None
     layout = lay_out(job, services)
     for _ in range(_TRIES):
         audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None

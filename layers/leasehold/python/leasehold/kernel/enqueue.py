@@ -241,12 +241,7 @@ def write(
         return features.enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
         result = features.write_deduplicated(
-            drafted.job,
-            drafted.record,
-            services,
-            on_duplicate=on_duplicate,
-            successor_of=successor_of,
-            audit_entry=audit_entry,
+            drafted, services, on_duplicate=on_duplicate, successor_of=successor_of, audit_entry=audit_entry
         )
     elif audit_entry is not None:
         result = features.insert_recorded(drafted.job, audit_entry, services)
