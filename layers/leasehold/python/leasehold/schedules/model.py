@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
@@ -182,20 +182,10 @@ class Plan:
 
 def planned(name: str, plan: Plan) -> Schedule:
     """A new schedule, with the default of everything that the plan leaves open."""
-    missed = _parse(Missed, "missed", plan.missed, Missed.LATEST)
     recurrence = _recurrence(plan, None)
-    return Schedule(
-        name=parse_schedule_name(name),
-        job_type=plan.job_type or "",
-        payload_text=plan.payload_text or "{}",
-        recurrence=recurrence,
-        missed=missed,
-        missed_window=parse_window(timedelta(days=1) if plan.missed_window is None else plan.missed_window),
-        overlap=_parse(Overlap, "overlap", plan.overlap, default_overlap(missed)),
-        priority=None if plan.priority is None else parse_priority(plan.priority),
-        template=plan.template,
-        enabled=True if plan.enabled is None else plan.enabled,
-    )
+    bare = Schedule(name=parse_schedule_name(name), job_type="", payload_text="{}", recurrence=recurrence)
+    new = replanned(bare, plan)
+    return new if plan.overlap is not None else replace(new, overlap=default_overlap(new.missed))
 
 
 def replanned(old: Schedule, plan: Plan) -> Schedule:

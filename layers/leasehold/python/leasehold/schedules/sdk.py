@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.schedules import by_hand
@@ -26,6 +26,22 @@ if TYPE_CHECKING:
     type _JobIds = list[JobId]
 
 
+class ScheduleOptions(TypedDict, total=False):
+    """The options of a schedule; see `Schedules.create`."""
+
+    template: str | None
+    every: timedelta | None
+    cron: str | None
+    timezone: str | None
+    on_dst_gap: InTheGap | str | None
+    on_dst_overlap: WhenRepeated | str | None
+    missed: Missed | str | None
+    missed_window: timedelta | None
+    overlap: Overlap | str | None
+    priority: Priority | PriorityName | int | None
+    enabled: bool | None
+
+
 class Schedules:
     """Each change is recorded with its reason and with who made it, as AWS knows them.
 
@@ -44,20 +60,10 @@ class Schedules:
         job: str | TypedPayload | None = None,
         payload: Json | PayloadModel = None,
         *,
-        template: str | None = None,
-        every: timedelta | None = None,
-        cron: str | None = None,
-        timezone: str | None = None,
-        on_dst_gap: InTheGap | str | None = None,
-        on_dst_overlap: WhenRepeated | str | None = None,
-        missed: Missed | str | None = None,
-        missed_window: timedelta | None = None,
-        overlap: Overlap | str | None = None,
-        priority: Priority | PriorityName | int | None = None,
-        enabled: bool = True,
         reason: str = "",
+        **options: Unpack[ScheduleOptions],
     ) -> Schedule:
-        """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a timezone (default UTC).
+        """Run a job at every slot of a rate (`every`), or of a five-field `cron` line in a `timezone` (default UTC).
 
         template: each job is made from it as it is when its slot comes, with `payload` laid over its own; it brings
             the job type along. One that is missing then is said by the logs and asked for again: no slot is lost.
@@ -67,23 +73,11 @@ class Schedules:
             missed="all"), or `allow` both.
         on_dst_gap: local times that a clock change leaves out: `once`, at the end of the gap (default), or `skip`.
         on_dst_overlap: local times that come twice: `once`, at the first (default), `both`, or `skip`.
+        priority: of its jobs, instead of their type's.
+        enabled: False for one that is there and makes no jobs.
         """
         job_type, payload_text = resolve(job, payload)
-        plan = Plan(
-            job_type=job_type,
-            payload_text=payload_text,
-            template=template,
-            every=every,
-            cron=cron,
-            timezone=timezone,
-            on_dst_gap=on_dst_gap,
-            on_dst_overlap=on_dst_overlap,
-            missed=missed,
-            missed_window=missed_window,
-            overlap=overlap,
-            priority=priority,
-            enabled=enabled,
-        )
+        plan = Plan(job_type=job_type, payload_text=payload_text, **options)
         return schedules.create(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
 
     def list(self) -> _Schedules:
@@ -104,35 +98,12 @@ class Schedules:
         *,
         job: str | None = None,
         payload: Json | PayloadModel = None,
-        template: str | None = None,
-        every: timedelta | None = None,
-        cron: str | None = None,
-        timezone: str | None = None,
-        on_dst_gap: InTheGap | str | None = None,
-        on_dst_overlap: WhenRepeated | str | None = None,
-        missed: Missed | str | None = None,
-        missed_window: timedelta | None = None,
-        overlap: Overlap | str | None = None,
-        priority: Priority | PriorityName | int | None = None,
-        enabled: bool | None = None,
         reason: str = "",
+        **options: Unpack[ScheduleOptions],
     ) -> Schedule:
-        """Change what is passed, leave the rest. A new rate, line or timezone counts from now on."""
-        plan = Plan(
-            job_type=job,
-            payload_text=None if payload is None else encode_value(payload),
-            template=template,
-            every=every,
-            cron=cron,
-            timezone=timezone,
-            on_dst_gap=on_dst_gap,
-            on_dst_overlap=on_dst_overlap,
-            missed=missed,
-            missed_window=missed_window,
-            overlap=overlap,
-            priority=priority,
-            enabled=enabled,
-        )
+        """Change what is passed, by the options of `create`. A new rate, line or timezone counts from now on."""
+        text = None if payload is None else encode_value(payload)
+        plan = Plan(job_type=job, payload_text=text, **options)
         return schedules.update(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
 
     def pause(self, name: str, *, reason: str = "") -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.templates import verbs as templates
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
     # Named out here: within the class, `list` is a method.
     type _Templates = list[Template]
+
+
+class TemplateOptions(TypedDict, total=False):
+    """The options of a template; see `Templates.create`."""
+
+    priority: Priority | PriorityName | int | None
+    max_attempts: int | None
+    retry: RetryPolicy | None
+    webhook: str | None
+    description: str | None
 
 
 class Templates:
@@ -40,29 +50,19 @@ class Templates:
         job: str | TypedPayload,
         payload: Json | PayloadModel = None,
         *,
-        priority: Priority | PriorityName | int | None = None,
-        max_attempts: int | None = None,
-        retry: RetryPolicy | None = None,
-        webhook: str | None = None,
-        description: str | None = None,
         reason: str = "",
+        **options: Unpack[TemplateOptions],
     ) -> Template:
         """Keep what jobs of a type are often given. What is left out here is left to the job type.
 
         payload: an object of defaults; a job's own payload replaces single keys of it, at the top level.
+        priority, max_attempts: instead of the type's.
         retry: a policy instead of the type's.
         webhook: an https address that is told of each run's end, instead of its type's.
+        description: what it is for, for people.
         """
         job_type, payload_text = resolve(job, payload)
-        preset = Preset(
-            job_type=job_type,
-            payload_text=payload_text,
-            priority=priority,
-            max_attempts=max_attempts,
-            retry=retry,
-            webhook=webhook,
-            description=description,
-        )
+        preset = Preset(job_type=job_type, payload_text=payload_text, **options)
         return templates.create(name, preset, self._services, by=self._services.identity.actor(), reason=reason)
 
     def list(self) -> _Templates:
@@ -79,27 +79,16 @@ class Templates:
         *,
         job: str | None = None,
         payload: Json | PayloadModel = None,
-        priority: Priority | PriorityName | int | None = None,
-        max_attempts: int | None = None,
-        retry: RetryPolicy | None = None,
-        webhook: str | None = None,
-        description: str | None = None,
         remove: Collection[str] = (),
         reason: str = "",
+        **options: Unpack[TemplateOptions],
     ) -> Template:
-        """Change what is passed, leave the rest; `payload` replaces all defaults.
+        """Change what is passed, by the options of `create`; `payload` replaces all defaults.
 
         remove: options to leave to the job type again, e.g. `remove=["priority", "webhook"]`.
         """
-        preset = Preset(
-            job_type=job,
-            payload_text=None if payload is None else encode_value(payload),
-            priority=priority,
-            max_attempts=max_attempts,
-            retry=retry,
-            webhook=webhook,
-            description=description,
-        )
+        text = None if payload is None else encode_value(payload)
+        preset = Preset(job_type=job, payload_text=text, **options)
         return templates.update(
             name, preset, self._services, remove=remove, by=self._services.identity.actor(), reason=reason
         )
