@@ -11,7 +11,7 @@ import pytest
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.admin.others import Auditor
 from leasehold.audit.keys import audit_head_key, audit_key, audit_partition
-from leasehold.audit.roots import KeptRoots, Root, all_heads, check_roots, keep_root, trail_of, verify, verify_all
+from leasehold.audit.roots import KeptRoots, Root, check_roots, keep_root, verify, verify_all
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError, WrongStateError
 from leasehold.kernel.table import JOBS, Delete, Put, Update
@@ -30,7 +30,7 @@ HOUR = timedelta(hours=1)
 def told(world: World, target: str) -> list[tuple[str, str, str]]:
     return [
         (each.audit_entry.action, each.audit_entry.by, each.audit_entry.reason)
-        for each in trail_of(target, world.services)
+        for each in world.services.store.audits.trail(target)
     ]
 
 
@@ -113,7 +113,7 @@ def test_a_job_that_a_program_enqueues_for_a_person_is_on_record_and_one_of_the_
     assert told(world, f"job#{made}") == [("create", "ada", "created")]
     assert (again.created, told(world, f"job#{keyed}")) == (False, [("create", "ada", "created")])
     assert [told(world, f"job#{each}") for each in bulk] == [[("create", "bob", "created")], []]
-    (record,) = trail_of(f"job#{made}", world.services)
+    (record,) = world.services.store.audits.trail(f"job#{made}")
     # Nobody has authenticated that name: the record says where it comes from.
     assert json.loads(record.audit_entry.details) == {"job_type": "report", "named_by": "program"}
     world.queue.cancel(made, reason="no longer needed")
@@ -140,7 +140,7 @@ def test_dead_letters_are_redriven_and_discarded_on_record(world: World) -> None
 
     assert told(world, f"dead-letter#{first}") == [("redrive", "ada", "fixed")]
     assert told(world, f"dead-letter#{second}") == [("discard", "ada", "known")]
-    (record,) = trail_of(f"dead-letter#{first}", world.services)
+    (record,) = world.services.store.audits.trail(f"dead-letter#{first}")
     assert json.loads(record.audit_entry.details) == {"new_job_id": made}
 
 
@@ -196,7 +196,7 @@ def test_a_purged_job_keeps_its_history_and_none_of_its_content(world: World) ->
     assert (job.status, job.attempts, len(job.runs)) == (JobStatus.DEAD_LETTER, 1, 1)
     dead_letter = world.operator.dead_letter(job_id)
     everything = json.dumps(
-        [str(job), str(dead_letter), [str(each) for each in trail_of(f"job#{job_id}", world.services)]]
+        [str(job), str(dead_letter), [str(each) for each in world.services.store.audits.trail(f"job#{job_id}")]]
     )
     assert "example.com" not in everything
     assert told(world, f"job#{job_id}") == [("purge", "ada", "asked to be forgotten")]
@@ -273,7 +273,7 @@ class Tamperer:
 )
 def test_tampering_with_a_trail_is_noticed(world: World, crime: str, problem: str) -> None:
     tamperer = Tamperer(world)
-    head = {each.target: each.digest for each in all_heads(world.services)}[tamperer.target]
+    head = {each.target: each.digest for each in world.services.store.audits.heads()}[tamperer.target]
     assert verify(tamperer.target, head, world.services) == []
 
     getattr(tamperer, crime)()
@@ -298,7 +298,7 @@ def test_an_entry_whose_record_was_lost_in_a_crash_is_read_from_the_head_and_ins
 
     stored = world.table.query(JOBS, audit_partition(target), limit=9).records
     assert stored == []
-    assert [each.audit_entry.reason for each in trail_of(target, world.services)] == ["first"]
+    assert [each.audit_entry.reason for each in world.services.store.audits.trail(target)] == ["first"]
     assert dict(verify_all(world.services)) == {target: []}
 
     world.queue.cancel(job_id, reason="second")
@@ -318,7 +318,7 @@ def test_an_entry_that_cannot_be_put_on_record_does_not_give_way_to_the_next(
     with pytest.raises(StoreUnavailableError):
         world.queue.cancel(job_id, reason="second")
 
-    assert [each.audit_entry.reason for each in trail_of(f"job#{job_id}", world.services)] == ["first"]
+    assert [each.audit_entry.reason for each in world.services.store.audits.trail(f"job#{job_id}")] == ["first"]
 
 
 class Shelf:
@@ -390,7 +390,7 @@ def test_days_without_a_root_are_findings_up_to_yesterday(world: World) -> None:
 
 def test_who_acts_while_a_trail_is_verified_is_no_tamperer(world: World) -> None:
     tamperer = Tamperer(world)
-    seen = {each.target: each.digest for each in all_heads(world.services)}[tamperer.target]
+    seen = {each.target: each.digest for each in world.services.store.audits.heads()}[tamperer.target]
 
     world.queue.cancel(tamperer.job_id, reason="meanwhile")
 

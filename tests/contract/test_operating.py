@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
-from leasehold.audit.roots import trail_of
 from leasehold.kernel.errors import InvalidJobIdError, JobNotFoundError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
 from leasehold.operate.dead_letters import DeadLetters
@@ -55,7 +54,9 @@ def test_a_retry_of_a_dead_job_that_somebody_else_retries_in_the_same_moment_is_
 
     assert (theirs[0].created, ours.created) == (True, False)
     assert ours.job_id == theirs[0].job_id
-    assert [record.audit_entry.reason for record in trail_of(f"dead-letter#{job_id}", world.services)] == ["theirs"]
+    assert [record.audit_entry.reason for record in world.services.store.audits.trail(f"dead-letter#{job_id}")] == [
+        "theirs"
+    ]
 
 
 def test_a_retry_of_a_waiting_job_takes_a_priority_too(world: World) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.audit.roots import trail_of, verify_all
+from leasehold.audit.roots import verify_all
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.ports import KnownIdentity, SystemClock
@@ -58,7 +58,7 @@ def test_who_was_overtaken_is_dated_after_those_who_were_quicker(world: World, m
 
     assert world.operator.halt(reason="it is real")
 
-    trail = trail_of("control#halt", world.services)
+    trail = world.services.store.audits.trail("control#halt")
     assert [each.audit_entry.reason for each in trail] == ["bob sees it first", "false alarm", "it is real"]
     assert flaws(world) == []
 
@@ -70,7 +70,10 @@ def test_an_operator_whose_clock_is_slow_leaves_a_trail_that_verifies(world: Wor
 
     world.queue.cancel(job_id, reason="not needed")
 
-    assert [each.audit_entry.action for each in trail_of(f"job#{job_id}", world.services)] == ["reschedule", "cancel"]
+    assert [each.audit_entry.action for each in world.services.store.audits.trail(f"job#{job_id}")] == [
+        "reschedule",
+        "cancel",
+    ]
     assert flaws(world) == []
 
 

@@ -91,7 +91,7 @@ def test_a_move_to_a_position_is_on_record_and_a_job_that_is_there_already_leave
     for _ in range(2):
         line.world.queue.move(line.ids["b"], position=1, reason="the customer waits")
 
-    trail = line.world.store.audits.trail(f"job#{line.ids['b']}", limit=10).records
+    trail = line.world.store.audits.trail(f"job#{line.ids['b']}")
     assert [(each.audit_entry.action, each.audit_entry.reason) for each in trail] == [("move", "the customer waits")]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.audit.roots import trail_of
 from leasehold.direct_runs.model import DirectState
 from leasehold.direct_runs.run import DirectOrder, accept, make_run_id, perform
 from tests.api.world import Api
@@ -58,7 +57,7 @@ def _failed_once(world: World) -> str:
 def _one_job_and_its_record(world: World, end: Snapshot, _prepared: object) -> None:
     assert len(end.jobs) <= 1, "made twice"
     for job_id in end.jobs:
-        audit_entries = trail_of(f"job#{job_id}", world.elsewhere.services)
+        audit_entries = world.elsewhere.services.store.audits.trail(f"job#{job_id}")
         assert [record.audit_entry.action for record in audit_entries] == ["create"]
 
 
@@ -104,7 +103,7 @@ def _accepted_with_its_record(world: World, _end: Snapshot, _prepared: object) -
     heads = [head.target for head in services.store.audits.heads() if head.target.startswith("direct-run#")]
     assert len(heads) <= 1, "accepted twice"
     for target in heads:
-        assert len(trail_of(target, services)) == 1
+        assert len(services.store.audits.trail(target)) == 1
         assert services.store.direct_requests.get(target.removeprefix("direct-run#")) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from leasehold.audit.roots import trail_of, verify_all
+from leasehold.audit.roots import verify_all
 from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def assert_recorded(world: World, now: Snapshot) -> None:
     for target, flaws in verify_all(services):
         assert flaws == [], f"the trail of {target} is broken: {flaws}"
     for job in now.jobs.values():
-        actions = Counter(record.audit_entry.action for record in trail_of(f"job#{job.job_id}", services))
+        actions = Counter(record.audit_entry.action for record in services.store.audits.trail(f"job#{job.job_id}"))
         if actions["cancel"]:
             assert (job.status, actions["cancel"]) == (JobStatus.CANCELLED, 1), "a cancel without its record, or two"
         asked = job.cancel_requested is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.audit.roots import trail_of
 from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.schedules.trigger import trigger
 from leasehold.templates.records import template_key
@@ -66,7 +65,7 @@ def _trigger(process: Process, schedule: str) -> object:
 
 def _look(world: World) -> tuple[Record | None, list[AuditRecord]]:
     services = world.elsewhere.services
-    return services.store.table.get(template_key("nightly")), trail_of("template#nightly", services)
+    return services.store.table.get(template_key("nightly")), services.store.audits.trail("template#nightly")
 
 
 def _changes_and_records_agree(actions: list[str]) -> Any:

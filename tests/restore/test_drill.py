@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType
-from leasehold.audit.roots import trail_of, verify_all
+from leasehold.audit.roots import verify_all
 from leasehold.kernel.errors import InvalidOptionError, SystemHaltedError
 from leasehold.restore.files import export, load
 from leasehold.restore.settle import Unknown, look, settle
@@ -120,7 +120,7 @@ def test_a_job_that_ran_is_run_again_by_whoever_asks_for_it(disaster: Disaster) 
     new.operator.resume(reason="settled")
     chosen = disaster.to_end[7]
     assert new.queue.get(chosen).status is JobStatus.CANCELLED
-    assert [each.audit_entry.action for each in trail_of(f"job#{chosen}", new.services)] == ["cancel"]
+    assert [each.audit_entry.action for each in new.services.store.audits.trail(f"job#{chosen}")] == ["cancel"]
 
     again = new.queue.retry(chosen, reason="the mail was not sent").job_id
     new.drain()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
-from leasehold.audit.roots import trail_of
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.poll import Poller
@@ -123,7 +122,7 @@ def test_a_change_that_dies_at_any_call_is_there_with_its_record_or_not_at_all(c
             assert dying.calls < at
             return
         name = "new" if change == "create" else "hourly"
-        records = trail_of(f"schedule#{name}", healthy)
+        records = healthy.store.audits.trail(f"schedule#{name}")
         item = table.get(_key(name))
         heads = {record.head for record in records}
         is_changed = item != (None if change == "create" else before)

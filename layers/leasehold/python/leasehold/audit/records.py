@@ -30,7 +30,6 @@ from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.table import (
-    JOBS,
     ConditionFailed,
     Equals,
     Put,
@@ -55,8 +54,9 @@ if TYPE_CHECKING:
 ALL = "audit"
 # What is recorded where nobody said why.
 NO_REASON = "no reason given"
+_TEXTS = ("action", "by", "reason", "details")
 # What a head says of the last entry.
-_SAID = ("action", "by", "at", "reason", "details", "previous", "head")
+_SAID = (*_TEXTS, "at", "previous", "head")
 # As fine as a date is written.
 _ONE_STEP = timedelta(milliseconds=1)
 
@@ -90,11 +90,15 @@ class AuditRecord:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The move of a chain's head, to be made together with the action; the record that follows; and that head."""
+    """The move of a chain's head, to be made together with the action; the record that follows; and that head.
+
+    token: of the transaction: it is the same however often this entry is tried.
+    """
 
     record: Put
     move: Put | Update
     head: str
+    token: str
 
     @property
     def changes(self) -> list[Change]:
@@ -137,12 +141,6 @@ class Head:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
-    records: list[AuditRecord]
-    cursor: Record | None
-
-
 class Audits:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -170,12 +168,7 @@ class Audits:
         said: Record = {**{name: record.record[name] for name in _SAID}, "entry_id": audit_entry.audit_entry_id}
         unmoved = (Equals("head", previous),) if previous else (key.is_absent,)
         move = Put(key=key, record=said) if is_first else Update(key=key, conditions=unmoved, sets=said)
-        return Audit(record, move, head)
-
-    def last(self, target: str) -> AuditRecord | None:
-        """The last entry, also where its record is not inserted yet."""
-        record = self._table.get(audit_head_key(target))
-        return last_entry_of(record) if record else None
+        return Audit(record, move, head, request_token(audit_entry.target, audit_entry.audit_entry_id))
 
     def _insert(self, entry: AuditRecord) -> None:
         record, _ = audited(entry.audit_entry, entry.previous)
@@ -183,21 +176,25 @@ class Audits:
         if answer is not None and not isinstance(answer, ConditionFailed):
             raise answer
 
-    def commit(self, changes: Sequence[Change], audit: Audit, *, token: str) -> bool:
+    def commit(self, changes: Sequence[Change], audit: Audit) -> bool:
         """Make changes together with their entry; False if their target is not, or no longer, what was read."""
         together = [*changes, *audit.changes]
         try:
-            self._table.transact(together, token=token)
+            self._table.transact(together, token=audit.token)
         except TransactionCancelled as cancelled:
             if not audit.stands_in(cancelled, len(together) - 1, self._table):
                 return False
         audit.keep(self._table)
         return True
 
-    def trail(self, target: str, *, limit: int, after: Record | None = None, newest_first: bool = False) -> AuditPage:
-        """What was done to one target."""
-        page = self._table.query(JOBS, audit_partition(target), limit=limit, after=after, newest_first=newest_first)
-        return AuditPage([audit_record_of(each) for each in page.records], page.cursor)
+    def trail(self, target: str) -> list[AuditRecord]:
+        """What was done to one target, from the beginning on."""
+        records = [audit_record_of(each) for each in records_in(self._table, audit_partition(target))]
+        # The last one may not be inserted yet: then it stands at the head.
+        head = self._table.get(audit_head_key(target))
+        last = last_entry_of(head) if head else None
+        is_missing = last is not None and all(each.head != last.head for each in records)
+        return [*records, last] if last is not None and is_missing else records
 
     def heads(self) -> Iterator[Head]:
         """Every target that something was ever done to, by kind and name, with the head of its chain."""
@@ -209,20 +206,16 @@ class Audits:
 def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
     """The record of a audit entry, and the head of its target's chain from then on."""
     head = head_of(audit_entry, previous)
+    at = to_text(audit_entry.at)
     record: Record = {
-        "action": audit_entry.action,
-        "by": audit_entry.by,
-        "at": to_text(audit_entry.at),
-        "reason": audit_entry.reason,
-        "details": audit_entry.details,
+        **{name: getattr(audit_entry, name) for name in _TEXTS},
+        "at": at,
         "previous": previous,
         "head": head,
         "ended_lane": ALL,
-        "ended_key": f"{to_text(audit_entry.at)}#{audit_entry.audit_entry_id}",
+        "ended_key": f"{at}#{audit_entry.audit_entry_id}",
     }
-    return Put(
-        key=audit_key(audit_entry.target, to_text(audit_entry.at), audit_entry.audit_entry_id), record=record
-    ), head
+    return Put(key=audit_key(audit_entry.target, at, audit_entry.audit_entry_id), record=record), head
 
 
 def head_of(audit_entry: AuditEntry, previous: str) -> str:
@@ -242,16 +235,11 @@ def head_of(audit_entry: AuditEntry, previous: str) -> str:
 
 def audit_record_of(record: Record) -> AuditRecord:
     at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
-    audit_entry = AuditEntry(
-        target=target_of_audit(cast("str", record["PK"])),
-        action=cast("str", record["action"]),
-        by=cast("str", record["by"]),
-        at=from_text(at),
-        reason=cast("str", record["reason"]),
-        details=cast("str", record["details"]),
-        audit_entry_id=audit_entry_id,
-    )
-    return AuditRecord(audit_entry, cast("str", record["previous"]), cast("str", record["head"]))
+    said = {name: cast("str", record[name]) for name in (*_TEXTS, "previous", "head")}
+    previous, head = said.pop("previous"), said.pop("head")
+    target = target_of_audit(cast("str", record["PK"]))
+    entry = AuditEntry(target=target, at=from_text(at), audit_entry_id=audit_entry_id, **said)
+    return AuditRecord(entry, previous, head)
 
 
 def last_entry_of(head: Record) -> AuditRecord:
@@ -340,11 +328,7 @@ def apply_with_record(asked: Write | Ending, audit_entry: AuditEntry, services: 
     somebody else did something to it meanwhile: look again.
     """
     audits, changes = services.store.audits, [transition(asked)] if isinstance(asked, Write) else asked.changes
-    return audits.commit(changes, audits.audit(audit_entry), token=token_of(audit_entry))
-
-
-def token_of(audit_entry: AuditEntry) -> str:
-    return request_token(audit_entry.target, audit_entry.audit_entry_id)
+    return audits.commit(changes, audits.audit(audit_entry))
 
 
 def retried[Thing](what: str, attempt: Callable[[], Thing | None], services: Services) -> Thing:

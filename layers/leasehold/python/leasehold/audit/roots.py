@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditRecord, Head
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
 
 
 # An entry is dated before it is committed: a moment is over for certain only some time later.
@@ -96,7 +95,7 @@ def _missing_days(roots: Sequence[Root], now: datetime) -> Iterator[Flaw]:
 def _roots_at(moments: Sequence[datetime], services: Services) -> list[Root]:
     """The roots of several moments, in one walk through all heads; of a chain that has grown since, its entries too."""
     digests, targets = [hashlib.sha256() for _ in moments], [0] * len(moments)
-    for head in all_heads(services):
+    for head in services.store.audits.heads():
         dates, heads = _history(head, services) if any(head.at > at for at in moments) else ([head.at], [head.digest])
         for position, at in enumerate(moments):
             known = bisect_right(dates, at)
@@ -111,7 +110,7 @@ def _roots_at(moments: Sequence[datetime], services: Services) -> list[Root]:
 
 def _history(head: Head, services: Services) -> tuple[list[datetime], list[str]]:
     """When a chain had which head, from its beginning on."""
-    following = {entry.previous: entry for entry in trail_of(head.target, services)}
+    following = {entry.previous: entry for entry in services.store.audits.trail(head.target)}
     dates: list[datetime] = []
     heads: list[str] = []
     reached = ""
@@ -126,7 +125,6 @@ def _name(at: datetime) -> str:
     return f"root of {at.date()}"
 
 
-_PAGE = 500
 # Of a target that is acted on while it is verified.
 _TRIES = 5
 
@@ -141,7 +139,7 @@ class Flaw:
 
 def verify_all(services: Services) -> Iterator[tuple[str, list[Flaw]]]:
     """Every target with its flaws, one after the other; most have none."""
-    for head in all_heads(services):
+    for head in services.store.audits.heads():
         yield head.target, verify(head.target, head.digest, services)
 
 
@@ -149,30 +147,11 @@ def verify(target: str, head: str, services: Services) -> list[Flaw]:
     """What is wrong with a trail; somebody who acts on the target meanwhile is no flaw of it."""
     flaws: list[Flaw] = []
     for _ in range(_TRIES):
-        flaws = [Flaw(target, problem) for problem in _problems(trail_of(target, services), head)]
+        flaws = [Flaw(target, problem) for problem in _problems(services.store.audits.trail(target), head)]
         seen, head = head, services.store.audits.head(target) if flaws else head
         if not flaws or head == seen:
             return flaws
     return flaws
-
-
-def all_heads(services: Services) -> Iterator[Head]:
-    return services.store.audits.heads()
-
-
-def trail_of(target: str, services: Services) -> list[AuditRecord]:
-    records: list[AuditRecord] = []
-    cursor: Record | None = None
-    while True:
-        page = services.store.audits.trail(target, limit=_PAGE, after=cursor)
-        records += page.records
-        cursor = page.cursor
-        if cursor is None:
-            break
-    # The last one may not be inserted yet: then it stands at the head.
-    last = services.store.audits.last(target)
-    is_missing = last is not None and all(each.head != last.head for each in records)
-    return [*records, last] if last is not None and is_missing else records
 
 
 def _problems(records: Sequence[AuditRecord], head: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.direct_runs.model import (
     COLD_START,
     DirectRequest,
@@ -169,7 +169,7 @@ def accept(order: DirectOrder, services: Services) -> DirectRequest:
             target, "direct_run", {"job_type": job_type.name}, services, by=actor, reason=reason
         )
         audit = services.store.audits.audit(audit_entry)
-        is_kept = services.store.audits.commit([acceptance(request)], audit, token=token_of(audit_entry))
+        is_kept = services.store.audits.commit([acceptance(request)], audit)
         return request if is_kept else None
 
     return retried(f"direct run {order.run_id}", attempt, services)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.audit.records import audit_entry_of, contended, recorded_reason, token_of, tries
+from leasehold.audit.records import audit_entry_of, contended, recorded_reason, tries
 from leasehold.groups.create import ABANDON_AFTER
 from leasehold.groups.ends import (
     Step,
@@ -81,7 +81,7 @@ def _commit_with_record(group: Group, step: Step, reason: str, services: Service
     )
     audit = services.store.audits.audit(audit_entry)
     changes = [change_of(group, step.group), *step.changes]
-    if not services.store.audits.commit(changes, audit, token=token_of(audit_entry)):
+    if not services.store.audits.commit(changes, audit):
         return False
     log_change(group, step.group, services)
     return True

@@ -14,7 +14,7 @@ from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from leasehold.kernel.end import Failure
@@ -62,13 +62,24 @@ def report_failure(job: Job, failure: Failure, services: Services) -> None:
 
     A run that was the last is told by the dead-letter table's stream, which does not give up: see operate/reports.py.
     """
+    if services.reporter.is_on:
+        is_taken(job.job_id, job.job_type, services, lambda: services.reporter.report(_report(job, failure, services)))
+
+
+def is_taken(job_id: JobId, job_type: str | None, services: Services, send: Callable[[], bool]) -> bool:
+    """Whether a report was taken; what goes wrong with it is logged, and keeps nothing else from being told."""
     try:
-        if not services.reporter.is_on or services.reporter.report(_report(job, failure, services)):
-            return
-        reason = "the report was not taken"
+        if send():
+            return True
+        log_untaken(job_id, job_type, services)
     except Exception as error:  # a reporter's trouble is never the job's
-        reason = f"{type(error).__name__}: {error}"
-    services.telemetry.event(Event.REPORT_FAILED, job_id=job.job_id, job_type=job.job_type, reason=reason)
+        log_untaken(job_id, job_type, services, error)
+    return False
+
+
+def log_untaken(job_id: JobId, job_type: str | None, services: Services, error: Exception | None = None) -> None:
+    reason = f"{type(error).__name__}: {error}" if error else "the report was not taken"
+    services.telemetry.event(Event.REPORT_FAILED, job_id=job_id, job_type=job_type, reason=reason)
 
 
 def _report(job: Job, failure: Failure, services: Services) -> FailureReport:

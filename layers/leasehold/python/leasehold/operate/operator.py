@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, retried, token_of
+from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, retried
 from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
 from leasehold.circuit_breaker.probes import tell_closed
@@ -194,9 +194,7 @@ class Operator:
 
         def attempt() -> bool | None:
             wanted = changes(self._services.store.control.switches())
-            return (
-                False if wanted is None else audits.commit(wanted, audits.audit(entry), token=token_of(entry)) or None
-            )
+            return False if wanted is None else audits.commit(wanted, audits.audit(entry)) or None
 
         try:
             return retried(entry.target, attempt, self._services)

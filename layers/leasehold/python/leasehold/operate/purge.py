@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_on_job, retried, token_of
+from leasehold.audit.records import audit_entry_on_job, retried
 from leasehold.kernel.errors import WrongStateError
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.payload import PURGED
@@ -41,7 +41,7 @@ def purge(job_id: object, services: Services, *, reason: str) -> Job:
         for delivery in _deliveries(job, services):
             changes += [transition(_write(delivery)), *_without_payloads(delivery, services)]
         audit = services.store.audits.audit(audit_entry)
-        is_done = services.store.audits.commit(changes, audit, token=token_of(audit_entry))
+        is_done = services.store.audits.commit(changes, audit)
         return find(job.job_id, services) if is_done else None
 
     return retried(f"job {job_id}", attempt, services)

@@ -10,7 +10,7 @@ from leasehold.kernel.errors import NotDeployedError
 from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import open_dead_letters
-from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields
+from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields, is_taken, log_untaken
 from leasehold.operate.measure import measure_dead_letters
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted, without_payload
@@ -51,17 +51,6 @@ def report_dead_letters(job_ids: Iterable[JobId], services: Services) -> list[Jo
     return untaken
 
 
-def report_dead_letter(dead_letter: DeadLetter, services: Services) -> bool:
-    """Report one dead letter and mark it; False if the report was not taken. With no reporter nothing is owed."""
-    if not services.reporter.is_on:
-        return True
-    if not services.reporter.report(_report(dead_letter, services)):
-        return False
-    # Should this write be lost, the next report carries the same id, by which its taker knows it.
-    services.store.dead_letters.mark_reported(dead_letter.id, services.clock.now())
-    return True
-
-
 def sweep_unreported(services: Services, *, until: datetime | None = None) -> Swept:
     """Report what the stream gave up on; it ends at `until`, or when nobody seems to take reports."""
     swept = Swept()
@@ -85,7 +74,7 @@ def _reported_or_told(job_id: JobId, services: Services) -> bool:
         # The record of a stream is as old as its delivery is late: only the table knows what was done since.
         dead_letter = services.store.dead_letters.get(job_id)
     except Exception as error:
-        _tell_untaken(job_id, None, services, error)
+        log_untaken(job_id, None, services, error)
         return False
     if dead_letter is None or not dead_letter.is_open or dead_letter.reported_at is not None:
         return True
@@ -96,14 +85,16 @@ def _reported_or_told(job_id: JobId, services: Services) -> bool:
 
 
 def _taken(dead_letter: DeadLetter, services: Services) -> bool:
-    try:
-        if report_dead_letter(dead_letter, services):
-            return True
-    except Exception as error:  # one dead letter's trouble must not keep the others from being told
-        _tell_untaken(dead_letter.id, dead_letter.job_type, services, error)
-        return False
-    _tell_untaken(dead_letter.id, dead_letter.job_type, services)
-    return False
+    """Report one dead letter and mark it; False if the report was not taken. With no reporter nothing is owed."""
+
+    def send() -> bool:
+        if not services.reporter.report(_report(dead_letter, services)):
+            return False
+        # Should this write be lost, the next report carries the same id, by which its taker knows it.
+        services.store.dead_letters.mark_reported(dead_letter.id, services.clock.now())
+        return True
+
+    return not services.reporter.is_on or is_taken(dead_letter.id, dead_letter.job_type, services, send)
 
 
 def _alert(dead_letter: DeadLetter, services: Services) -> None:
@@ -115,11 +106,6 @@ def _alert(dead_letter: DeadLetter, services: Services) -> None:
         attempt_count=dead_letter.attempts,
         error_code=dead_letter.error_code,
     )
-
-
-def _tell_untaken(job_id: JobId, job_type: str | None, services: Services, error: Exception | None = None) -> None:
-    reason = f"{type(error).__name__}: {error}" if error else "the report was not taken"
-    services.telemetry.event(Event.REPORT_FAILED, job_id=job_id, job_type=job_type, reason=reason)
 
 
 def _report(dead_letter: DeadLetter, services: Services) -> FailureReport:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry
 from leasehold.kernel import partitions
 from leasehold.kernel.dynamodb.expressions import from_item, to_item
 from leasehold.kernel.errors import InvalidOptionError
@@ -113,7 +113,7 @@ def load(
                 progress(loaded + there, None)
     # Now that the chain of the halt is here it goes on: a chain that was begun before would not be the one it was.
     entry = audit_entry_of(HALT_TARGET, "restore", {"loaded": loaded}, services, by=actor, reason=reason)
-    services.store.audits.commit([], services.store.audits.audit(entry), token=token_of(entry))
+    services.store.audits.commit([], services.store.audits.audit(entry))
     services.deployment.forget()
     return Loaded(loaded=loaded, there=there)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import batched, islice
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
@@ -134,7 +134,7 @@ def _make(job: Job, audit_entry: AuditEntry, services: Services, *, also: Sequen
             return False
         stored = laid_out(job, services)
         audit = services.store.audits.audit(audit_entry)
-        return services.store.audits.commit([insertion(stored), *also], audit, token=token_of(audit_entry)) or None
+        return services.store.audits.commit([insertion(stored), *also], audit) or None
 
     is_new = retried(audit_entry.target, attempt, services)
     if is_new:

@@ -67,9 +67,7 @@ class Schedules:
     def all(self) -> Listed[Schedule]:
         return read_each(records_in(self._table, SCHEDULE), schedule_of)
 
-    def commit(
-        self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None, token: str
-    ) -> bool:
+    def commit(self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None) -> bool:
         """Put a schedule with its audit record; False if it is not, or no longer, what was read.
 
         One that is due at once wakes a poller, which tells EventBridge.
@@ -83,12 +81,12 @@ class Schedules:
             record={**schedule_record(new), **due, "audit_head": audit.head},
             conditions=(*_as_read(old), _last_triggered(old)) if old else None,
         )
-        return self._audits.commit([put], audit, token=token)
+        return self._audits.commit([put], audit)
 
-    def delete(self, schedule: Schedule, audit_entry: AuditEntry, *, token: str) -> bool:
+    def delete(self, schedule: Schedule, audit_entry: AuditEntry) -> bool:
         """Remove a schedule that EventBridge need not forget first."""
         gone = Delete(key=schedule_key(schedule.name), conditions=_as_read(schedule))
-        return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
+        return self._audits.commit([gone], self._audits.audit(audit_entry))
 
     def remove(self, schedule: Schedule) -> bool:
         """Remove one that was retired, with its record, before."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.unreadable import readable
 from leasehold.schedules.model import (
@@ -142,10 +142,8 @@ def _change(
         if changed == old:
             return changed
         audit_entry = _audit_entry(changed, action, services, by=by, reason=reason)
-        due_at, token = _due_at(changed, audit_entry.at), token_of(audit_entry)
-        return (
-            changed if services.store.schedules.commit(old, changed, audit_entry, due_at=due_at, token=token) else None
-        )
+        due_at = _due_at(changed, audit_entry.at)
+        return changed if services.store.schedules.commit(old, changed, audit_entry, due_at=due_at) else None
 
     return retried(f"schedule {name!r}", attempt, services)
 
@@ -156,7 +154,7 @@ def _remove(name: str, services: Services, *, by: str, reason: str) -> None:
         if old is None or old.origin is not Origin.DEPLOYED:
             return True
         audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
-        return services.store.schedules.delete(old, audit_entry, token=token_of(audit_entry)) or None
+        return services.store.schedules.delete(old, audit_entry) or None
 
     retried(f"schedule {name!r}", attempt, services)
 

@@ -35,7 +35,7 @@ class Templates:
     def all(self) -> Listed[Template]:
         return read_each(records_in(self._table, TEMPLATE), template_of)
 
-    def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry, *, token: str) -> Template | None:
+    def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry) -> Template | None:
         """Put a template with its audit record; None if it is not, or no longer, what was read."""
         audit = self._audits.audit(audit_entry)
         put = Put(
@@ -43,13 +43,13 @@ class Templates:
             record={**template_record(new), "audit_head": audit.head},
             conditions=_as_read(old) if old else None,
         )
-        is_done = self._audits.commit([put], audit, token=token)
+        is_done = self._audits.commit([put], audit)
         return replace(new, audit_head=audit.head) if is_done else None
 
-    def delete(self, template: Template, audit_entry: AuditEntry, *, token: str) -> bool:
+    def delete(self, template: Template, audit_entry: AuditEntry) -> bool:
         """Remove a template, and leave the record of it; False if it is no longer what was read."""
         gone = Delete(key=template_key(template.name), conditions=_as_read(template))
-        return self._audits.commit([gone], self._audits.audit(audit_entry), token=token)
+        return self._audits.commit([gone], self._audits.audit(audit_entry))
 
 
 def _as_read(template: Template) -> tuple[Condition, ...]:

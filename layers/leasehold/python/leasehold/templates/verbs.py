@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from leasehold import features
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried, token_of
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.retry import parse_retry
@@ -83,7 +83,7 @@ def delete(name: str, services: Services, *, by: str, reason: str) -> None:
             raise services.templates.unknown(name)
         _refuse_if_used(name, "delete", services)
         audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
-        return services.store.templates.delete(old, audit_entry, token=token_of(audit_entry)) or None
+        return services.store.templates.delete(old, audit_entry) or None
 
     _retried(name, attempt, services)
 
@@ -99,7 +99,7 @@ def _change(
         if template == old:
             return old  # a change that changes nothing writes nothing
         audit_entry = _audit_entry(template, action, services, by=by, reason=reason)
-        return services.store.templates.commit(old, template, audit_entry, token=token_of(audit_entry))
+        return services.store.templates.commit(old, template, audit_entry)
 
     return _retried(name, attempt, services)
 
