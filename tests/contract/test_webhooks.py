@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
-from leasehold.kernel.errors import InvalidJobTypeError, StoreError, WebhooksOffError, WrongStateError
+from leasehold.kernel.errors import InvalidJobTypeError, StoreError, WrongStateError
 from leasehold.kernel.keys import SYSTEM_CODE, code_of
 from leasehold.kernel.type_options import DELIVERY, OnFull
 from leasehold.operate.purge import purge
 from leasehold.telemetry import Event
-from leasehold.webhooks.address import RunEvent, Webhook
+from leasehold.webhooks.address import RunEvent, Webhook, WebhooksOffError
 from leasehold.webhooks.deliveries import DeliveryState
 from leasehold.webhooks.model import delivery_type
 from tests.contract.world import TYPES

@@ -14,6 +14,7 @@ from leasehold.direct_runs.model import RequestKeyReusedError
 from leasehold.kernel import errors
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, shown
 from leasehold.runtime.timing import JobTimeoutError
+from leasehold.webhooks.address import WebhooksOffError
 
 
 def drawn_tree() -> list[tuple[int, str]]:
@@ -99,7 +100,7 @@ def sentences() -> dict[str, tuple[LeaseholdError, str, dict[str, object]]]:
         ),
         (errors.JobIdTakenError("id"), "job id exists and was made by somebody else", {"job_id": "id"}),
         (errors.JobNotFoundError("job", "id"), "there is no job id.", {"job_id": "id"}),
-        (errors.WebhooksOffError("https://a"), "nobody would tell 'https://a' of this job", {}),
+        (WebhooksOffError("https://a"), "nobody would tell 'https://a' of this job", {}),
         (errors.WrongStateError("id", "move", "dead"), "cannot move job id: it is dead.", {"status": "dead"}),
         (errors.LeaseLostError("id", "COMPLETE", None), "lost the lease on job id before COMPLETE; it is gone", {}),
         (errors.LeaseLostError("id", "COMPLETE", "dead"), "lost the lease on job id before COMPLETE; it is dead", {}),

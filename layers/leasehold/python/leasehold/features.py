@@ -47,12 +47,13 @@ if TYPE_CHECKING:
     from leasehold.schemas.check import check_payload
     from leasehold.templates.model import TemplateCache, filled
     from leasehold.templates.records import Templates
-    from leasehold.webhooks.address import parse_webhook
+    from leasehold.webhooks.address import checked_webhook, parse_webhook
 # Of other modules, and asked for here: see _VERBS.
 __all__ = [
     "Store",
     "audit_of_new_job",
     "check_payload",
+    "checked_webhook",
     "compact",
     "debounced",
     "dedup_record",
@@ -172,6 +173,7 @@ _DUE_KINDS = {"schedule": ("schedules.trigger", "triggered"), "group": ("groups.
 _VERBS = {
     "audit_of_new_job": "audit.new_jobs",
     "check_payload": "schemas.check",
+    "checked_webhook": "webhooks.address",
     "compact": "payloads.forms",
     "debounced": "debounce.burst",
     "dedup_record": "dedup.windows",

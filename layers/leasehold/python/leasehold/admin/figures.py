@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import JobFilter
 from leasehold.admin.scanning import QueryContext
-from leasehold.kernel.jobs import due_entry, ended_lane, job_id_in
+from leasehold.kernel.jobs import due_entry, ended_lane
 from leasehold.kernel.keys import Due, from_text, to_text
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, JobStatus
 from leasehold.kernel.trust import is_trusted, trusted_jobs
 from leasehold.lean import dataclass
+from leasehold.operate.listings import job_id_in
 from leasehold.pool import ahead
 
 if TYPE_CHECKING:

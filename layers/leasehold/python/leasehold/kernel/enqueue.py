@@ -155,7 +155,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
     """Check all of a request and make its job; `job_id` is given where it is derived from what the job is made for."""
     # A retry keeps the address that it had, also where it is told no more.
     if request.wanted.webhook is not None and request.wanted.retry_of is None:
-        services.deployment.refuse_if_webhooks_are_off(features.parse_webhook(request.wanted.webhook))
+        features.checked_webhook(request.wanted.webhook, services.deployment)
     if request.wanted.template is not None:
         request = features.filled(request, services)
     wanted, registry = request.wanted, services.deployment.registry()

@@ -17,7 +17,6 @@ LeaseholdError
 │   ├── DuplicateJobError
 │   ├── JobIdTakenError          the id that a job must have is another's
 │   ├── JobNotFoundError
-│   ├── WebhooksOffError         a job brings an address, and nothing is deployed that would call it
 │   └── WrongStateError          the job is not in a state that allows this
 ├── LeaseLostError               another owner has the job now; nothing was written
 ├── StoreError
@@ -201,16 +200,6 @@ class JobNotFoundError(RefusedError):
     def __init__(self, what: str, job_id: str) -> None:
         super().__init__(f"there is no {what} {job_id}. It never existed, or its retention is over.")
         self.job_id = job_id
-
-
-class WebhooksOffError(RefusedError):
-    code = "webhooks_off"
-
-    def __init__(self, url: str) -> None:
-        super().__init__(
-            f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "
-            "`webhooks` of the JobQueue and deploy."
-        )
 
 
 class WrongStateError(RefusedError):

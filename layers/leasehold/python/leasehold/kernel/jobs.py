@@ -271,11 +271,6 @@ def ended_lane(status: JobStatus, job_type: str) -> str:
     return f"{status}#{job_type}"
 
 
-def job_id_in(record: Record) -> JobId | None:
-    """The job whose key this entry of an index has; None if it is no job's."""
-    return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
-
-
 def needs_wake(due_at: datetime, now: datetime) -> bool:
     return due_at - now < WAKE_WITHIN
 

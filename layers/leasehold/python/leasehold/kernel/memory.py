@@ -96,8 +96,7 @@ class MemoryTable:
 
     def scan(self, table: TableDefinition) -> Iterator[Record]:
         with self._lock:
-            found = [_copy(record) for (each, _), record in self._records.items() if each is table]
-        return ({**record} for record in found)
+            return iter([_copy(record) for (each, _), record in self._records.items() if each is table])
 
     def write(self, change: Change) -> Record:
         with self._lock:

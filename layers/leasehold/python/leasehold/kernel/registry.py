@@ -7,13 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import (
-    NotDeployedError,
-    StoreUnavailableError,
-    SystemHaltedError,
-    UnknownJobTypeError,
-    WebhooksOffError,
-)
+from leasehold.kernel.errors import NotDeployedError, StoreUnavailableError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import (
     NOT_ISOLATED,
@@ -189,10 +183,6 @@ class Deployment:
         halt = self.switches().halt
         if halt is not None:
             raise SystemHaltedError(halt.by, to_text(halt.at), halt.reason)
-
-    def refuse_if_webhooks_are_off(self, url: str) -> None:
-        if DELIVERY not in self.registry().types:
-            raise WebhooksOffError(url)
 
     def agrees(self, job_id: JobId, job_type: str) -> bool:
         """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import keys
 from leasehold.kernel.job import job_of
-from leasehold.kernel.jobs import DuePage, due_entry, ended_lane, job_id_in
-from leasehold.kernel.keys import Due, to_text
+from leasehold.kernel.jobs import DuePage, due_entry, ended_lane
+from leasehold.kernel.keys import Due, job_id_at, to_text
 from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.unreadable import read_each
@@ -76,3 +76,8 @@ class Listings:
             JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
         )
         return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
+
+
+def job_id_in(record: Record) -> JobId | None:
+    """The job whose key this entry of an index has; None if it is no job's."""
+    return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))

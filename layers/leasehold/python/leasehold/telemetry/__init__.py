@@ -99,22 +99,8 @@ CIRCUIT_OPEN = Metric("circuit_open", Unit.COUNT, ("job_type",))
 DEAD_LETTER_DEPTH = Metric("dead_letter_depth", Unit.COUNT)
 DEAD_LETTER_OLDEST_AGE = Metric("dead_letter_oldest_age_seconds", Unit.SECONDS)
 
-METRICS: tuple[Metric, ...] = (
-    HEARTBEAT,
-    WAKE_UPS,
-    DISAGREEMENTS,
-    POLL_SCANNED,
-    QUEUE_DEPTH,
-    OLDEST_DUE_AGE,
-    CLAIMED,
-    COMPLETED,
-    PROCESSING,
-    LATENESS,
-    LEASES_LOST,
-    CIRCUIT_OPEN,
-    DEAD_LETTER_DEPTH,
-    DEAD_LETTER_OLDEST_AGE,
-)
+# In the order of this file.
+METRICS = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 
 
 class Telemetry(Protocol):

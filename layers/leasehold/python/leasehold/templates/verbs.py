@@ -120,7 +120,7 @@ def _audit_entry(template: Template, action: str, services: Services, *, by: str
 def _check_type(template: Template, services: Services) -> None:
     services.deployment.registry().job_type(parse_users_job_type(template.job_type))
     if template.webhook is not None:
-        services.deployment.refuse_if_webhooks_are_off(template.webhook)
+        features.checked_webhook(template.webhook, services.deployment)
 
 
 def _refuse_if_used(name: str, wanted: str, services: Services) -> None:

@@ -6,13 +6,15 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, RefusedError, shown
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.transitions import JobStatus
+from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.kernel.job import Run
+    from leasehold.kernel.registry import Deployment
 
 MAX_WEBHOOK_BYTES = 2048
 _HIGHEST_PORT = 65_535
@@ -33,6 +35,16 @@ class RunEvent(StrEnum):
     FAILED = "job.run.failed"
     SKIPPED = "job.run.skipped"
     DEAD_LETTERED = "job.run.dead_lettered"
+
+
+class WebhooksOffError(RefusedError):
+    code = "webhooks_off"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "
+            "`webhooks` of the JobQueue and deploy."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +98,14 @@ def parse_webhook(address: object) -> str:
             "Use one like https://example.com/hooks/jobs; write other characters as %XX.",
         )
     return found[0]
+
+
+def checked_webhook(address: object, deployment: Deployment) -> str:
+    """An address that something is deployed for to call it."""
+    url = parse_webhook(address)
+    if DELIVERY not in deployment.registry().types:
+        raise WebhooksOffError(url)
+    return url
 
 
 def events_of(status: JobStatus, run: Run | None) -> tuple[RunEvent, ...]:
