@@ -16,11 +16,13 @@ from leasehold.kernel.enqueue import (
     Draft,
     Enqueued,
     JobRequest,
+    NewJob,
     OnDuplicate,
     creation,
     draft,
     inserted,
     log_enqueued,
+    request_of,
     sent_by,
     write,
 )
@@ -30,7 +32,7 @@ from leasehold.kernel.lanes import numbered
 from leasehold.kernel.table import ConditionFailed
 from leasehold.lean import dataclass
 from leasehold.payloads.items import lay_out, put_items
-from leasehold.telemetry.spans import current_trace, span
+from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,51 +61,43 @@ type BulkResult = Enqueued | Rejected
 
 
 def enqueue_many(
-    requests: Sequence[JobRequest | LeaseholdError],
+    jobs: Sequence[NewJob],
     services: Services,
     *,
     on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[BulkResult]:
-    """Enqueue each request; one that cannot be accepted does not stop the others."""
+    """Enqueue each job; one that cannot be accepted does not stop the others."""
     services.deployment.refuse_if_halted()
     results: list[BulkResult] = []
-    outer = current_trace()
+    # Jobs that were given no trace of their own are part of this one.
     with span("enqueue") as sending:
-        sending.note(count=len(requests))
-        # Who was given a trace of its own keeps it.
-        sent = [
-            sent_by(sending.trace, each) if isinstance(each, JobRequest) and each.trace == outer else each
-            for each in requests
-        ]
+        sending.note(count=len(jobs))
         batches = (
-            _draft_batch(start, sent[start : start + _JOBS_PER_CALL], services, on_duplicate)
-            for start in range(0, len(sent), _JOBS_PER_CALL)
+            _draft_batch(start, jobs[start : start + _JOBS_PER_CALL], services, on_duplicate)
+            for start in range(0, len(jobs), _JOBS_PER_CALL)
         )
         for batch in _Inserts(services).of(batches):
             results += batch
             if progress is not None:
-                progress(len(results), len(sent))
+                progress(len(results), len(jobs))
     return results
 
 
 @dataclass(slots=True)
 class _Batch:
-    """What is known of each request, by its place; those of `plain` are inserted together."""
+    """What is known of each job, by its place; those of `plain` are inserted together."""
 
     results: dict[int, BulkResult]
     plain: list[tuple[int, Job, Layout]]
 
 
-def _draft_batch(
-    start: int, requests: Sequence[JobRequest | LeaseholdError], services: Services, on_duplicate: OnDuplicate
-) -> _Batch:
+def _draft_batch(start: int, jobs: Sequence[NewJob], services: Services, on_duplicate: OnDuplicate) -> _Batch:
     """Write what needs a call of its own, in order, since two may have the same dedup key; the others are plain."""
     batch = _Batch({}, [])
-    for position, request in enumerate(requests):
+    for position, wanted in enumerate(jobs):
         try:
-            if isinstance(request, LeaseholdError):
-                raise request
+            request = request_of(wanted)
             # A long bulk must notice a halt that comes half-way; the cache keeps this cheap.
             services.deployment.refuse_if_halted()
             drafted = _numbered(draft(request, services), start + position + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from leasehold.kernel.enqueue import JobRequest, NewJob, OnDuplicate, parse_on_duplicate, request_of
-from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
+from leasehold.kernel.enqueue import NewJob, OnDuplicate, parse_on_duplicate, request_of
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class BulkVerbs:
         from leasehold.bulk.enqueue_many import enqueue_many
 
         return enqueue_many(
-            [_request_or_error(job) for job in jobs],
+            list(jobs),
             self._services,
             on_duplicate=parse_on_duplicate(on_duplicate),
             progress=progress,
@@ -98,10 +98,3 @@ class BulkVerbs:
             raise InvalidOptionError(table.name, "transact_items needs a DynamoDB table", "Use a queue on one.")
         job_id, changes = enqueue_changes(request_of(NewJob(job=job, payload=payload, **options)), self._services)
         return TransactEnqueue(job_id=job_id, items=table.transact_items(changes))
-
-
-def _request_or_error(wanted: NewJob) -> JobRequest | LeaseholdError:
-    try:
-        return request_of(wanted)
-    except LeaseholdError as error:
-        return error
