@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.debounce.burst import debounced, enqueue_debounced
-    from leasehold.dedup.records import Dedups, write_deduplicated
+    from leasehold.dedup.records import Dedups, retire_dedup_record, write_deduplicated
     from leasehold.dedup.windows import dedup_record
     from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
     from leasehold.groups.records import Groups
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from leasehold.payloads.items import Payloads, laid_out
     from leasehold.payloads.models import dumped, resolve_model
     from leasehold.pollers.at_once import AtOnce
+    from leasehold.pollers.hints import take_hints
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.sharing import Part, Sharing
     from leasehold.runtime.signals import end_as_raised
@@ -67,6 +68,8 @@ __all__ = [
     "parse_webhook",
     "report_failure",
     "resolve_model",
+    "retire_dedup_record",
+    "take_hints",
     "text_in",
     "text_or",
     "write_deduplicated",
@@ -186,7 +189,9 @@ _VERBS = {
     "laid_out": "payloads.items",
     "parse_webhook": "webhooks.address",
     "report_failure": "operate.failure_report",
+    "retire_dedup_record": "dedup.records",
     "resolve_model": "payloads.models",
+    "take_hints": "pollers.hints",
     "text_in": "payloads.forms",
     "text_or": "payloads.forms",
     "write_deduplicated": "dedup.records",

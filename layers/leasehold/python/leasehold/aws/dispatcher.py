@@ -12,7 +12,6 @@ from leasehold.aws.clients import open_client
 from leasehold.aws.names import FREED_SOURCE
 from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError
-from leasehold.kernel.ports import batch_event
 from leasehold.pool import MOST
 
 if TYPE_CHECKING:
@@ -57,7 +56,9 @@ class LambdaDispatcher:
     def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
         if function is None:
             raise DispatchError(f"the registry names no function for job type {handovers[0].job_type!r}; deploy again")
-        self.invoke(function, json.dumps(batch_event(handovers)).encode())
+        # An invocation is told its type before it looks at its jobs.
+        event = {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+        self.invoke(function, json.dumps(event).encode())
 
     def invoke(self, function: str, payload: bytes) -> None:
         """Start a function without waiting for it."""

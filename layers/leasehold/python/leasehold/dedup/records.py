@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold import features
@@ -16,6 +17,7 @@ from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCanc
 from leasehold.kernel.transitions import CANCEL
 from leasehold.kernel.trust import is_trusted
 from leasehold.payloads.items import behind_its_item, lay_out
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
 
+# A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
+_OUTLIVES_BY = timedelta(days=7)
 _TRIES = 5
 
 
@@ -155,6 +159,16 @@ class Dedups:
             )
         except ConditionFailed:
             return  # it belongs to another job now
+
+
+def retire_dedup_record(job: Job, expires_at: object, services: Services) -> None:
+    """Let the record go some time after its job, which goes at `expires_at`. Kept too long, it only uses storage."""
+    if job.dedup is None or not isinstance(expires_at, int):
+        return
+    try:
+        services.store.dedups.retire(job.dedup, job, expires_at + int(_OUTLIVES_BY.total_seconds()))
+    except StoreError as error:
+        services.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="dedup record", error=str(error))
 
 
 def insertions(job: Job, record: DedupRecord) -> list[Change]:

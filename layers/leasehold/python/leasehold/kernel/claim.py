@@ -57,10 +57,10 @@ class Claims:
     def __init__(self, poll: Poll) -> None:
         self.poll = poll
         self.services = poll.services
+        self.hand_overs = HandOvers(poll)
         # Opened for the first job that needs it: a plain job passes by, and nothing is imported for it.
         self.opened_gate: Gate | None = None
         self._at_once: AtOnce | None = None
-        self._hand_overs: HandOvers | None = None
         # Whether nothing but its jobs' own condition decides about a type, by these switches.
         self._free: dict[str, bool] = {}
         self._switches: Switches | None = None
@@ -171,22 +171,6 @@ class Claims:
             self._at_once = open_at_once(self)
         return self._at_once
 
-    # --- what becomes of it
-
-    @property
-    def hand_overs(self) -> HandOvers:
-        if self._hand_overs is None:
-            self._hand_overs = _open_hand_overs(self.poll)
-        return self._hand_overs
-
-    def send_gathered(self, *, is_last: bool) -> None:
-        if self._hand_overs is not None:
-            self._hand_overs.send_gathered(is_last=is_last)
-
-    def wait(self) -> None:
-        if self._hand_overs is not None:
-            self._hand_overs.wait()
-
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -262,13 +246,3 @@ class HandOvers:
             self.poll.report.released += 1
             if claim.admitted is not None:
                 claim.admitted.undelivered(claim.handover)
-
-
-def _open_hand_overs(poll: Poll) -> HandOvers:
-    types = poll.services.deployment.registry().types.values()
-    is_plain = poll.poller.pool is None and poll.services.window is None
-    if is_plain and all(each.batch is None for each in types):
-        return HandOvers(poll)
-    from leasehold.features import open_hand_overs
-
-    return open_hand_overs(poll)

@@ -6,17 +6,15 @@ An `Ending` is decided once, written until the table has taken it, and tidied up
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never, cast
 
 from leasehold.kernel.dead_letter import dead_letter_for
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, needs_wake, transition
-from leasehold.kernel.keys import Due, position_at, to_text
+from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.keys import Due, to_text
 from leasehold.kernel.payload import shortened
-from leasehold.kernel.retry import next_retry_at
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
@@ -24,7 +22,7 @@ from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from leasehold.kernel.hooks import Feature, Hooks
     from leasehold.kernel.job import Job
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, ForeignItem, Put
     from leasehold.kernel.transitions import Transition
-
-# A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
-_OUTLIVES_BY = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +145,9 @@ class Ending:
 
         keeps_key: its dedup record belongs to another job by now.
         """
-        if not keeps_key:
+        if self.job.dedup is not None and not keeps_key:
+            from leasehold.features import retire_dedup_record
+
             retire_dedup_record(self.job, self.write.values.get("expires_at"), self._services)
         for name, hooks in self._concerned:
             try:
@@ -169,6 +166,8 @@ class Ending:
         """An ended job goes after its retention. While it owes something it stays due, and must not expire."""
         assert status is not None
         if self.owed:
+            from leasehold.kernel.next_attempt import due_values
+
             return {**due_values(self.job, now, now), "wake": True, "owed": self.owed}
         return expiry_values(self.job, status, now, self.end.job_type)
 
@@ -191,38 +190,6 @@ def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: Job
         return {}
     # A dedup key is held by its job until the window is over, so the job must not go before that.
     return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
-
-
-def retire_dedup_record(job: Job, expires_at: object, services: Services) -> None:
-    """Let the record go some time after its job, which goes at `expires_at`. Kept too long, it only uses storage."""
-    if job.dedup is None or not isinstance(expires_at, int):
-        return
-    try:
-        services.store.dedups.retire(job.dedup, job, expires_at + int(_OUTLIVES_BY.total_seconds()))
-    except StoreError as error:
-        services.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="dedup record", error=str(error))
-
-
-def due_values(job: Job, at: datetime, now: datetime, *, attempt: int = 1) -> dict[str, object]:
-    """Where the job waits next. It always goes back to its own lane; a poll may hold it again."""
-    position = job.due.position if job.due else position_at(now)
-    return {"due_lane": job.run_lane, "due_key": Due(at, position, job.job_id, attempt)}
-
-
-def waiting_values(job: Job, at: datetime, now: datetime, *, attempt: int | None = None) -> dict[str, object]:
-    """Where the job waits for its next attempt, which is the one after those that were counted."""
-    values = due_values(job, at, now, attempt=attempt or job.attempts + 1)
-    return {**values, "wake": True} if needs_wake(at, now) else values
-
-
-def retry_values(job: Job, job_type: JobType, services: Services) -> dict[str, object]:
-    now = services.clock.now()
-    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, services.random_source.share())
-    return waiting_values(job, at, now)
-
-
-def is_last_attempt(job: Job, failure: Failure) -> bool:
-    return not failure.is_retryable or job.attempts >= job.max_attempts
 
 
 def run_of(job: Job, now: datetime, outcome: Outcome, *, failure: Failure | None = None) -> tuple[Run, ...]:

@@ -8,13 +8,12 @@ who works where if there is a backlog (pollers/sharing.py).
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueItem, DueJob, DueScope, DueUnreadable, FreedScope
-from leasehold.kernel.keys import Due, shard_of
+from leasehold.kernel.keys import Due
 from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted_entry
@@ -69,29 +68,20 @@ class Poll:
         self.seen: dict[str, datetime] = {}
         # Opened by the first backlog, or for a poller of a part.
         self.sharing: Sharing | None = None
-        self._room = None if self.services.window is None else self.services.window.room(self)
+        self.room = None if self.services.window is None else self.services.window.room(self)
+
+    def open(self, part: Part | None) -> None:
+        """Something may run: see what is deployed, and what this poll needs for it."""
+        self.registry = self.services.deployment.registry()
+        is_plain = self.poller.pool is None and self.services.window is None
+        if not is_plain or any(each.batch for each in self.registry.types.values()):
+            from leasehold.features import open_hand_overs
+
+            self.claims.hand_overs = open_hand_overs(self)
+        if part is not None:
+            self.share(part)
 
     # --- what it is shown
-
-    def take(self, hints: Sequence[Hint], switches: Switches) -> None:
-        """What a stream has shown before the index may show it."""
-        now = self.services.clock.now()
-        scopes = [hint for hint in hints if not isinstance(hint, DueJob)]
-        if scopes:
-            self.claims.gate.take(scopes, switches)
-        if switches.halt is not None:
-            return
-        due = [hint for hint in hints if isinstance(hint, DueJob) and hint.due.at <= now]
-        due = self._gathered([hint for hint in due if self._is_trusted(hint, now)], now)
-        due.sort(key=lambda hint: shard_of(hint.job_id))
-        for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
-            entries = list(shown)
-            if self._room is not None:
-                entries = self._room.admit(entries, switches)
-            # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
-            is_locked = self._is_backlog(entries) and self.share().take(shard)
-            self._work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
-        self._after_page(is_last=True)
 
     def visit(self, lane: Lane, page: DuePage) -> None:
         """Handle what one page of a lane shows."""
@@ -104,22 +94,22 @@ class Poll:
         if not fresh or (switches := self.read_switches()).halt is not None:
             return
         held_back_before, lost_before = self.report.held_back, self.report.lost_races
-        if self._room is not None and not (fresh := self._room.admit(fresh, switches)):
-            self._room.pass_by(lane)
+        if self.room is not None and not (fresh := self.room.admit(fresh, switches)):
+            self.room.pass_by(lane)
             return
-        if self._is_backlog(page.entries) and not self.share().begin(lane, page, self.poller):
+        if self.is_backlog(page.entries) and not self.share().begin(lane, page, self.poller):
             return
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
         entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
-        self._work_off(entries, switches, is_locked=self.sharing is not None and self.sharing.has(lane.shard))
+        self.work_off(entries, switches, is_locked=self.sharing is not None and self.sharing.has(lane.shard))
         if self.report.lost_races > lost_before:
             # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
             lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
             self.share().may_go_on_alone(lane)
         elif self.report.held_back > held_back_before:
             lane.cursor, lane.is_exhausted = before, False  # there may be room for the others by now
-        self._after_page(is_last=lane.is_exhausted)
+        self.after_page(is_last=lane.is_exhausted)
 
     def _fresh(self, shown: Sequence[DueEntry]) -> list[DueEntry]:
         """What was not handled yet, agrees with its key, and waits for nobody."""
@@ -130,11 +120,11 @@ class Poll:
             for entry in shown
             if entry.due_key not in self.seen
             and not (isinstance(entry, DueScope) and self._is_awaited(entry, now))
-            and self._is_trusted(entry, now)
+            and self.is_trusted(entry, now)
         ]
-        return self._gathered(trusted, now)
+        return self.gathered(trusted, now)
 
-    def _is_trusted(self, entry: DueEntry, now: datetime) -> bool:
+    def is_trusted(self, entry: DueEntry, now: datetime) -> bool:
         """What is not is reported once: by its own name, since an honest entry may have the same due key."""
         if isinstance(entry, DueJob) and self.registry.agrees(entry.job_id, entry.job_type):
             return True
@@ -150,7 +140,7 @@ class Poll:
         leaves_to_wakes = self.poller.settings.leaves_to_wakes
         return is_asked_for(entry.due_key) and now - Due.parse(entry.due_key).at < leaves_to_wakes
 
-    def _gathered[Entry: DueEntry](self, entries: list[Entry], now: datetime) -> list[Entry]:
+    def gathered[Entry: DueEntry](self, entries: list[Entry], now: datetime) -> list[Entry]:
         """Without jobs that wait for others to share an invocation with."""
         names = {entry.job_type for entry in entries if isinstance(entry, DueJob)}
         if not any(name in self.registry.types and self.registry.types[name].batch for name in names):
@@ -168,7 +158,7 @@ class Poll:
 
     # --- where several pollers are at it
 
-    def _is_backlog(self, entries: Sequence[DueEntry]) -> bool:
+    def is_backlog(self, entries: Sequence[DueEntry]) -> bool:
         return len(entries) >= min(_BACKLOG, self.poller.settings.poll_limit)
 
     def share(self, part: Part | None = None) -> Sharing:
@@ -180,7 +170,7 @@ class Poll:
 
     # --- its entries
 
-    def _work_off(
+    def work_off(
         self, entries: Sequence[DueEntry], switches: Switches, *, is_locked: bool, stop_at_lost_race: bool = True
     ) -> None:
         """Handle these; whoever has the lock is alone here, and claims as many as may be at once together."""
@@ -247,9 +237,9 @@ class Poll:
         code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
         self.services.telemetry.event(Event.ENTRY_FAILED, entry=entry, error_code=code, error=str(error))
 
-    def _after_page(self, *, is_last: bool) -> None:
+    def after_page(self, *, is_last: bool) -> None:
         """`is_last`: its lane has no more."""
-        self.claims.send_gathered(is_last=is_last)
+        self.claims.hand_overs.send_gathered(is_last=is_last)
         if self.claims.opened_gate is not None:
             self.claims.opened_gate.after_page()
 
@@ -290,7 +280,7 @@ class Poll:
                 self.claims.opened_gate.close()
         finally:
             try:
-                self.claims.wait()
+                self.claims.hand_overs.wait()
             finally:
                 if self.sharing is not None:
                     self.sharing.give_up()

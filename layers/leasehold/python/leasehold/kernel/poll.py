@@ -151,11 +151,11 @@ class Poller:
         try:
             switches = poll.read_switches()
             if switches.halt is None:
-                poll.registry = self.services.deployment.registry()
-                if part is not None:
-                    poll.share(part)
+                poll.open(part)
             if hints:
-                poll.take(hints, switches)
+                from leasehold.features import take_hints
+
+                take_hints(hints, switches, poll)
                 if all(isinstance(hint, FreedScope) for hint in hints) and not poll.has_guests:
                     return  # a freed seat makes nothing else due
             if switches.halt is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.errors import DispatchError, InvalidInputError
 from leasehold.kernel.job_type import parse_job_type
@@ -68,11 +68,6 @@ class Handover:
             ) from None
 
 
-def batch_event(handovers: Sequence[Handover]) -> dict[str, object]:
-    """Several hand-overs of one type as one event. An invocation is told its type before it looks at its jobs."""
-    return {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
-
-
 def handovers_in(event: Mapping[str, object]) -> list[Handover]:
     """The hand-overs of an event: one, or a batch of one type."""
     batch = event.get("batch")
@@ -86,14 +81,6 @@ def handovers_in(event: Mapping[str, object]) -> list[Handover]:
 class Dispatcher(Protocol):
     def dispatch(self, handover: Handover, function: str | None) -> None:
         """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
-
-
-@runtime_checkable
-class BatchDispatcher(Dispatcher, Protocol):
-    """A dispatcher that reaches a handler with several jobs at once; others hand each over by itself."""
-
-    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
-        """Hand claimed jobs of one type to one invocation; raise DispatchError if that fails for all of them."""
 
 
 class ErrorReporter(Protocol):

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Ending, Failure, log_cancelled, waiting_values
+from leasehold.kernel.end import Ending, Failure, log_cancelled
 from leasehold.kernel.jobs import TransitionRefused
-from leasehold.kernel.retry import hand_over_backoff
+from leasehold.kernel.next_attempt import handed_back_values, is_given_up, waiting_values
 from leasehold.kernel.transitions import DEAD_LETTER, EXPIRE, RELEASE
 from leasehold.telemetry import Event
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
 
-# A job that never reached a handler is given up only after many hand-overs and a day.
-MANY_DISPATCHES = 20
-A_DAY = timedelta(days=1)
 _RELEASED_FOR = timedelta(seconds=60)
 
 
@@ -106,16 +103,3 @@ def expire_if_too_late(job: Job | None, services: Services) -> bool:
     log_cancelled(job, reason, services)
     ending.after()
     return True
-
-
-def handed_back_values(job: Job, services: Services) -> dict[str, object]:
-    """Where a job waits that was claimed and reached no handler."""
-    now = services.clock.now()
-    values = waiting_values(job, now + hand_over_backoff(job.dispatches, services.random_source.share()), now)
-    return {**values, "undelivered_since": job.undelivered_since or now}
-
-
-def is_given_up(job: Job, now: datetime) -> bool:
-    """Whether a job that reaches no handler is a dead letter by now."""
-    since = job.undelivered_since
-    return since is not None and job.dispatches >= MANY_DISPATCHES and now - since >= A_DAY

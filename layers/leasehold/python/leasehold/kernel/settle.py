@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.end import due_values, expiry_values, retire_dedup_record
+from leasehold.kernel.end import expiry_values
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake, transition
+from leasehold.kernel.next_attempt import due_values
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
 from leasehold.kernel.trust import trusted_job
@@ -58,7 +59,10 @@ def settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
             if each.then is not None:
                 each.then()
         for job, expires_at in zip(jobs, expiries, strict=True):
-            retire_dedup_record(job, expires_at, services)
+            if job.dedup is not None:
+                from leasehold.features import retire_dedup_record
+
+                retire_dedup_record(job, expires_at, services)
         return True
     # It stays due, and the next poll tries again.
     return False

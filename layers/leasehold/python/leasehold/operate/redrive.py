@@ -13,9 +13,8 @@ from leasehold.audit.records import (
     recorded_reason,
     retried,
 )
-from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed
+from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed, retire_dedup_record
 from leasehold.kernel.dead_letter import Resolution
-from leasehold.kernel.end import retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.job import Outcome

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from leasehold.kernel.claim import Delivery, HandOvers
-from leasehold.kernel.ports import BatchDispatcher
+from leasehold.kernel.ports import Dispatcher
 from leasehold.telemetry.spans import current_trace
 
 if TYPE_CHECKING:
@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from leasehold.batches.gather import Gathering
     from leasehold.kernel.claim import Claim
     from leasehold.kernel.page import Poll
+    from leasehold.kernel.ports import Handover
     from leasehold.pool import Pending
 
 # What waited so long in the pool, where others hang, is put back once the poll has to end.
 _HANGS_AFTER = timedelta(seconds=2)
 _THROTTLES = ("TooManyRequests", "Throttl", "EC2Throttled")
+
+
+@runtime_checkable
+class BatchDispatcher(Dispatcher, Protocol):
+    """A dispatcher that reaches a handler with several jobs at once; others hand each over by itself."""
+
+    def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+        """Hand claimed jobs of one type to one invocation; raise DispatchError if that fails for all of them."""
 
 
 class SideBySide(HandOvers):
