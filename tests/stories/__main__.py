@@ -12,7 +12,8 @@ from tests.stories.all import STORIES
 from tests.stories.faults import TROUBLED, recovered, troubled
 from tests.stories.recording import Fault
 from tests.stories.story import text_of
-from tests.stories.test_stories import KEPT, TROUBLE
+from tests.stories.test_stories import KEPT, TROUBLE, WIRE
+from tests.stories.wire import SCENES, wire_text
 
 
 def main() -> None:
@@ -31,6 +32,9 @@ def main() -> None:
     for name in options.stories or TROUBLED:
         if name in TROUBLED:
             (TROUBLE / f"{name}.txt").write_text(troubled(name), "utf-8")
+    WIRE.mkdir(exist_ok=True)
+    for name in SCENES:
+        (WIRE / f"{name}.txt").write_text(wire_text(name), "utf-8")
     for path in [*KEPT.glob("*.txt"), *TROUBLE.glob("*.txt")]:
         if path.stem not in (STORIES if path.parent == KEPT else TROUBLED):
             path.unlink()

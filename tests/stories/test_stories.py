@@ -9,9 +9,11 @@ import pytest
 from tests.stories.all import STORIES
 from tests.stories.faults import TROUBLED, troubled
 from tests.stories.story import text_of
+from tests.stories.wire import SCENES, wire_text
 
 KEPT = Path(__file__).parent / "kept"
 TROUBLE = KEPT / "trouble"
+WIRE = KEPT / "wire"
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -26,6 +28,13 @@ def test_a_story_in_trouble_ends_as_it_was_kept(name: str) -> None:
     kept = (TROUBLE / f"{name}.txt").read_text("utf-8")
 
     assert troubled(name).splitlines() == kept.splitlines(), "if this is meant, `make stories` writes it anew"
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_requests_are_as_they_were_kept(name: str) -> None:
+    kept = (WIRE / f"{name}.txt").read_text("utf-8")
+
+    assert wire_text(name).splitlines() == kept.splitlines(), "if this is meant, `make stories` writes it anew"
 
 
 def test_every_kept_story_is_told() -> None:
