@@ -123,7 +123,8 @@ def _of_a_statement(node: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
     match node:
         case ast.Expr(value=ast.Call()):
             yield node, "pass"
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+        # Who asks whether takes None for False; that it says the opposite is a mutant of its own.
+        case ast.Return(value=ast.expr() as value) if not (_is_none(value) or _is_bool(value)):
             yield node, "return None"
         case ast.Break():
             yield node, "continue"
@@ -166,6 +167,10 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_none(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
+
+
+def _is_bool(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, bool)
 
 
 def _replaced(text: str, node: ast.expr | ast.stmt, after: str) -> tuple[str, str]:

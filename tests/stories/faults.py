@@ -56,6 +56,26 @@ TROUBLED = (
     "a_batch",
 )
 
+# Those in which others act at the same time as well.
+MET = (
+    "a_plain_job",
+    "a_job_that_fails_twice",
+    "a_job_that_must_start_in_time",
+    "a_hand_over_that_never_starts",
+    "a_worker_that_dies",
+    "signals",
+    "a_poll_that_has_to_stop",
+    "many_jobs_at_once",
+    "one_job_per_key",
+    "two_receivers_are_told",
+    "the_only_seat",
+    "an_abandoned_seat",
+    "a_line_that_empties",
+    "a_circuit_with_a_limit",
+    "a_poller_that_waits",
+)
+MEETINGS = ("meets a poll", "meets a run", "meets a cancel")
+
 
 def troubled(name: str) -> str:
     """A line for each fault. The last word names all that happened, line by line: `--at` shows them."""
@@ -69,13 +89,14 @@ def faults_of(name: str) -> Iterator[Fault]:
     for at, kind in list(enumerate(kinds, 1))[2:]:
         for fault in FAULTS.get(kind, ()):
             yield Fault(at, fault)
+        if name in MET and kind in FAULTS:
+            yield from (Fault(at, meeting) for meeting in MEETINGS)
 
 
 def _ending(name: str, fault: Fault) -> str:
     here = recovered(name, fault)
     digest = hashlib.sha256("\n".join([*here.recording.lines, *here.table.left()]).encode()).hexdigest()[:8]
-    kind = here.table.kinds[fault.at - 1]
-    return f"call {fault.at:3} ({kind}) {fault.kind}: {_became(here)}; {here.table.calls} calls, {digest}"
+    return f"call {fault.at:3} {fault.kind}: {_became(here)}; {here.table.calls} calls, {digest}"
 
 
 def recovered(name: str, fault: Fault) -> Story:

@@ -190,6 +190,7 @@ class Fault(NamedTuple):
     is lost: it was made, but the store did not answer.
     is repeated: it was made, its answer was lost, and it was sent once more.
     is refused: this engine takes no batches.
+    meets …: somebody else acts right before it, see MEETINGS.
     """
 
     at: int
@@ -219,6 +220,7 @@ class RecordingTable:
         self.kinds: list[str] = []
         self.takes = timedelta(0)
         self.before: list[tuple[str, Callable[[], object]]] = []
+        self.meetings: Mapping[str, Callable[[], object]] = {}
         self._clock = clock
         self._fault = fault
 
@@ -301,6 +303,9 @@ class RecordingTable:
         for each in [each for each in self.before if what.startswith(each[0])]:
             self.before.remove(each)
             each[1]()
+        if self._fault is not None and self._fault.at == self.calls + 1 and self._fault.kind in self.meetings:
+            meet, self._fault = self.meetings[self._fault.kind], None
+            meet()
         self.calls += 1
         self.kinds.append(what.split(maxsplit=1)[0])
         self._clock.advance(self.takes)

@@ -14,6 +14,7 @@ from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.retry import Exponential, Fixed
 from leasehold.kernel.services import Services
+from leasehold.kernel.table import JOBS
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.testing.recorder import Told, receiver
 from leasehold.webhooks.model import delivery_type
@@ -117,6 +118,11 @@ class Story:
         self.queue = Queue(self.services)
         self.operator = Operator(self.services)
         self.jobs: dict[str, str] = {}
+        self.table.meetings = {
+            "meets a poll": lambda: self.poll(self.process()),
+            "meets a run": self.run,
+            "meets a cancel": self._cancel_all,
+        }
         self.deploy(*TYPES)
         self.recording.lines.clear()
 
@@ -169,6 +175,11 @@ class Story:
 
     def wait(self, seconds: float) -> None:
         self.clock.advance(timedelta(seconds=seconds))
+
+    def _cancel_all(self) -> None:
+        found = [str(each["job_id"]) for each in self.table.stored.scan(JOBS) if "job_id" in each and "status" in each]
+        for job_id in sorted(found, key=self.recording.text):
+            self.do(f"cancel {self.recording.text(job_id)}", partial(self.queue.cancel, job_id, reason="met"))
 
     def do(self, title: str, act: Callable[[], Any], *, is_silent: bool = False) -> Any:
         """One step: its title, what happened at the ports meanwhile, and what came of it."""
