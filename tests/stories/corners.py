@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold import CircuitBreaker, Fixed, JobType, NewJob, Rate, Snooze
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.ports import Handover, batch_event, handovers_in
-from leasehold.kernel.signals import GiveUp
+from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, Delete, Key, Update
 from leasehold.pollers.window import Window
 from leasehold.pool import InTurn
+from leasehold.runtime.signals import GiveUp
 from leasehold.webhooks.address import Webhook
 from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, next_look
 from tests.stories.pollers import waiting
@@ -204,8 +204,8 @@ def hand_overs_as_events(s: Story) -> None:
     (handover,) = s.take()
     s.do("one", lambda: handovers_in(handover.to_event()) == [handover])
     s.do("its event", handover.to_event)
-    s.do("two", lambda: handovers_in(batch_event([handover, handover])) == [handover, handover])
-    s.do("the event of two", lambda: batch_event([handover, handover]))
+    two = {"job_type": "report", "batch": [handover.to_event(), handover.to_event()]}
+    s.do("two", lambda: handovers_in(two) == [handover, handover])
     events: tuple[dict[str, object], ...] = (
         {},
         {"batch": []},
