@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
-    from leasehold.kernel.ports import Identity
     from leasehold.kernel.services import Services
     from leasehold.operate.measure import Backlog
     from leasehold.queue import Queue
@@ -236,7 +235,3 @@ class Admin:
     def services(self) -> Services:
         """What it is made of, for surfaces that build on it."""
         return self._services
-
-    def acting_as(self, identity: Identity) -> Admin:
-        """The same service for somebody else, whom a surface has authenticated."""
-        return Admin(self._services.acting_as(identity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import enqueued_document
 from leasehold.api.answers import Answer
@@ -11,7 +11,8 @@ from leasehold.direct_runs.model import RequestKeyReusedError
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.keys import JobId, from_text, to_text
+from leasehold.kernel.keys import JobId, to_text
+from leasehold.kernel.records import Codec
 from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
 from leasehold.lean import dataclass
 
@@ -140,20 +141,12 @@ class Requests:
             return
 
 
+_CODEC = Codec(RequestRecord, {}, without={"name"})
+
+
 def _record(request: RequestRecord) -> Record:
-    return {
-        "fingerprint": request.fingerprint,
-        "made_id": request.made_id,
-        "until": to_text(request.until),
-        "expires_at": int(request.until.timestamp()),
-    }
+    return {**_CODEC.record(request), "expires_at": int(request.until.timestamp())}
 
 
 def _record_of(name: str, record: Record) -> RequestRecord:
-    return RequestRecord(
-        name=name,
-        fingerprint=cast("str", record["fingerprint"]),
-        made_id=cast("str", record["made_id"]),
-        until=from_text(cast("str", record["until"])),
-        answer=cast("str | None", record.get("answer")),
-    )
+    return RequestRecord(name=name, **_CODEC.values(record))

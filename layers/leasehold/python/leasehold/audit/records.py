@@ -29,6 +29,7 @@ from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import records_in
+from leasehold.kernel.records import Codec, texts_in
 from leasehold.kernel.table import (
     ConditionFailed,
     Equals,
@@ -54,9 +55,8 @@ if TYPE_CHECKING:
 ALL = "audit"
 # What is recorded where nobody said why.
 NO_REASON = "no reason given"
-_TEXTS = ("action", "by", "reason", "details")
 # What a head says of the last entry.
-_SAID = (*_TEXTS, "at", "previous", "head")
+_SAID = ("action", "by", "at", "reason", "details", "previous", "head")
 # As fine as a date is written.
 _ONE_STEP = timedelta(milliseconds=1)
 
@@ -141,6 +141,9 @@ class Head:
     at: datetime
 
 
+_CODEC = Codec(AuditEntry, {}, without={"target", "audit_entry_id"})
+
+
 class Audits:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -208,8 +211,7 @@ def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
     head = head_of(audit_entry, previous)
     at = to_text(audit_entry.at)
     record: Record = {
-        **{name: getattr(audit_entry, name) for name in _TEXTS},
-        "at": at,
+        **_CODEC.record(audit_entry),
         "previous": previous,
         "head": head,
         "ended_lane": ALL,
@@ -235,11 +237,9 @@ def head_of(audit_entry: AuditEntry, previous: str) -> str:
 
 def audit_record_of(record: Record) -> AuditRecord:
     at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
-    said = {name: cast("str", record[name]) for name in (*_TEXTS, "previous", "head")}
-    previous, head = said.pop("previous"), said.pop("head")
-    target = target_of_audit(cast("str", record["PK"]))
-    entry = AuditEntry(target=target, at=from_text(at), audit_entry_id=audit_entry_id, **said)
-    return AuditRecord(entry, previous, head)
+    said = {**_CODEC.values(record), "target": target_of_audit(cast("str", record["PK"])), "at": from_text(at)}
+    previous, head = texts_in(record, ("previous", "head"))
+    return AuditRecord(AuditEntry(audit_entry_id=audit_entry_id, **said), previous, head)
 
 
 def last_entry_of(head: Record) -> AuditRecord:

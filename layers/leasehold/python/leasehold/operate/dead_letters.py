@@ -10,7 +10,7 @@ from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
 from leasehold.kernel.errors import JobNotFoundError
 from leasehold.kernel.keys import JobId, from_text, parse_job_id, to_text
 from leasehold.kernel.payload import PURGED
-from leasehold.kernel.records import encode
+from leasehold.kernel.records import Codec, Kind, encode
 from leasehold.kernel.table import (
     BY_DATE_INDEX,
     BY_TYPE_INDEX,
@@ -72,18 +72,18 @@ class Resolved:
 
     @property
     def change(self) -> Update:
-        sets: Record = {
-            "resolution": str(self.resolution),
-            "resolved_by": self.by,
-            "resolved_at": to_text(self.at),
-            "resolved_reason": self.reason,
-            "expires_at": self.expires_at,
-        }
-        if self.redriven_as is not None:
-            sets["redriven_as"] = self.redriven_as
+        sets = _RESOLVED.record(self)
         unresolved = (Exists("id"), Missing("resolution"))
         key = partitions.dead_letter(self.dead_letter_id)
         return Update(key=key, conditions=unresolved, sets=sets, removes=_INDEX_KEYS)
+
+
+_RESOLVED = Codec(
+    Resolved,
+    {"Resolution": Kind(str, Resolution)},
+    stored_as={"by": "resolved_by", "at": "resolved_at", "reason": "resolved_reason"},
+    without={"dead_letter_id"},
+)
 
 
 class DeadLetters:
