@@ -299,7 +299,7 @@ def test_dead_letters_in_a_list_come_without_their_payloads(world: World) -> Non
 def test_a_plan_is_explained_before_there_is_a_schedule(world: World) -> None:
     shown = world.shown("GET /api/schedule-preview", "cron=0+9+*+*+1-5&timezone=Europe%2FBerlin&next_runs=2")
 
-    assert shown["plan"] == "at 09:00, Monday to Friday"
+    assert shown["plan"] == "at 09:00 on Monday through Friday"
     assert [each[11:16] for each in shown["next_runs"]] == ["08:00", "08:00"]
     assert world.act("GET /api/schedule-preview", query="cron=every+day").code == "invalid_option"
     assert world.act("GET /api/schedule-preview").code == "invalid_option"

@@ -15,8 +15,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
 from leasehold.kernel.transitions import JobStatus
 from leasehold.payloads.forms import shown_json
-from leasehold.schedules.explain import explain
-from leasehold.schedules.recurrence import Cron, Every
+from leasehold.schedules.recurrence import Cron, Every, explain
 from leasehold.webhooks.model import external_status, run_document, running_document
 
 if TYPE_CHECKING:

@@ -197,6 +197,31 @@ def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
     return after
 
 
+_UNITS = {"week": timedelta(weeks=1), "day": _DAY, "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
+
+
+def explain(recurrence: Recurrence) -> str:
+    """A rate or a cron line in words, for people.
+
+    >>> explain(Cron("30 9 * * 1-5"))
+    'at 09:30 on Monday through Friday'
+    >>> explain(Every(timedelta(hours=2)))
+    'every 2 hours'
+    """
+    match recurrence:
+        case Every(interval):
+            unit = next(each for each, length in _UNITS.items() if not interval % length)
+            number = interval // _UNITS[unit]
+            return f"every {unit}" if number == 1 else f"every {number} {unit}s"
+        case Cron(line):
+            from cronsim import CronSim
+
+            words = CronSim(line, datetime(2026, 1, 1)).explain()  # noqa: DTZ001  cron lines mean local time
+            return words[0].lower() + words[1:]
+        case _:
+            assert_never(recurrence)
+
+
 MAX_LENGTH = 256
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")

@@ -16,9 +16,8 @@ from leasehold.aws.api_access import Role
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.times import instant
-from leasehold.schedules.explain import explain
 from leasehold.schedules.model import Plan, planned
-from leasehold.schedules.recurrence import slots_after, slots_between
+from leasehold.schedules.recurrence import explain, slots_after, slots_between
 
 if TYPE_CHECKING:
     from leasehold.schedules.model import Schedule
