@@ -71,7 +71,7 @@ class Limits(Table):
     weight: _Weight = 1
     # How many jobs of each key have a turn together.
     weights: dict[str, _Weight] = Field(default_factory=dict)
-    on_full: Annotated[OnFull, choice({str(each): each for each in OnFull})] = OnFull.WAIT
+    on_full: Annotated[OnFull, choice(OnFull)] = OnFull.WAIT
 
 
 _EXPONENTIAL = Exponential()
@@ -87,7 +87,7 @@ def _share(value: object) -> float:
 class ExponentialRetry(Table):
     called: ClassVar = '[retry] with policy = "exponential"'
 
-    policy: Annotated[str, choice({name: name for name in ("exponential", "fixed", "delays")})] = "exponential"
+    policy: Annotated[str, choice(("exponential", "fixed", "delays"))] = "exponential"
     base: _Delay = _EXPONENTIAL.base
     cap: _Delay = _EXPONENTIAL.cap
     jitter: Annotated[float, PlainValidator(_share)] = _EXPONENTIAL.jitter
@@ -184,7 +184,7 @@ class WebhookTable(Table):
     called: ClassVar = "[webhook]"
 
     url: Annotated[str | None, PlainValidator(parse_webhook)] = None
-    events: Listed[Annotated[RunEvent, choice({str(each): each for each in RunEvent})]] = Field(
+    events: Listed[Annotated[RunEvent, choice(RunEvent)]] = Field(
         tuple(RunEvent), min_length=1, description="a webhook tells of something", examples=['["…"]']
     )
 

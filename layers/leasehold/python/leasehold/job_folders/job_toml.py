@@ -54,18 +54,9 @@ ENVIRONMENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # Which deployment this is, in variables and permissions.
 _HERE = "${environment_name}"
 # Lambda sets these itself and refuses a function that does.
-_OF_LAMBDA = frozenset(
-    [
-        "AWS_ACCESS_KEY",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_DEFAULT_REGION",
-        "AWS_EXECUTION_ENV",
-        "AWS_REGION",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "LAMBDA_RUNTIME_DIR",
-        "LAMBDA_TASK_ROOT",
-    ]
+_OF_LAMBDA = re.compile(
+    r"AWS_(LAMBDA_.*|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY|SESSION_TOKEN|(DEFAULT_)?REGION|EXECUTION_ENV)"
+    r"|LAMBDA_(RUNTIME_DIR|TASK_ROOT)"
 )
 # Lambda takes 4 KB in all; the rest is for what Leasehold sets.
 _MAX_BYTES = 3 * 1024
@@ -144,7 +135,7 @@ def _unfit_variables(variables: Mapping[str, object], *below: str) -> Iterator[I
             yield problem(place, "a variable is text", "Put quotes around it.")
         if not _NAME.fullmatch(name):
             yield problem(place, "a variable has two or more letters, digits and _", "Use a name like REPORT_BUCKET.")
-        elif name in _OF_LAMBDA or name.startswith("AWS_LAMBDA_"):
+        elif _OF_LAMBDA.fullmatch(name):
             yield problem(place, "Lambda sets this variable itself", "Use another name.")
         elif name.startswith("LEASEHOLD_"):
             yield problem(place, "Leasehold's own variables start with LEASEHOLD_", "Use another name.")
@@ -207,7 +198,7 @@ class JobTypeKeys(Limits):
     lease: _Lease = None
     max_event_age: _EventAge = _DEFAULT.max_event_age
     max_attempts: Annotated[int, whole_number("a job has", " attempt", 1)] = _DEFAULT.max_attempts
-    priority: Annotated[Priority, choice({each.name.lower(): each for each in Priority})] = Priority.NORMAL
+    priority: Annotated[Priority, choice(Priority, lambda each: each.name.lower())] = Priority.NORMAL
     retry: Retry = _DEFAULT.retry
     retention: Kept = _DEFAULT.retention
     batch: Batched = None
@@ -237,6 +228,9 @@ class JobToml(JobTypeKeys):
     reserved_concurrency: Annotated[int | None, whole_number("a reserve is", "", 1)] = None
 
 
+_OF_THE_FUNCTION = JobToml.model_fields.keys() - JobTypeKeys.model_fields.keys() - {"environment", "schedule"}
+
+
 def read_job_toml(name: str, path: str, values: Mapping[str, object], *, file: str) -> JobFolder:
     """What job.toml says; everything that is wrong with it is raised together."""
     try:
@@ -249,16 +243,10 @@ def read_job_toml(name: str, path: str, values: Mapping[str, object], *, file: s
     return JobFolder(
         job_type=JobType(name=name, **{key: getattr(read, key) for key in JobTypeKeys.model_fields}),
         path=path,
-        memory_mb=read.memory_mb,
         environment={key: value for key, value in variables.items() if isinstance(value, str)},
         environments={key: value for key, value in variables.items() if isinstance(value, dict)},
-        permissions=read.permissions,
-        enqueues=read.enqueues,
-        deduplicates=read.deduplicates,
-        requirements=read.requirements,
         schedule=read.schedule.definition(name) if read.schedule else None,
-        log_retention_days=read.log_retention_days,
-        reserved_concurrency=read.reserved_concurrency,
+        **{key: getattr(read, key) for key in _OF_THE_FUNCTION},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import PlainValidator, ValidationInfo, field_validator, model_validator
@@ -15,9 +15,6 @@ from leasehold.kernel.payload import encode_payload
 from leasehold.schedules.model import Missed, Overlap, Schedule, default_overlap
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated, check_slots, values_of_field
 from leasehold.templates.model import parse_template_name
-
-if TYPE_CHECKING:
-    from enum import StrEnum
 
 _RATE = re.compile(r"([1-9]\d{0,4}) (minute|hour|day|week)s?")
 # Each field of a cron line, with its bounds.
@@ -70,10 +67,6 @@ def _payload(value: object) -> str:
     return encode_payload(value)
 
 
-def _one_of(kind: type[StrEnum]) -> PlainValidator:
-    return choice({str(each): each for each in kind})
-
-
 class ScheduleTable(Table):
     """Either a rate or a five-field cron line in a timezone."""
 
@@ -82,11 +75,11 @@ class ScheduleTable(Table):
     rate: Annotated[timedelta | None, PlainValidator(_rate)] = None
     cron: Annotated[str | None, PlainValidator(_cron)] = None
     timezone: Annotated[str, PlainValidator(_timezone)] = "UTC"
-    on_dst_gap: Annotated[InTheGap, _one_of(InTheGap)] = InTheGap.ONCE
-    on_dst_overlap: Annotated[WhenRepeated, _one_of(WhenRepeated)] = WhenRepeated.ONCE
-    missed: Annotated[Missed, _one_of(Missed)] = Missed.LATEST
+    on_dst_gap: Annotated[InTheGap, choice(InTheGap)] = InTheGap.ONCE
+    on_dst_overlap: Annotated[WhenRepeated, choice(WhenRepeated)] = WhenRepeated.ONCE
+    missed: Annotated[Missed, choice(Missed)] = Missed.LATEST
     missed_window: Annotated[timedelta, _window] = timedelta(days=1)
-    overlap: Annotated[Overlap | None, _one_of(Overlap)] = None
+    overlap: Annotated[Overlap | None, choice(Overlap)] = None
     payload: Annotated[str | None, PlainValidator(_payload)] = None
     # Only its name: what it says is in the table, and is looked up when a slot comes.
     template: Annotated[str | None, PlainValidator(parse_template_name)] = None

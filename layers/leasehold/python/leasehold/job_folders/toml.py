@@ -17,7 +17,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import ModelWrapValidatorHandler
     from pydantic_core import ErrorDetails
@@ -148,13 +148,15 @@ def duration(subject: str, least: timedelta = timedelta(0), most: timedelta = ti
     return PlainValidator(parse)
 
 
-def choice[T](options: Mapping[str, T]) -> PlainValidator:
-    def parse(value: object) -> T:
-        if not isinstance(value, str) or value not in options:
-            raise InvalidOptionError(
-                value, "there is no such choice", meant(str(value), list(options), "The choices are")
-            )
-        return options[value]
+def choice[T](options: Iterable[T], text: Callable[[T], str] = str) -> PlainValidator:
+    """Of an enum's members by their text, or of such texts."""
+    known = {text(each): each for each in options}
+
+    def parse(value: object) -> object:
+        if not isinstance(value, str) or value not in known:
+            fix = meant(str(value), list(known), "The choices are")
+            raise InvalidOptionError(value, "there is no such choice", fix)
+        return known[value]
 
     return PlainValidator(parse)
 
