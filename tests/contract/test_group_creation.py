@@ -34,12 +34,12 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Any:
         change_with = Groups.change_with
         left = [after]
 
-        def breaking(groups: Groups, *args: Any, **options: Any) -> None:
+        def breaking(groups: Groups, *args: Any, **options: Any) -> bool:
             if left[0] == 0:
                 monkeypatch.setattr(Groups, "change_with", change_with)
                 raise Interrupted
             left[0] -= 1
-            change_with(groups, *args, **options)
+            return change_with(groups, *args, **options)
 
         monkeypatch.setattr(Groups, "change_with", breaking)
 
@@ -166,12 +166,13 @@ def test_a_creation_that_is_slow_but_goes_on_is_not_given_up(world: World, inter
 def test_a_creation_that_was_given_up_meanwhile_makes_no_more_members(world: World, monkeypatch: Any) -> None:
     change_with = Groups.change_with
 
-    def sleepily(groups: Groups, *args: Any, **options: Any) -> None:
-        change_with(groups, *args, **options)
+    def sleepily(groups: Groups, *args: Any, **options: Any) -> bool:
+        is_done = change_with(groups, *args, **options)
         monkeypatch.setattr(Groups, "change_with", change_with)
         # The machine is suspended after its first batch.
         world.clock.advance(ABANDON_AFTER)
         world.poll()
+        return is_done
 
     monkeypatch.setattr(Groups, "change_with", sleepily)
 

@@ -13,7 +13,6 @@ from leasehold.admin.listing import list_jobs
 from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
 from leasehold.groups.records import group_codes_key, group_key
-from leasehold.groups.sdk import newest
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_for
 from leasehold.kernel.end import Failure
@@ -181,7 +180,7 @@ def test_what_stands_in_a_lane_of_groups_and_is_none_is_not_listed(world: World)
     forged = id_in(world, "email")
     forge(world, keys.job(forged), ended_lane="group", ended_key="2099-01-01T00:00:00.000Z#x")
 
-    assert [each.group_id for each in newest(world.services, limit=5)] == [grouping.GROUP]
+    assert [each.group_id for each in world.queue.groups.list(limit=5)] == [grouping.GROUP]
 
 
 def test_jobs_of_a_type_that_is_no_longer_deployed_stay_readable_and_in_listings(world: World) -> None:

@@ -98,10 +98,10 @@ def _half_made(world: World) -> None:
 
     change_with = Groups.change_with
 
-    def once(groups: Groups, seen: Any, after: Any, changes: Any, *, token: str) -> None:
+    def once(groups: Groups, seen: Any, after: Any, changes: Any, *, token: str) -> bool:
         if seen.made:
             raise BrokenOffError
-        change_with(groups, seen, after, changes, token=token)
+        return change_with(groups, seen, after, changes, token=token)
 
     with pytest.MonkeyPatch.context() as patch, _in_small_steps():
         patch.setattr(Groups, "change_with", once)

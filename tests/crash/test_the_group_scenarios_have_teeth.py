@@ -49,10 +49,11 @@ def _attribute(condition: object) -> str:
     return condition.attribute if isinstance(condition, Equals | Above) else ""
 
 
-def one_by_one(store: Groups, seen: Group, after: Group, changes: Any, *, token: str) -> None:
+def one_by_one(store: Groups, seen: Group, after: Group, changes: Any, *, token: str) -> bool:
     """What should be one transaction, as writes of their own."""
     for change in [group_records.change_of(seen, after), *changes]:
         store._table.write(change)
+    return True
 
 
 def settled_one_by_one(store: Jobs, write: Write, changes: Any, **_: object) -> None:

@@ -254,7 +254,7 @@ def _broken_off(scenes: Scenes) -> None:
     """A group whose maker died before all of it existed is cancelled, and its callback with it."""
     services = scenes.real.process()
 
-    def died(*_args: object, **_options: object) -> None:
+    def died(*_args: object, **_options: object) -> bool:
         raise KeyboardInterrupt
 
     services.store.groups.change_with = died  # type: ignore[method-assign]

@@ -12,10 +12,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry
+from leasehold.groups.ends import next_turn
 from leasehold.groups.model import Group, GroupBrokenOffError, GroupExistsError, GroupMode, GroupState
 from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, planned
-from leasehold.groups.records import GroupChanged
-from leasehold.groups.turn import next_turn
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import make_stamp
@@ -106,14 +105,12 @@ def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
         batch = _batch(laid_out_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
         now = services.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
-        try:
-            token = _token(group, f"fill {group.made}", services)
-            services.store.groups.change_with(group, filled, [insertion(job) for job in batch], token=token)
-        except GroupChanged:
+        token = _token(group, f"fill {group.made}", services)
+        if not services.store.groups.change_with(group, filled, [insertion(job) for job in batch], token=token):
             # An earlier try of ours whose response was lost, another creation of the same group, or its cancel.
             tries += 1
             if tries == _TRIES:
-                raise _contended(group.group_id) from None
+                raise _contended(group.group_id)
             group = _current(group, services)
             continue
         group = filled
@@ -133,12 +130,10 @@ def _open(group: Group, services: Services) -> Group:
         if group.mode is GroupMode.PARALLEL:
             changes.append(awakened(group.scope, services.clock.now(), stamp, services.deployment.registry().shards))
         else:
-            turn = next_turn(group, 0, services)
-            opened = replace(opened, turn=turn.member)
-            changes += turn.changes
-        try:
-            services.store.groups.change_with(group, opened, changes, token=_token(group, "open", services))
-        except GroupChanged:
+            turn, let_in = next_turn(group, 0, services)
+            opened = replace(opened, turn=turn)
+            changes += let_in
+        if not services.store.groups.change_with(group, opened, changes, token=_token(group, "open", services)):
             group = _current(group, services)
             continue
         services.telemetry.event(

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
 from leasehold.groups.plan import told
-from leasehold.groups.records import GroupChanged, are_codes_apart, callback_used, change_of, codes_expire
-from leasehold.groups.turn import next_turn
+from leasehold.groups.records import are_codes_apart, callback_used, change_of, codes_expire
 from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
-from leasehold.kernel.jobs import TransitionRefused, Write, insertion
+from leasehold.kernel.jobs import TransitionRefused, Write, insertion, transition
 from leasehold.kernel.keys import Due, make_stamp, position_at, to_text
 from leasehold.kernel.payload import encode, shortened
 from leasehold.kernel.table import request_token
-from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TURN_AWAY, JobStatus
+from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TAKE_TURN, TURN_AWAY, JobStatus
 from leasehold.kernel.trust import report
 from leasehold.lean import dataclass
 from leasehold.payloads.items import laid_out
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
@@ -78,9 +78,45 @@ def after_member(group: Group, job: Job, services: Services) -> Step:
     if end is MemberEnd.FAILED and group.on_failure is not OnFailure.CONTINUE:
         return Step(_stopping(counted, job, services))
     if group.mode is GroupMode.SEQUENTIAL and group.turn is not None and job.member == group.turn:
-        turn = next_turn(group, group.turn + 1, services)
-        return Step(replace(counted, turn=turn.member), turn.changes)
+        turn, let_in = next_turn(group, group.turn + 1, services)
+        return Step(replace(counted, turn=turn), let_in)
     return Step(counted)
+
+
+# Members that are read at once to find the next.
+_TURNS_PAGE = 25
+
+
+def next_turn(group: Group, start: int, services: Services) -> tuple[int, tuple[Change, ...]]:
+    """The first member from `start` on that has not ended, and what lets it in; the group's total if there is none."""
+    for number, job in _members_from(group, start, services):
+        if job is not None and not job.has_ended:
+            return number, (transition(_let_in(job, services)),)
+    return group.total, ()
+
+
+def _members_from(group: Group, start: int, services: Services) -> Iterator[tuple[int, Job | None]]:
+    """Members in order: the first alone, as it is nearly always the one; then a page at a time."""
+    for page in count():
+        last = min(group.total, start + (1 if page == 0 else _TURNS_PAGE))
+        if start >= last:
+            return
+        numbers = range(start, last)
+        found = services.store.jobs.get_many([group.member_id(number) for number in numbers])
+        yield from ((number, found.get(group.member_id(number))) for number in numbers)
+        start = last
+
+
+def _let_in(job: Job, services: Services) -> Write:
+    now = services.clock.now()
+    # A fresh position: a due key never recurs, not even for a turn that comes in the moment of the creation.
+    due = Due(now, position_at(now), job.job_id)
+    return Write(
+        job_id=job.job_id,
+        transition=TAKE_TURN,
+        seen={"due_key": job.due, "priority": job.priority},
+        values={"due_lane": job.run_lane, "due_key": due, "wake": True},
+    )
 
 
 def _stopping(group: Group, job: Job, services: Services) -> Group:
@@ -119,16 +155,14 @@ def finish(group: Group, services: Services) -> Step:
 
 def commit(group: Group, step: Step, services: Services) -> bool:
     """Make of the group what the step says, with all that goes with it; False if something is not what was read."""
-    try:
-        if step.changes:
-            token = request_token("group", group.group_id, group.stamp, make_stamp(services.random_source))
-            services.store.groups.change_with(group, step.group, step.changes, token=token)
-        elif not services.store.groups.change(group, step.group):
-            return False
-    except GroupChanged:
-        return False
-    log_change(group, step.group, services)
-    return True
+    if step.changes:
+        token = request_token("group", group.group_id, group.stamp, make_stamp(services.random_source))
+        is_done = services.store.groups.change_with(group, step.group, step.changes, token=token)
+    else:
+        is_done = services.store.groups.change(group, step.group)
+    if is_done:
+        log_change(group, step.group, services)
+    return is_done
 
 
 def log_change(before: Group, after: Group, services: Services) -> None:

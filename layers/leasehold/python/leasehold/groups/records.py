@@ -42,17 +42,6 @@ CODES = "codes"
 _PLACES = frozenset({"due_lane", "due_key", "wake"})
 
 
-class GroupChanged(Exception):  # noqa: N818  an answer: look again and decide anew
-    """The group, or a job that was to change with it, is not what was read. Nothing was written.
-
-    `failed` are the positions of the changes that were refused; the group's own is 0.
-    """
-
-    def __init__(self, failed: frozenset[int]) -> None:
-        super().__init__("the group changed since it was read")
-        self.failed = failed
-
-
 class Groups:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -119,12 +108,13 @@ class Groups:
             return after.due_key is not None and (failed.current or {}).get("due_key") == after.due_key
         return True
 
-    def change_with(self, seen: Group, after: Group, changes: Sequence[Change], *, token: str) -> None:
-        """Change the group together with jobs, or nothing of it: GroupChanged."""
+    def change_with(self, seen: Group, after: Group, changes: Sequence[Change], *, token: str) -> bool:
+        """Change the group together with jobs; False, and nothing is written, if one of them is not what was read."""
         try:
             self._table.transact([change_of(seen, after), *changes], token=token)
-        except TransactionCancelled as cancelled:
-            raise GroupChanged(frozenset(cancelled.failed)) from None
+        except TransactionCancelled:
+            return False
+        return True
 
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""

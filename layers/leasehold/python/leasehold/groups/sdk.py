@@ -84,7 +84,14 @@ class Groups:
         >>> page = queue.groups.members("import-2026-11-15")                   # doctest: +SKIP
         >>> [job.status for job in page.jobs], page.next                       # doctest: +SKIP
         """
-        return members(group_id, self._services, start=start, limit=limit)
+        _check(start, "start", 0)
+        _check(limit, "limit", 1, _LONGEST_PAGE)
+        group = self.get(group_id)
+        numbers = range(start, min(start + limit, group.made))
+        found, unreadable = self._services.store.listings.look_up([group.member_id(number) for number in numbers])
+        report_unreadable(unreadable, self._services)
+        jobs = [found[job_id] for number in numbers if (job_id := group.member_id(number)) in found]
+        return MemberPage(jobs, numbers.stop if numbers and numbers.stop < group.made else None)
 
     def cancel(self, group_id: str, *, reason: str = "") -> Group:
         """Cancel the members that wait and ask those that run to stop; the group is `cancelled` when all have ended."""
@@ -92,7 +99,14 @@ class Groups:
 
     def list(self, *, limit: int = 100) -> _Groups:
         """The groups that were created last, the newest first."""
-        return newest(self._services, limit=limit)
+        _check(limit, "limit", 1, _LONGEST_PAGE)
+        if not self._services.deployment.registry().ended_index:
+            raise InvalidOptionError(
+                "ended_index = false",
+                "this deployment has no ended index, from which groups are listed",
+                "Deploy with it, or look at a group by its id with get().",
+            )
+        return readable(self._services.store.groups.newest(limit=limit), self._services)
 
 
 def _member(number: int, job: NewJob) -> JobRequest:
@@ -111,28 +125,6 @@ class MemberPage:
 
     jobs: list[Job]
     next: int | None
-
-
-def members(group_id: object, services: Services, *, start: int, limit: int) -> MemberPage:
-    _check(start, "start", 0)
-    _check(limit, "limit", 1, _LONGEST_PAGE)
-    group = find_group(group_id, services)
-    numbers = range(start, min(start + limit, group.made))
-    found, unreadable = services.store.listings.look_up([group.member_id(number) for number in numbers])
-    report_unreadable(unreadable, services)
-    jobs = [found[job_id] for number in numbers if (job_id := group.member_id(number)) in found]
-    return MemberPage(jobs, numbers.stop if numbers and numbers.stop < group.made else None)
-
-
-def newest(services: Services, *, limit: int) -> list[Group]:
-    _check(limit, "limit", 1, _LONGEST_PAGE)
-    if not services.deployment.registry().ended_index:
-        raise InvalidOptionError(
-            "ended_index = false",
-            "this deployment has no ended index, from which groups are listed",
-            "Deploy with it, or look at a group by its id with get().",
-        )
-    return readable(services.store.groups.newest(limit=limit), services)
 
 
 def _check(value: object, what: str, least: int, most: int = MAX_MEMBERS) -> None:
