@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import asdict, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -75,11 +75,7 @@ class Access:
         """As the function finds it in its environment."""
         document: dict[str, object] = {"roles": {label: list(names) for label, names in self.roles.items()}}
         if self.jwt is not None:
-            document["jwt"] = {
-                "issuer": self.jwt.issuer,
-                "audience": list(self.jwt.audience),
-                "role_claim": self.jwt.role_claim,
-            }
+            document["jwt"] = asdict(self.jwt)
         return json.dumps(document, separators=(",", ":"))
 
     @classmethod

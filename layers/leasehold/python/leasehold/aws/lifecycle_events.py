@@ -13,7 +13,7 @@ from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mypy_boto3_events import EventBridgeClient
 
@@ -100,10 +100,7 @@ class Told(NamedTuple):
 
 def events_of(batch: Mapping[str, Any]) -> list[Told]:
     """The events of a batch of stream records, in order. A record that is no job, or cannot be read, is none."""
-    return list(_events(batch))
-
-
-def _events(batch: Mapping[str, Any]) -> Iterator[Told]:
+    told = []
     for record in batch.get("Records", ()):
         change = record.get("dynamodb", {})
         new = _job(change.get("NewImage"))
@@ -111,7 +108,8 @@ def _events(batch: Mapping[str, Any]) -> Iterator[Told]:
             continue
         event = event_of(_job(change.get("OldImage")), new)
         if event is not None:
-            yield Told(change["SequenceNumber"], event)
+            told.append(Told(change["SequenceNumber"], event))
+    return told
 
 
 def _job(image: Mapping[str, Any] | None) -> Job | None:

@@ -18,20 +18,11 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-_ALARMING = frozenset({Event.JOB_DEAD_LETTERED, Event.DEAD_LETTER_ALERT, Event.CIRCUIT_OPENED})
-_WARNING = frozenset(
-    {
-        Event.JOB_FAILED,
-        Event.JOB_REAPED,
-        Event.LEASE_LOST,
-        Event.ENTRY_FAILED,
-        Event.SETTLE_FAILED,
-        Event.TIDY_FAILED,
-        Event.REPORT_FAILED,
-        Event.RECORD_UNREADABLE,
-    }
-)
-
+_LEVELS = {
+    **dict.fromkeys((Event.JOB_DEAD_LETTERED, Event.DEAD_LETTER_ALERT, Event.CIRCUIT_OPENED), "error"),
+    **dict.fromkeys((Event.JOB_FAILED, Event.JOB_REAPED, Event.LEASE_LOST, Event.ENTRY_FAILED), "warning"),
+    **dict.fromkeys((Event.SETTLE_FAILED, Event.TIDY_FAILED, Event.REPORT_FAILED, Event.RECORD_UNREADABLE), "warning"),
+}
 
 # What the line of a job's end says again: for whoever asks for this level.
 _DETAILS = frozenset({Event.JOB_ENQUEUED, Event.JOB_CLAIMED, Event.JOB_STARTED})
@@ -73,14 +64,7 @@ class PowertoolsTelemetry:
                 before, self._waiting = self._waiting, (event, {"event": str(event), **details})
             self._write_waiting(before)
             return
-        if event in _ALARMING:
-            write = self._logger.error
-        elif event in _WARNING:
-            write = self._logger.warning
-        elif is_detail:
-            write = self._logger.debug
-        else:
-            write = self._logger.info
+        write = getattr(self._logger, "debug" if is_detail else _LEVELS.get(event, "info"))
         write(message, extra={"event": str(event), **details})
 
     def measure(self, metric: Metric, value: float, **dimensions: str) -> None:

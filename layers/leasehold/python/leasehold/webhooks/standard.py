@@ -112,38 +112,19 @@ class SigningKeys:
         >>> sorted(SigningKeys.parse("p", '{"*": "%s", "a.example": "%s"}' % ("A" * 32, "B" * 32)).by_host)
         ['*', 'a.example']
         """
-        given = _object(place, text) if text.startswith("{") else {EVERYBODY: text}
-        if not all(isinstance(each, str) for each in given.values()):
-            raise _unfit(place)
-        return cls({host.lower(): tuple(_keys(place, str(each))) for host, each in given.items()})
-
-
-def _object(place: str, text: str) -> dict[str, object]:
-    try:
-        given = json.loads(text)
-    except ValueError:
-        raise _unfit(place) from None
-    assert isinstance(given, dict)
-    return given
-
-
-def _keys(place: str, text: str) -> list[bytes]:
-    try:
-        found = [parse_key(each) for each in text.split()]
-    except InvalidOptionError:
-        raise _unfit(place) from None
-    if not found:
-        raise _unfit(place)
-    return found
-
-
-def _unfit(place: str) -> InvalidOptionError:
-    """What stands there instead may be another secret: it is not shown."""
-    return InvalidOptionError(
-        place,
-        "what is stored there are no webhook keys",
-        'Store what leasehold.webhooks.new_key() makes, or {"*": "whsec_…", "hooks.example.com": "whsec_…"}.',
-    )
+        try:
+            given = json.loads(text) if text.startswith("{") else {EVERYBODY: text}
+            keys = {host.lower(): tuple(parse_key(each) for each in several.split()) for host, several in given.items()}
+        except (AttributeError, ValueError):  # no JSON, no text, or no key
+            keys = {EVERYBODY: ()}
+        if not all(keys.values()):
+            # What stands there instead may be another secret: it is not shown.
+            raise InvalidOptionError(
+                place,
+                "what is stored there are no webhook keys",
+                'Store what leasehold.webhooks.new_key() makes, or {"*": "whsec_…", "hooks.example.com": "whsec_…"}.',
+            )
+        return cls(keys)
 
 
 class WebhookVerificationError(LeaseholdError):
