@@ -78,7 +78,7 @@ class Ending:
         now = services.clock.now()
         written = dict(values or {})
         if outcome is not None:
-            run = _run(job, now, outcome, failure=failure, reason=reason, worker=worker, artifacts=artifacts)
+            run = run_of(job, now, outcome, failure=failure, reason=reason, worker=worker, artifacts=artifacts)
             written["runs"] = appended(job.runs, run)
         if failure is not None:
             written |= {"last_error": shortened(failure.error, MAX_ERROR_BYTES), "last_error_code": failure.code}
@@ -192,9 +192,8 @@ def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: Job
     return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
 
 
-def run_of(job: Job, now: datetime, outcome: Outcome, *, failure: Failure | None = None) -> tuple[Run, ...]:
-    """The job's history with the run that ends now."""
-    return appended(job.runs, _run(job, now, outcome, failure=failure))
+def is_last_attempt(job: Job, failure: Failure) -> bool:
+    return not failure.is_retryable or job.attempts >= job.max_attempts
 
 
 def log_cancelled(job: Job, reason: str | None, services: Services) -> None:
@@ -202,7 +201,7 @@ def log_cancelled(job: Job, reason: str | None, services: Services) -> None:
     services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
 
 
-def _run(
+def run_of(
     job: Job,
     now: datetime,
     outcome: Outcome,
@@ -212,6 +211,7 @@ def _run(
     worker: str | None = None,
     artifacts: tuple[str, ...] = (),
 ) -> Run:
+    """The run that ends now, for the job's history."""
     worker = worker or job.locked_by
     assert worker is not None
     return Run(

@@ -12,6 +12,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from leasehold import features
 from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
@@ -161,9 +162,7 @@ class Executor:
 
     def raised(self, attempt: Attempt, error: BaseException) -> Execution:
         """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
-        from leasehold.features import end_as_raised
-
-        return end_as_raised(attempt, error, self)
+        return features.end_as_raised(attempt, error, self)
 
     def completed(self, attempt: Attempt) -> Execution:
         self.log_end(attempt, Event.JOB_COMPLETED, "success")

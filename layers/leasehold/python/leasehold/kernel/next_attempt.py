@@ -1,4 +1,4 @@
-"""The next attempt: whether a job has one, and where it waits for it."""
+"""The next attempt: where a job waits for it, and when one that reaches no handler is given up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from leasehold.kernel.retry import hand_over_backoff, next_retry_at
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.end import Failure
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 # A job that never reached a handler is given up only after many hand-overs and a day.
 MANY_DISPATCHES = 20
 A_DAY = timedelta(days=1)
-
-
-def is_last_attempt(job: Job, failure: Failure) -> bool:
-    return not failure.is_retryable or job.attempts >= job.max_attempts
 
 
 def due_values(job: Job, at: datetime, now: datetime, *, attempt: int = 1) -> dict[str, object]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Ending, Failure, log_cancelled
+from leasehold.kernel.end import Ending, Failure, is_last_attempt, log_cancelled
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import make_stamp
-from leasehold.kernel.next_attempt import handed_back_values, is_given_up, is_last_attempt, retry_values
+from leasehold.kernel.next_attempt import handed_back_values, is_given_up, retry_values
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
 from leasehold.kernel.trust import trusted_job
 from leasehold.telemetry import COMPLETED, Event

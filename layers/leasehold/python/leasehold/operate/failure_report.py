@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import run_of
-from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome
+from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, appended
 from leasehold.kernel.payload import shortened
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
@@ -95,6 +95,6 @@ def _report(job: Job, failure: Failure, services: Services) -> FailureReport:
         failed_at=now,
         attempts=job.attempts,
         max_attempts=job.max_attempts,
-        runs=run_of(job, now, Outcome.FAILED, failure=failure),
+        runs=appended(job.runs, run_of(job, now, Outcome.FAILED, failure=failure)),
         fields=allowed_fields(payload, job_type.reported_fields),
     )

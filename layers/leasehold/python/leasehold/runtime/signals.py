@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Failure
+from leasehold.kernel.end import Failure, is_last_attempt
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.kernel.execute import Execution
 from leasehold.kernel.job import MAX_CODE_BYTES, MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused
-from leasehold.kernel.next_attempt import is_last_attempt, retry_values, waiting_values
+from leasehold.kernel.next_attempt import retry_values, waiting_values
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.retry import MAX_DELAY
 from leasehold.kernel.transitions import ABORT, DEAD_LETTER, FAIL, SNOOZE
