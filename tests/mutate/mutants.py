@@ -109,6 +109,8 @@ def _of(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
             return
         case ast.Expr(value=ast.Call(func=ast.Name(id="assert_never"))):
             return
+        case ast.keyword(arg="strict"):  # of zip: it asserts that both are as long
+            return
         case ast.stmt():
             yield from _of_a_statement(node)
         case ast.expr():

@@ -12,7 +12,8 @@ from tests.stories.all import STORIES
 from tests.stories.faults import TROUBLED, recovered, troubled
 from tests.stories.recording import Fault
 from tests.stories.story import text_of
-from tests.stories.test_stories import KEPT, TROUBLE, WIRE
+from tests.stories.tables import TABLES, table_text
+from tests.stories.test_stories import KEPT, TROUBLE, VALUES, WIRE
 from tests.stories.wire import SCENES, wire_text
 
 
@@ -32,6 +33,9 @@ def main() -> None:
     for name in options.stories or TROUBLED:
         if name in TROUBLED:
             (TROUBLE / f"{name}.txt").write_text(troubled(name), "utf-8")
+    VALUES.mkdir(exist_ok=True)
+    for name in TABLES:
+        (VALUES / f"{name}.txt").write_text(table_text(name), "utf-8")
     WIRE.mkdir(exist_ok=True)
     for name in SCENES:
         (WIRE / f"{name}.txt").write_text(wire_text(name), "utf-8")
