@@ -41,7 +41,8 @@ def _noted(write: Callable[..., Item | None]) -> Callable[..., Item | None]:
     def noted(table: Item, partition: str, sort: str, *new: Item) -> Item | None:
         old = write(table, partition, sort, *new)
         written = _written.get()
-        if written is not None:
+        # A copy is dear, and most tables of tests have no stream.
+        if written is not None and (table.get("StreamSpecification") or {}).get("StreamEnabled"):
             written.append((table["TableName"], old, deepcopy(new[0]) if new else None))
         return old
 
