@@ -143,14 +143,9 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
     if "error" in figures:
         yield f"It could not be measured: {figures['error']}"
         return
-    senders = figures.get("senders")
-    if senders is None:
-        yield "This run is older: one thread sent, `enqueue_many` sent the batches, and Celery prefetched one task"
-        yield "a thread, so that its worker stood still in two of three rounds. Its ratios are not like for like."
-        yield ""
     yield table(
         [
-            f"{figures['tasks']} tasks, {figures['threads']} threads" + (f", {senders} senders" if senders else ""),
+            f"{figures['tasks']} tasks, {figures['threads']} threads, {figures['senders']} senders",
             "tasks a second",
             "requests per task",
             "requests",
@@ -181,7 +176,9 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
         ("Leasehold with `enqueue_many` and batches", "leasehold_enqueue_many"),
     ):
         if side in figures:
-            yield _faster(us, figures[side]["tasks_per_second"], celerys)
+            rounds = figures.get("to_celery", {}).get(side)
+            spread = f" (our rounds: {rounds['lowest']:g} to {rounds['highest']:g} times Celery's)" if rounds else ""
+            yield f"{_faster(us, figures[side]['tasks_per_second'], celerys)}{spread}."
     yield ""
     yield "What differs:"
     yield ""
@@ -190,8 +187,8 @@ def _celery(figures: dict[str, Any]) -> Iterator[str]:
 
 def _faster(us: str, ours: float, celerys: float) -> str:
     if ours > celerys:
-        return f"{us} did {ours / celerys:.1f} times as many tasks a second as Celery."
-    return f"Celery did {celerys / ours:.1f} times as many tasks a second as {us}."
+        return f"{us} did {ours / celerys:.1f} times as many tasks a second as Celery"
+    return f"Celery did {celerys / ours:.1f} times as many tasks a second as {us}"
 
 
 def _rate(side: dict[str, Any], tasks: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -40,7 +41,7 @@ DIFFERENCES = (
 
 
 def measure(sizes: Sizes) -> dict[str, Any]:
-    """The median round of each side; they take turns in going first."""
+    """The median round of each side, which is judged, and how rounds compare; the sides take turns in going first."""
     taken: dict[str, list[dict[str, Any]]] = {name: [] for name in SIDES}
     with (
         servers.ministack(root=ROOT) as aws,
@@ -48,7 +49,7 @@ def measure(sizes: Sizes) -> dict[str, Any]:
         tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder,
     ):
         leasehold_side.prepare(aws.endpoint)
-        for number in range(max(2, sizes.rounds - 2)):
+        for number in range(sizes.rounds):
             sides = {
                 "leasehold": _leasehold(proxy.endpoint, Path(folder)),
                 "leasehold_batches": _leasehold(proxy.endpoint, Path(folder), BENCH_BATCHES="10"),
@@ -58,17 +59,28 @@ def measure(sizes: Sizes) -> dict[str, Any]:
                 ),
             }
             for name in reversed(sides) if number % 2 else sides:
-                taken[name].append(_round(sides[name], proxy, sizes.tasks, idle_seconds=0 if number else _IDLE))
-    figures = {name: _figures(rounds, sizes.tasks) for name, rounds in taken.items()}
+                taken[name].append(
+                    _round(sides[name], proxy, sizes.tasks_beside_celery, idle_seconds=0 if number else _IDLE)
+                )
+    figures = {name: _figures(rounds, sizes.tasks_beside_celery) for name, rounds in taken.items()}
     ratio = figures["leasehold_enqueue_many"]["tasks_per_second"] / figures["celery"]["tasks_per_second"]
     return {
-        "tasks": sizes.tasks,
+        "tasks": sizes.tasks_beside_celery,
         "threads": THREADS,
         "senders": SENDERS,
         "differences": list(DIFFERENCES),
         "batches_to_celery": round(ratio, 2),
+        "to_celery": {name: to_celery(figures, name) for name in SIDES if name != "celery"},
         **figures,
     }
+
+
+def to_celery(figures: dict[str, Any], side: str) -> dict[str, float]:
+    """How many times Celery's tasks a second, round by round: what else the machine does slows all sides of a round."""
+    rounds = zip(figures["celery"]["seconds_of_rounds"], figures[side]["seconds_of_rounds"], strict=True)
+    ratios = sorted(celerys / ours for celerys, ours in rounds)
+    found = {"median": statistics.median(ratios), "lowest": ratios[0], "highest": ratios[-1]}
+    return {name: round(ratio, 2) for name, ratio in found.items()}
 
 
 def headline(figures: dict[str, Any]) -> str:
@@ -76,7 +88,8 @@ def headline(figures: dict[str, Any]) -> str:
         side = figures[name]
         return f"{name} {side['tasks_per_second']:g} tasks a second with {side['requests_per_task']:g} requests each"
 
-    return ", ".join(said(name) for name in SIDES if name in figures)
+    ratios = ", ".join(f"{name} {each['median']:g}" for name, each in figures["to_celery"].items())
+    return ", ".join(said(name) for name in SIDES if name in figures) + f"; times Celery's, by rounds: {ratios}"
 
 
 def _round(side: Side, proxy: CountingProxy, tasks: int, *, idle_seconds: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class Sizes:
     scheduled: int = 200
     burst: int = 1_000
     deployed_burst: int = 100
-    tasks: int = 300
+    tasks_beside_celery: int = 600
     handovers: int = 1_000
     bulk: int = 10_000
     shards: tuple[int, ...] = (1, 4, 16)
@@ -33,7 +33,7 @@ SMALL = Sizes(
     scheduled=20,
     burst=60,
     deployed_burst=20,
-    tasks=30,
+    tasks_beside_celery=30,
     handovers=100,
     bulk=500,
     shards=(1,),

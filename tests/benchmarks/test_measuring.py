@@ -168,6 +168,12 @@ def test_of_the_rounds_beside_celery_the_median_one_counts() -> None:
     assert figures["idle_requests_per_second"] == 1
 
 
+def test_beside_celery_the_ratio_is_the_median_of_the_rounds_own() -> None:
+    figures = {"celery": {"seconds_of_rounds": [2.0, 8.0, 3.0]}, "leasehold": {"seconds_of_rounds": [1.0, 16.0, 2.0]}}
+
+    assert celery.to_celery(figures, "leasehold") == {"median": 1.5, "lowest": 0.5, "highest": 2}
+
+
 @pytest.mark.dynoxide
 def test_what_a_failure_costs_does_not_depend_on_where_the_checkout_is(dynoxide_endpoint: str) -> None:
     client = client_of(dynoxide_endpoint)
