@@ -13,13 +13,11 @@ from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued, draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.payload import APART, encode_payload
+from leasehold.kernel.payload import APART
 from leasehold.operate.purge import purge
 from leasehold.payloads.forms import size_of
 from leasehold.payloads.items import laid_out
 from leasehold.scheduler import JobScheduler
-from leasehold.schedules.model import Plan
-from leasehold.schedules.verbs import create as create_schedule
 from tests.contract.counted import CountedTable
 from tests.contract.large import items_of, large, lose_payload
 from tests.contract.world import RETRY_DELAY, World
@@ -228,8 +226,7 @@ def test_a_group_and_its_callback_have_large_payloads(world: World, mode: str) -
 
 
 def test_a_slot_makes_its_job_with_a_large_payload(world: World) -> None:
-    plan = Plan(job_type="report", payload_text=encode_payload(large()), every=timedelta(hours=1))
-    create_schedule("hourly", plan, world.services, by="ada", reason="reports")
+    world.queue.schedules.create("hourly", "report", large(), every=timedelta(hours=1), reason="reports")
     world.clock.advance(timedelta(hours=1))
 
     assert world.work() == ["completed"]

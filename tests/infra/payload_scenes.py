@@ -7,8 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import NewJob
-from leasehold.schedules import verbs as schedules
-from leasehold.schedules.model import Plan
 from tests.infra.deployed_functions import ENQUEUER
 from tests.sample_payloads import noise
 
@@ -57,11 +55,10 @@ def _die(deployed: DeployedFunctions) -> None:
 
 
 def _make_by_schedule(deployed: DeployedFunctions) -> None:
-    plan = Plan(job_type=PLAIN, payload_text=json.dumps(large()), every=timedelta(hours=1))
-    schedules.create("large", plan, deployed.queue.services, by="ada", reason="reports")
+    deployed.queue.schedules.create("large", PLAIN, large(), every=timedelta(hours=1), reason="reports")
     deployed.later(hours=1).trigger("large").deliver()
     deployed.later(hours=1).tick().deliver()
-    schedules.delete("large", deployed.queue.services, by="ada", reason="no more reports")
+    deployed.queue.schedules.delete("large", reason="no more reports")
     deployed.tick()
 
 

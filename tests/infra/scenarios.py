@@ -20,7 +20,7 @@ from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.table import Update
 from leasehold.operate.jobs import successor
 from leasehold.schedules import verbs as schedules
-from leasehold.schedules.model import Plan, Schedule
+from leasehold.schedules.model import Schedule
 from leasehold.schedules.recurrence import Every
 from leasehold.schemas.shape import ANYTHING, shape_of
 from leasehold.templates.model import UnknownTemplateError
@@ -310,8 +310,8 @@ def run_schedules(deployed: DeployedFunctions) -> None:
     deployed.publish()
     for remove in (lambda: deployed.trigger("nightly"), deployed.tick):
         services = deployed.queue.services
-        schedules.create("nightly", Plan(job_type=PLAIN, cron="0 3 * * *"), services, by="ada", reason="reports")
-        schedules.delete("nightly", services, by="ada", reason="no more reports")
+        deployed.queue.schedules.create("nightly", PLAIN, cron="0 3 * * *", reason="reports")
+        deployed.queue.schedules.delete("nightly", reason="no more reports")
         remove()
         deployed.later(minutes=6)  # EventBridge is told twice: a call of an older version may be on its way
         remove()

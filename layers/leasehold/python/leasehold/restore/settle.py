@@ -21,7 +21,8 @@ from leasehold.lean import dataclass
 from leasehold.operate.jobs import cancel
 from leasehold.operate.operator import Operator
 from leasehold.restore.files import records_of
-from leasehold.schedules.verbs import all_schedules, pause, resume
+from leasehold.schedules.sdk import Schedules
+from leasehold.schedules.verbs import all_schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,11 +120,11 @@ def settle(
     if unknown is Unknown.CANCEL:
         for found in report.unknown:
             _set_aside(found.job_id, f"it may have run after the restored moment {to_text(at)}: {reason}", services)
+    schedules = Schedules(services)
     for name in report.schedules:
         # A schedule that is resumed goes on with its next slot: those that passed may have run.
-        actor = services.identity.actor()
-        pause(name, services, by=actor, reason=why)
-        resume(name, services, by=actor, reason=why)
+        schedules.pause(name, reason=why)
+        schedules.resume(name, reason=why)
     return report
 
 

@@ -13,7 +13,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.times import instant
 from leasehold.payloads.items import laid_out
 from leasehold.schedules.records import triggered_by_hand
-from leasehold.schedules.recurrence import slots_after, slots_between
+from leasehold.schedules.recurrence import slots_between
 from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template, tell
 from leasehold.schedules.verbs import find
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from leasehold.schedules.model import Schedule
 
 MAX_BACKFILL = 10_000
-MAX_NEXT_RUNS = 1_000
 # As many as one BatchGetItem can fetch.
 _READ_AT_ONCE = 100
 
@@ -140,13 +139,3 @@ def _make(job: Job, audit_entry: AuditEntry, services: Services, *, also: Sequen
     if is_new:
         tell(job, services)
     return is_new
-
-
-def next_runs(name: str, count: object, services: Services) -> list[datetime]:
-    """The coming slots; none while it is disabled or paused."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_NEXT_RUNS:
-        raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
-    schedule = find(name, services)
-    if not schedule.is_active:
-        return []
-    return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, services.clock.now())), count))

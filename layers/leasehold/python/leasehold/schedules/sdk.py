@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.schedules import by_hand
-from leasehold.schedules import verbs as schedules
-from leasehold.schedules.model import Plan
+from leasehold.schedules.model import Plan, ScheduleExistsError, parse_schedule_name, planned, replanned
+from leasehold.schedules.recurrence import slots_after
+from leasehold.schedules.verbs import all_schedules, change, checked, existing, find, made, made_here, redefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     type _Schedules = list[Schedule]
     type _Moments = list[datetime]
     type _JobIds = list[JobId]
+
+
+MAX_NEXT_RUNS = 1_000
 
 
 class ScheduleOptions(TypedDict, total=False):
@@ -77,20 +84,33 @@ class Schedules:
         enabled: False for one that is there and makes no jobs.
         """
         job_type, payload_text = resolve(job, payload)
-        plan = Plan(job_type=job_type, payload_text=payload_text, **options)
-        return schedules.create(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
+        plan, by = Plan(job_type=job_type, payload_text=payload_text, **options), self._services.identity.actor()
+        wanted = checked(planned(name, plan), self._services)
+
+        def new(old: Schedule | None) -> Schedule:
+            if old is not None and not old.retired:
+                raise ScheduleExistsError(name, old.origin)
+            return made(wanted, old, self._services.clock.now(), by)
+
+        return self._change(wanted.name, "create", new, reason)
 
     def list(self) -> _Schedules:
         """All schedules by name; `mirror_error` says what EventBridge refused, if it did."""
-        return schedules.all_schedules(self._services)
+        return all_schedules(self._services)
 
     def get(self, name: str) -> Schedule:
         """ScheduleNotFoundError if there is none."""
-        return schedules.find(name, self._services)
+        return find(name, self._services)
 
     def next_runs(self, name: str, count: int = 5) -> _Moments:
-        """The coming slots, in UTC."""
-        return by_hand.next_runs(name, count, self._services)
+        """The coming slots, in UTC; none while it is disabled or paused."""
+        asked: object = count
+        if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= MAX_NEXT_RUNS:
+            raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+        schedule = self.get(name)
+        if not schedule.is_active:
+            return []
+        return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, self._services.clock.now())), count))
 
     def update(
         self,
@@ -104,19 +124,43 @@ class Schedules:
         """Change what is passed, by the options of `create`. A new rate, line or timezone counts from now on."""
         text = None if payload is None else encode_value(payload)
         plan = Plan(job_type=job, payload_text=text, **options)
-        return schedules.update(name, plan, self._services, by=self._services.identity.actor(), reason=reason)
+
+        def new(old: Schedule | None) -> Schedule:
+            here = made_here(old, name, "update")
+            return redefined(here, checked(replanned(here, plan), self._services), self._services.clock.now())
+
+        return self._change(name, "update", new, reason)
 
     def pause(self, name: str, *, reason: str = "") -> Schedule:
-        """Run no slots until it is resumed; also of a schedule that comes from a job.toml."""
-        return schedules.pause(name, self._services, by=self._services.identity.actor(), reason=reason)
+        """Run no slots until it is resumed; also of a schedule that comes from a job.toml. It outlasts deployments."""
+
+        def new(old: Schedule | None) -> Schedule:
+            known = existing(old, name)
+            return known if known.paused else replace(known, paused=True, version=known.version + 1)
+
+        return self._change(name, "pause", new, reason)
 
     def resume(self, name: str, *, reason: str = "") -> Schedule:
         """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
-        return schedules.resume(name, self._services, by=self._services.identity.actor(), reason=reason)
+
+        def new(old: Schedule | None) -> Schedule:
+            known, now = existing(old, name), self._services.clock.now()
+            return replace(known, paused=False, cursor=now, version=known.version + 1) if known.paused else known
+
+        return self._change(name, "resume", new, reason)
 
     def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a schedule. Its jobs stay."""
-        schedules.delete(name, self._services, by=self._services.identity.actor(), reason=reason)
+
+        def new(old: Schedule | None) -> Schedule:
+            here = made_here(old, name, "delete")
+            return replace(here, retired=True, version=here.version + 1)
+
+        self._change(name, "delete", new, reason)
+
+    def _change(self, name: str, action: str, new: Callable[[Schedule | None], Schedule], reason: str) -> Schedule:
+        by = self._services.identity.actor()
+        return change(parse_schedule_name(name), action, new, self._services, by=by, reason=reason)
 
     def trigger(self, name: str, *, reason: str = "") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
