@@ -27,7 +27,6 @@ from leasehold.schedules.records import SCHEDULE, schedule_of
 from leasehold.schedules.recurrence import slots_after
 from leasehold.schemas.examples import with_example
 from leasehold.schemas.records import read_schema
-from leasehold.templates import verbs as templates_engine
 from leasehold.templates.records import TEMPLATE, template_of
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class Reader:
         return list_named(TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
 
     def template(self, name: str) -> Template:
-        return templates_engine.find(name, self._services)
+        return self._services.templates.get(name, fresh=True)
 
     def control(self) -> Control:
         """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""

@@ -1,22 +1,41 @@
-"""Named presets for jobs: `queue.templates`."""
+"""Named presets for jobs: `queue.templates`. Each change is committed with its audit record."""
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from leasehold import features
+from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
+from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload import encode_value, resolve
-from leasehold.templates import verbs as templates
-from leasehold.templates.verbs import Preset
+from leasehold.kernel.retry import parse_retry
+from leasehold.kernel.type_options import fits, parse_attempts, parse_priority
+from leasehold.kernel.unreadable import readable
+from leasehold.lean import dataclass
+from leasehold.schedules.verbs import all_schedules
+from leasehold.templates.model import (
+    MAX_DESCRIPTION_BYTES,
+    NO_DEFAULTS,
+    Template,
+    TemplateExistsError,
+    TemplateInUseError,
+    parse_defaults,
+    parse_template_name,
+)
+from leasehold.templates.records import preset_record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
+    from datetime import datetime
 
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
     from leasehold.payloads.models import PayloadModel, TypedPayload
-    from leasehold.templates.model import Template
 
     # Named out here: within the class, `list` is a method.
     type _Templates = list[Template]
@@ -63,15 +82,24 @@ class Templates:
         """
         job_type, payload_text = resolve(job, payload)
         preset = Preset(job_type=job_type, payload_text=payload_text, **options)
-        return templates.create(name, preset, self._services, by=self._services.identity.actor(), reason=reason)
+        by, now = self._services.identity.actor(), self._services.clock.now()
+        wanted = template_from(name, preset, created_by=by, created_at=now)
+        _check_type(wanted, self._services)
+
+        def new(old: Template | None) -> Template:
+            if old is not None:
+                raise TemplateExistsError(name)
+            return wanted
+
+        return self._change(wanted.name, "create", new, reason)
 
     def list(self) -> _Templates:
         """All templates by name."""
-        return templates.all_templates(self._services)
+        return readable(self._services.store.templates.all(), self._services)
 
     def get(self, name: str) -> Template:
         """UnknownTemplateError if there is none."""
-        return templates.find(name, self._services)
+        return self._services.templates.get(name, fresh=True)
 
     def update(
         self,
@@ -89,10 +117,143 @@ class Templates:
         """
         text = None if payload is None else encode_value(payload)
         preset = Preset(job_type=job, payload_text=text, **options)
-        return templates.update(
-            name, preset, self._services, remove=remove, by=self._services.identity.actor(), reason=reason
-        )
+
+        def new(old: Template | None) -> Template:
+            if old is None:
+                raise self._services.templates.unknown(name)
+            template = changed(old, preset, remove)
+            if template.job_type != old.job_type:
+                _check_type(template, self._services)
+                _refuse_if_used(name, "change the job type of", self._services)
+            return template
+
+        return self._change(parse_template_name(name), "update", new, reason)
 
     def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
-        templates.delete(name, self._services, by=self._services.identity.actor(), reason=reason)
+        services, by = self._services, self._services.identity.actor()
+        reason = check_audit_entry("template", by, reason, services)
+        parse_template_name(name)
+
+        def attempt() -> bool | None:
+            old = services.store.templates.get(name)
+            if old is None:
+                raise services.templates.unknown(name)
+            _refuse_if_used(name, "delete", services)
+            audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
+            return services.store.templates.delete(old, audit_entry) or None
+
+        _retried(name, attempt, services)
+
+    def _change(self, name: str, action: str, new: Callable[[Template | None], Template], reason: str) -> Template:
+        services, by = self._services, self._services.identity.actor()
+        reason = check_audit_entry("template", by, reason, services)
+
+        def attempt() -> Template | None:
+            old = services.store.templates.get(name)
+            template = new(old)
+            if template == old:
+                return old  # a change that changes nothing writes nothing
+            audit_entry = _audit_entry(template, action, services, by=by, reason=reason)
+            return services.store.templates.commit(old, template, audit_entry)
+
+        return _retried(name, attempt, services)
+
+
+def _retried[Thing](name: str, attempt: Callable[[], Thing | None], services: Services) -> Thing:
+    try:
+        return retried(f"template {name!r}", attempt, services)
+    finally:
+        # Also if it failed: whether the last try was written is then not known.
+        services.templates.forget(name)
+
+
+def _audit_entry(template: Template, action: str, services: Services, *, by: str, reason: str) -> AuditEntry:
+    says = {"version": template.version, **preset_record(template)}
+    return audit_entry_of(f"template#{template.name}", action, says, services, by=by, reason=reason)
+
+
+def _check_type(template: Template, services: Services) -> None:
+    services.deployment.registry().job_type(parse_users_job_type(template.job_type))
+    if template.webhook is not None:
+        features.checked_webhook(template.webhook, services.deployment)
+
+
+def _refuse_if_used(name: str, wanted: str, services: Services) -> None:
+    """Best effort: a schedule that is given the template just now is missed, and says so itself when its slot comes."""
+    users = [schedule.name for schedule in all_schedules(services) if schedule.template == name]
+    if users:
+        raise TemplateInUseError(name, wanted, users)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """None for what is left to the job type, or to what the template says now."""
+
+    job_type: str | None = None
+    payload_text: str | None = None
+    priority: Priority | PriorityName | int | None = None
+    max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    webhook: str | None = None
+    description: str | None = None
+
+
+# What a template need not say, by the names that callers use, and what it is then.
+_UNSET: dict[str, tuple[str, object]] = {
+    "payload": ("payload_text", NO_DEFAULTS),
+    **{name: (name, None) for name in ("priority", "max_attempts", "retry", "webhook", "description")},
+}
+
+
+def template_from(name: str, preset: Preset, *, created_by: str, created_at: datetime) -> Template:
+    blank = Template(
+        name=parse_template_name(name),
+        job_type=preset.job_type or "",
+        created_by=created_by,
+        created_at=created_at,
+    )
+    return replace(blank, **_checked(preset))  # type: ignore[arg-type]
+
+
+def changed(old: Template, preset: Preset, remove: Collection[str]) -> Template:
+    """The template with what the preset says, without what is to be removed, and as it was in everything else."""
+    values = {**_removed(remove, preset), **_checked(preset)}
+    if all(getattr(old, name) == value for name, value in values.items()):
+        return old
+    return replace(old, **values, version=old.version + 1)  # type: ignore[arg-type]
+
+
+def _checked(preset: Preset) -> dict[str, object]:
+    """What the preset says, each value as it will be stored."""
+    parse: dict[str, Callable[..., object]] = {
+        "payload_text": parse_defaults,
+        "priority": parse_priority,
+        "max_attempts": parse_attempts,
+        "retry": parse_retry,
+        "webhook": features.parse_webhook,
+        "description": _parse_description,
+    }
+    said = {each.name: getattr(preset, each.name) for each in fields(preset)}
+    return {name: parse.get(name, _as_it_is)(value) for name, value in said.items() if value is not None}
+
+
+def _removed(remove: Collection[str], preset: Preset) -> dict[str, object]:
+    for name in remove:
+        if name not in _UNSET:
+            raise InvalidOptionError(name, "a template has no such option", f"Remove one of {', '.join(_UNSET)}.")
+        if getattr(preset, _UNSET[name][0]) is not None:
+            raise InvalidOptionError(name, "an option is either set or removed", "Leave it out of one of the two.")
+    return dict(_UNSET[name] for name in remove)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def _parse_description(value: object) -> object:
+    if not fits(value, MAX_DESCRIPTION_BYTES):
+        raise InvalidOptionError(
+            value, f"a description is text of 1 to {MAX_DESCRIPTION_BYTES} bytes", "Shorten it, or leave it out."
+        )
+    return value

@@ -65,21 +65,30 @@ class Delivery:
     next_try_at: datetime | None = None
 
 
-def deliveries_of(job_id: object, services: Services) -> list[Delivery]:
-    """What is owed or was sent about each run that the job's history has, the first run first."""
-    wanted = parse_job_id(job_id)
-    job = services.store.jobs.get(wanted)
-    if job is None:
-        raise JobNotFoundError("job", wanted)
-    return _listed(delivery_ids(job), services)
+class Webhooks:
+    """`queue.webhooks`."""
 
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
-def failed_deliveries(services: Services, *, limit: int) -> list[Delivery]:
-    """The newest deliveries that were given up, of all jobs; it needs the ended index."""
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
-    ids, _ = services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
-    return _listed(ids, services)
+    def deliveries(self, job_id: str) -> list[Delivery]:
+        """What receivers were told, or will be, of this job's runs; kept as long as ended jobs are.
+
+        >>> [(each.event, each.state) for each in queue.webhooks.deliveries(job_id)]     # doctest: +SKIP
+        [('job.run.failed', 'delivered'), ('job.run.completed', 'waiting')]
+        """
+        wanted = parse_job_id(job_id)
+        job = self._services.store.jobs.get(wanted)
+        if job is None:
+            raise JobNotFoundError("job", wanted)
+        return _listed(delivery_ids(job), self._services)
+
+    def failed(self, *, limit: int = 25) -> list[Delivery]:
+        """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
+        if not 1 <= limit <= MOST_LISTED:
+            raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
+        ids, _ = self._services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+        return _listed(ids, self._services)
 
 
 def _listed(ids: Sequence[JobId], services: Services) -> list[Delivery]:
@@ -149,22 +158,3 @@ def _state(status: JobStatus) -> DeliveryState:
             return DeliveryState.FAILED
         case _:
             assert_never(status)
-
-
-class Webhooks:
-    """`queue.webhooks`."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def deliveries(self, job_id: str) -> list[Delivery]:
-        """What receivers were told, or will be, of this job's runs; kept as long as ended jobs are.
-
-        >>> [(each.event, each.state) for each in queue.webhooks.deliveries(job_id)]     # doctest: +SKIP
-        [('job.run.failed', 'delivered'), ('job.run.completed', 'waiting')]
-        """
-        return deliveries_of(job_id, self._services)
-
-    def failed(self, *, limit: int = 25) -> list[Delivery]:
-        """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
-        return failed_deliveries(self._services, limit=limit)
