@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leasehold.debounce.burst import debounced, enqueue_debounced
     from leasehold.dedup.records import Dedups, retire_dedup_record, write_deduplicated
     from leasehold.dedup.windows import dedup_record
-    from leasehold.direct_runs.records import DirectRequests, Leases, Reservations
+    from leasehold.direct_runs.records import DirectRequests, Leases, Reservations, reservation_of
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.claim import Claims, HandOvers
@@ -67,6 +67,7 @@ __all__ = [
     "laid_out",
     "parse_webhook",
     "report_failure",
+    "reservation_of",
     "resolve_model",
     "retire_dedup_record",
     "take_hints",
@@ -189,6 +190,7 @@ _VERBS = {
     "laid_out": "payloads.items",
     "parse_webhook": "webhooks.address",
     "report_failure": "operate.failure_report",
+    "reservation_of": "direct_runs.records",
     "retire_dedup_record": "dedup.records",
     "resolve_model": "payloads.models",
     "take_hints": "pollers.hints",

@@ -36,6 +36,15 @@ class RequestKeyReusedError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A type's next slot is for a direct run, as long as it lasts: no job of the type starts before it is over."""
+
+    run_id: str
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectRun:
     """What the caller sends to the handler. It has ended by `until`, since after that jobs of the type run again."""
 

@@ -11,10 +11,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.direct_runs.model import DirectRunTimeoutError, over_by
+from leasehold.direct_runs.model import DirectRunTimeoutError, Reservation, over_by
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.lanes import lanes_by_priority
-from leasehold.kernel.registry import CACHE_FOR, Reservation
+from leasehold.kernel.registry import CACHE_FOR
 from leasehold.kernel.trust import is_trusted
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.limits.model import Limit

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from leasehold.direct_runs.model import DirectRequest, DirectState
+from leasehold.direct_runs.model import DirectRequest, DirectState, Reservation
 from leasehold.kernel.jobs import DueJob, due_entry
-from leasehold.kernel.keys import due_until, to_text
+from leasehold.kernel.keys import due_until, from_text, to_text
 from leasehold.kernel.partitions import NEXT_SLOT, awakened, control
 from leasehold.kernel.records import Codec, Kind
-from leasehold.kernel.registry_records import reservation_of
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leasehold.kernel.registry import Reservation
     from leasehold.kernel.table import Record, Table
 
 _PAGE = 500
@@ -180,6 +178,14 @@ def _reservation_record(reservation: Reservation) -> Record:
         # Every poll reads it: one whose caller died shall not stay for ever.
         "expires_at": int((reservation.until + _TIDIED_AFTER).timestamp()),
     }
+
+
+def reservation_of(record: Record) -> Reservation:
+    return Reservation(
+        run_id=cast("str", record["run_id"]),
+        since=from_text(cast("str", record["since"])),
+        until=from_text(cast("str", record["until"])),
+    )
 
 
 def direct_request_key(run_id: str) -> Key:

@@ -6,6 +6,7 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from leasehold import features
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import NotDeployedError, StoreUnavailableError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.circuit_breaker.model import Circuit
+    from leasehold.direct_runs.model import Reservation
     from leasehold.features import Store
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Clock
@@ -45,15 +47,6 @@ class Switch:
     at: datetime
     reason: str
     circuit: Circuit | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """A type's next slot is for a direct run, as long as it lasts: no job of the type starts before it is over."""
-
-    run_id: str
-    since: datetime
-    until: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +238,7 @@ class Control:
             if name == partitions.HALT:
                 halt = _switch_of(record)
             elif name.startswith(partitions.NEXT_SLOT):
-                from leasehold.kernel.registry_records import reservation_of
-
-                reservations[name.removeprefix(partitions.NEXT_SLOT)] = reservation_of(record)
+                reservations[name.removeprefix(partitions.NEXT_SLOT)] = features.reservation_of(record)
             else:
                 pauses[name.removeprefix(partitions.PAUSE)] = _switch_of(record)
         return Switches(halt=halt, pauses=pauses, reservations=reservations)

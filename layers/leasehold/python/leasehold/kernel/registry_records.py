@@ -8,12 +8,12 @@ from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from leasehold import features
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import Priority, from_text
-from leasehold.kernel.registry import Registry, Reservation
+from leasehold.kernel.keys import Priority
+from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Delays, Exponential, Fixed, retry_document, retry_of
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
 from leasehold.kernel.type_options import OnFull, Retention
@@ -100,11 +100,3 @@ _READ: Mapping[str, Any] = {
     "retry": retry_of,
     "retention": partial(_group, Retention),
 }
-
-
-def reservation_of(record: Record) -> Reservation:
-    return Reservation(
-        run_id=cast("str", record["run_id"]),
-        since=from_text(cast("str", record["since"])),
-        until=from_text(cast("str", record["until"])),
-    )
