@@ -14,6 +14,7 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from leasehold.cli.exits import told
@@ -26,7 +27,7 @@ _SHARED = (
         "as_json",
         Parameter.KEYWORD_ONLY,
         default=False,
-        annotation=Annotated[bool, typer.Option("--json", help="For programs: the answer, and errors, as JSON.")],
+        annotation=Annotated[bool, Option("--json", help="For programs: the answer, and errors, as JSON.")],
     ),
     Parameter("connection", Parameter.KEYWORD_ONLY, annotation=Connection),
 )

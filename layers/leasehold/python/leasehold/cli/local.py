@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli import exits
 from leasehold.cli.exits import told_plainly
@@ -49,7 +50,7 @@ def deploy(
     root: Root = HERE,
     port: Port = DEFAULT_PORT,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Deploy even if nothing changed.")] = False,
+    force: Annotated[bool, Option("--force", help="Deploy even if nothing changed.")] = False,
 ) -> None:
     """Start it if need be, and deploy the stacks with the CDK."""
     from leasehold.local.aws.deployment import deploy as deploy_stacks
@@ -98,11 +99,11 @@ def status(root: Root = HERE) -> None:
 
 @app.command()
 def logs(
-    function: Annotated[str | None, typer.Argument(help="One function, e.g. poller; all by default.")] = None,
+    function: Annotated[str | None, Argument(help="One function, e.g. poller; all by default.")] = None,
     root: Root = HERE,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="As they were written, also the lines of Lambda itself.")] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    raw: Annotated[bool, Option("--raw", help="As they were written, also the lines of Lambda itself.")] = False,
 ) -> None:
     """Print what the functions logged: time, level, function, message."""
     from leasehold.aws.job_logs import is_lambdas_own, read_line
@@ -151,8 +152,8 @@ def dev(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
 
 @app.command()
 def invoke(
-    function: Annotated[str, typer.Argument(help="The function, e.g. poller.")],
-    event: Annotated[Path, typer.Option(help="A file with the event, e.g. events/poller_tick.json.")],
+    function: Annotated[str, Argument(help="The function, e.g. poller.")],
+    event: Annotated[Path, Option(help="A file with the event, e.g. events/poller_tick.json.")],
     root: Root = HERE,
 ) -> None:
     """Call a deployed function with an event of your own and print its answer; exits with 1 if it failed."""
@@ -192,9 +193,9 @@ def demo(
     port: Port = DEFAULT_PORT,
     *,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a report for programs; what happens is told on standard error.")
+        bool, Option("--json", help="Print a report for programs; what happens is told on standard error.")
     ] = False,
-    down: Annotated[bool, typer.Option("--down", help="Stop the local AWS at the end.")] = False,
+    down: Annotated[bool, Option("--down", help="Stop the local AWS at the end.")] = False,
 ) -> None:
     """Deploy to a local AWS, see a realistic mix of jobs run there, and check how each ended. No account is needed.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.exits import told_plainly
 from leasehold.cli.options import HERE, Root
@@ -25,8 +26,8 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 @init_app.command()
 def init(
-    name: Annotated[str, typer.Argument(help="The project's name, which its folder and its queue get: my-jobs.")],
-    root: Annotated[Path, typer.Option(help="Where the folder is made.")] = HERE,
+    name: Annotated[str, Argument(help="The project's name, which its folder and its queue get: my-jobs.")],
+    root: Annotated[Path, Option(help="Where the folder is made.")] = HERE,
 ) -> None:
     """Make a new project in the folder NAME: a CDK app with a queue, one job type, and its test."""
     with told_plainly("No project was made: "):
@@ -38,10 +39,7 @@ def init(
 
 
 @app.command()
-def job(
-    name: Annotated[str, typer.Argument(help="The job type, e.g. daily_summary.")],
-    root: Root = HERE,
-) -> None:
+def job(name: Annotated[str, Argument(help="The job type, e.g. daily_summary.")], root: Root = HERE) -> None:
     """Make jobs/NAME with a payload model, a handler and its settings, and a test for it.
 
     In functions/jobs where a project has that, or no folder jobs.
@@ -104,12 +102,7 @@ def write_job(name: str, root: Path) -> list[Path]:
             raise InvalidOptionError(
                 str(path.relative_to(root)), "this is there already", "Choose another name, or remove it first."
             )
-    files = {
-        folder / "payload.py": PAYLOAD,
-        folder / "handler.py": HANDLER,
-        folder / "job.toml": SETTINGS,
-        test: TEST,
-    }
+    files = {folder / "payload.py": PAYLOAD, folder / "handler.py": HANDLER, folder / "job.toml": SETTINGS, test: TEST}
     words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
     return [*_write(files, {"name": name, "class_name": class_name, **words}), *_findable(root)]
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 if TYPE_CHECKING:
     from leasehold.admin.pages import JobFilter
@@ -45,38 +45,33 @@ def complete_priority(incomplete: str) -> list[str]:
 
 Reason = Annotated[
     str,
-    typer.Option(
-        help="Why; it is kept on record with who you are. Needed where the queue asks for it.", show_default=False
-    ),
+    Option(help="Why; it is kept on record with who you are. Needed where the queue asks for it.", show_default=False),
 ]
-JobIdArgument = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
-JobTypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
+JobIdArgument = Annotated[str, Argument(metavar="JOB_ID", help="The job's id.")]
+JobTypeArgument = Annotated[str, Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
 JobTypeOption = Annotated[
-    str | None,
-    typer.Option("--type", metavar="TYPE", help="Only of this job type.", autocompletion=complete_job_type),
+    str | None, Option("--type", metavar="TYPE", help="Only of this job type.", autocompletion=complete_job_type)
 ]
 MadeJobTypeOption = Annotated[
     str | None,
-    typer.Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
+    Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
 ]
-PriorityOption = Annotated[
-    str | None, typer.Option(help="low, normal, high or critical.", autocompletion=complete_priority)
-]
-PayloadOption = Annotated[str | None, typer.Option(metavar="JSON", help="The payload.")]
+PriorityOption = Annotated[str | None, Option(help="low, normal, high or critical.", autocompletion=complete_priority)]
+PayloadOption = Annotated[str | None, Option(metavar="JSON", help="The payload.")]
 PayloadFileOption = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
+    str | None, Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
 ]
-Limit = Annotated[int, typer.Option(help="How many to show.")]
+Limit = Annotated[int, Option(help="How many to show.")]
 DEFAULT_LIMIT = 50
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask; for scripts.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only show what would be done.")]
 
 # Of commands about this machine.
-Root = Annotated[Path, typer.Option(help="The project's folder.")]
+Root = Annotated[Path, Option(help="The project's folder.")]
 HERE = Path()
 Port = Annotated[
     int,
-    typer.Option(
+    Option(
         min=0,
         max=65535,
         help="The port on loopback that the local AWS listens on, if it must be started; 0 finds a free one.",
@@ -91,8 +86,8 @@ class Pages:
     """How much of a listing."""
 
     limit: Limit = DEFAULT_LIMIT
-    everything: Annotated[bool, typer.Option("--all", help="Show all, however many; with --json one a line.")] = False
-    cursor: Annotated[str | None, typer.Option(help="Go on where the last page of the same listing ended.")] = None
+    everything: Annotated[bool, Option("--all", help="Show all, however many; with --json one a line.")] = False
+    cursor: Annotated[str | None, Option(help="Go on where the last page of the same listing ended.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,23 +97,22 @@ class Jobs:
     job_type: JobTypeOption = None
     statuses: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--status",
             help="pending, in_progress, failed, completed, cancelled or dead_letter; may be repeated.",
             autocompletion=complete_status,
         ),
     ] = None
     scheduled_from: Annotated[
-        str | None,
-        typer.Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+        str | None, Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
     ] = None
-    scheduled_to: Annotated[str | None, typer.Option("--until", help="Scheduled before then.")] = None
-    created_from: Annotated[str | None, typer.Option("--created-since", help="Created from then on.")] = None
-    created_to: Annotated[str | None, typer.Option("--created-until", help="Created before then.")] = None
-    concurrency_key: Annotated[str | None, typer.Option(help="With this concurrency key.")] = None
-    group_id: Annotated[str | None, typer.Option("--group", help="Members of this group.")] = None
-    schedule: Annotated[str | None, typer.Option(help="Made by this schedule.")] = None
-    template: Annotated[str | None, typer.Option(help="Made from this template.")] = None
+    scheduled_to: Annotated[str | None, Option("--until", help="Scheduled before then.")] = None
+    created_from: Annotated[str | None, Option("--created-since", help="Created from then on.")] = None
+    created_to: Annotated[str | None, Option("--created-until", help="Created before then.")] = None
+    concurrency_key: Annotated[str | None, Option(help="With this concurrency key.")] = None
+    group_id: Annotated[str | None, Option("--group", help="Members of this group.")] = None
+    schedule: Annotated[str | None, Option(help="Made by this schedule.")] = None
+    template: Annotated[str | None, Option(help="Made from this template.")] = None
 
     def wanted(self, now: datetime) -> JobFilter:
         from leasehold.admin.pages import JobFilter

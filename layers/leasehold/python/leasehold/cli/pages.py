@@ -26,11 +26,7 @@ class Fetch[Item](Protocol):
 
 
 def list_pages[Item](
-    fetch: Fetch[Item],
-    document: Callable[[Item], Document],
-    columns: Sequence[Column],
-    output: Output,
-    asked: Pages,
+    fetch: Fetch[Item], document: Callable[[Item], Document], columns: Sequence[Column], output: Output, asked: Pages
 ) -> None:
     """Show up to `limit` items, or all of them. For programs: one document, or one item a line where all are wanted."""
     if asked.everything and output.as_json:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from leasehold.cli import exits
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from leasehold.queue import Queue
     from leasehold.verify.site import Site
 
-_option = partial(typer.Option, rich_help_panel="Which queue")
+_option = partial(Option, rich_help_panel="Which queue")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +45,7 @@ class Connection:
         ),
     ] = None
     is_local: Annotated[
-        bool,
-        _option("--local/--no-local", envvar="LEASEHOLD_LOCAL", help="The local AWS that runs on this machine."),
+        bool, _option("--local/--no-local", envvar="LEASEHOLD_LOCAL", help="The local AWS that runs on this machine.")
     ] = False
     root: Annotated[Path, _option(help="The project's folder, for --local.", show_default=False)] = Path()
     jobs_table: Annotated[str | None, _option(envvar="LEASEHOLD_JOBS_TABLE", help="The name of the table of jobs.")] = (

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from leasehold.cli import exits
 from leasehold.cli.command import command
@@ -21,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, 
 
 _Target = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="TARGET",
         help="One target: a job's id, or job#ID, dead-letter#ID, schedule#NAME, template#NAME, group#ID, control#halt.",
     ),
@@ -48,13 +49,13 @@ def list_entries(session: Session, *, target: _Target = None, pages: Pages) -> N
 
 _Roots = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="PLACE",
         help="Where the daily roots are: a bucket, or a folder with a copy of it; by default the deployment's own.",
     ),
 ]
 _WithoutRoots = Annotated[
-    bool, typer.Option("--without-roots", help="Check the chains only, e.g. without rights to the bucket.")
+    bool, Option("--without-roots", help="Check the chains only, e.g. without rights to the bucket.")
 ]
 
 

@@ -46,10 +46,7 @@ def redrive_matching(
     session.confirm(f"Redrive {counted(len(found), 'dead letter')}?", yes=yes)
     with session.out.progress("redriving") as progress:
         results = operator.redrive_many(
-            **wanted.as_options,
-            limit=limit,
-            reason=reason,
-            progress=lambda done: progress(done, max(done, len(found))),
+            **wanted.as_options, limit=limit, reason=reason, progress=lambda done: progress(done, max(done, len(found)))
         )
     _tell_redriven(session, results)
 
@@ -151,10 +148,7 @@ def _tell_cancelled(session: Session, results: Sequence[Cancelled]) -> None:
 
 
 def _tell_results(
-    session: Session,
-    counts: dict[str, int],
-    documents: list[Document],
-    refused: Sequence[tuple[JobId, LeaseholdError]],
+    session: Session, counts: dict[str, int], documents: list[Document], refused: Sequence[tuple[JobId, LeaseholdError]]
 ) -> None:
     text = " ".join(f"{name.replace('_', ' ').capitalize()}: {count:,}." for name, count in counts.items())
     session.out.done({**counts, "results": documents}, text)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.operating.jobs import attempts
@@ -35,17 +36,16 @@ DEAD_LETTERS = (
     Column("code", "error_code", rank=4),
     Column("reason", "failure_reason", rank=2, stretches=True),
 )
-_DeadLetterId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The dead job's id.")]
+_DeadLetterId = Annotated[str, Argument(metavar="JOB_ID", help="The dead job's id.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Which:
     job_type: JobTypeOption = None
     failed_from: Annotated[
-        str | None,
-        typer.Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+        str | None, Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
     ] = None
-    failed_to: Annotated[str | None, typer.Option("--until", help="Failed before then.")] = None
+    failed_to: Annotated[str | None, Option("--until", help="Failed before then.")] = None
 
 
 @command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
@@ -75,14 +75,14 @@ def show(session: Session, job_id: _DeadLetterId) -> None:
 )
 def redrive(
     session: Session,
-    job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
+    job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
     *,
     reason: Reason = "",
-    everything: Annotated[bool, typer.Option("--all", help="All open dead letters.")] = False,
+    everything: Annotated[bool, Option("--all", help="All open dead letters.")] = False,
     which: _Which,
-    limit: Annotated[int | None, typer.Option(help="At most so many, the oldest first.")] = None,
+    limit: Annotated[int | None, Option(help="At most so many, the oldest first.")] = None,
     payload: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Another payload for the one that is named, as `show` writes it.")
+        str | None, Option(metavar="JSON", help="Another payload for the one that is named, as `show` writes it.")
     ] = None,
     payload_file: PayloadFileOption = None,
     dry_run: DryRun = False,

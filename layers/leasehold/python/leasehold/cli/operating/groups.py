@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument
 
 from leasehold.cli.command import command
 from leasehold.cli.operating.jobs import job_columns
@@ -39,7 +40,7 @@ GROUPS = (
     Column("mode", "mode", rank=5),
     Column("created", "created_at", rank=2),
 )
-_GroupId = Annotated[str, typer.Argument(metavar="GROUP_ID", help="The group's id.")]
+_GroupId = Annotated[str, Argument(metavar="GROUP_ID", help="The group's id.")]
 
 
 @command(app, "list", example="leasehold groups list")

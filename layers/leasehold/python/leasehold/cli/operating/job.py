@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import ShowsByDefault, command
 from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, given, read_priority
@@ -51,18 +52,12 @@ def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _When:
-    run_at: Annotated[str | None, typer.Option("--at", help="When, e.g. 2026-11-15T09:30Z.")] = None
-    run_in: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None
+    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z.")] = None
+    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h.")] = None
 
 
 @command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
-def reschedule(
-    session: Session,
-    job_id: JobIdArgument,
-    *,
-    reason: Reason = "",
-    when: _When,
-) -> None:
+def reschedule(session: Session, job_id: JobIdArgument, *, reason: Reason = "", when: _When) -> None:
     """Have a waiting job due at another time."""
     from leasehold.kernel.errors import InvalidOptionError
 
@@ -78,7 +73,7 @@ def reschedule(
 def priority(
     session: Session,
     job_id: JobIdArgument,
-    level: Annotated[str, typer.Argument(help="low, normal, high or critical.", autocompletion=complete_priority)],
+    level: Annotated[str, Argument(help="low, normal, high or critical.", autocompletion=complete_priority)],
     *,
     reason: Reason = "",
 ) -> None:
@@ -94,9 +89,9 @@ def move(
     job_id: JobIdArgument,
     *,
     reason: Reason = "",
-    before: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly before this job.")] = None,
-    after: Annotated[str | None, typer.Option(metavar="JOB_ID", help="Directly after this job.")] = None,
-    to: Annotated[int | None, typer.Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
+    before: Annotated[str | None, Option(metavar="JOB_ID", help="Directly before this job.")] = None,
+    after: Annotated[str | None, Option(metavar="JOB_ID", help="Directly after this job.")] = None,
+    to: Annotated[int | None, Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
 ) -> None:
     """Let a waiting job run directly before or after another, with that one's priority and time; or as the n-th."""
     moved = session.admin.queue.move(job_id, reason=reason, before=before, after=after, position=to)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from typer import Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import DEFAULT_LIMIT, JobIdArgument, Jobs, Limit, Pages, check_type
@@ -65,9 +66,9 @@ def _queue_columns(now: datetime) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed(Jobs):
-    ended_from: Annotated[str | None, typer.Option("--ended-since", help="Ended from then on.")] = None
-    ended_to: Annotated[str | None, typer.Option("--ended-until", help="Ended before then.")] = None
-    dedup_key: Annotated[str | None, typer.Option("--key", help="With this dedup key.")] = None
+    ended_from: Annotated[str | None, Option("--ended-since", help="Ended from then on.")] = None
+    ended_to: Annotated[str | None, Option("--ended-until", help="Ended before then.")] = None
+    dedup_key: Annotated[str | None, Option("--key", help="With this dedup key.")] = None
 
 
 @command(app, "jobs", example="leasehold jobs --type daily_summary --status failed --since 2h --queue dev")
@@ -85,9 +86,9 @@ def jobs(session: Session, which: _Listed, pages: Pages) -> None:
 def queue(
     session: Session,
     *,
-    held_by: Annotated[str | None, typer.Option(help="Those of this type that are held back, or of TYPE#KEY.")] = None,
-    shard: Annotated[int, typer.Option(help="Of a deployment with several: each has its own order.")] = 0,
-    first: Annotated[int, typer.Option(help="From this position on, up to 1,000.")] = 1,
+    held_by: Annotated[str | None, Option(help="Those of this type that are held back, or of TYPE#KEY.")] = None,
+    shard: Annotated[int, Option(help="Of a deployment with several: each has its own order.")] = 0,
+    first: Annotated[int, Option(help="From this position on, up to 1,000.")] = 1,
     limit: Limit = DEFAULT_LIMIT,
 ) -> None:
     """List the jobs that are due and wait, in the order in which they will be dispatched."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import DryRun, Reason, Yes, past_moment
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="The way back from a disaster: export, load, settle.")
 
-_Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with the files of both tables.")]
+_Folder = Annotated[Path, Argument(metavar="FOLDER", help="The folder with the files of both tables.")]
 
 
 @command(app, "export", example="leasehold restore export before-the-move")
@@ -46,21 +47,19 @@ def load(session: Session, folder: _Folder, *, reason: Reason = "", yes: Yes = F
 
 
 @command(
-    app,
-    "settle",
-    example="leasehold restore settle --at 2026-11-15T09:30Z --old old-tables --reason 'the bad deploy'",
+    app, "settle", example="leasehold restore settle --at 2026-11-15T09:30Z --old old-tables --reason 'the bad deploy'"
 )
 def settle(
     session: Session,
     *,
     reason: Reason = "",
-    at: Annotated[str, typer.Option(help="The moment that was restored: a time, or how long ago: 2h.")],
+    at: Annotated[str, Option(help="The moment that was restored: a time, or how long ago: 2h.")],
     old: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="An export of the old tables, where they can still be read.")
+        Path | None, Option(metavar="FOLDER", help="An export of the old tables, where they can still be read.")
     ] = None,
     unknown: Annotated[
         str | None,
-        typer.Option(metavar="run|cancel", help="What becomes of jobs of which nobody knows whether they ran since."),
+        Option(metavar="run|cancel", help="What becomes of jobs of which nobody knows whether they ran since."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import (
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from leasehold.admin.job_documents import Document
 
 app = typer.Typer(
-    no_args_is_help=True,
-    help="Recurring jobs: list, show, create, update, pause, resume, delete, trigger, backfill.",
+    no_args_is_help=True, help="Recurring jobs: list, show, create, update, pause, resume, delete, trigger, backfill."
 )
 
 _SLOTS_SHOWN = 10
@@ -64,7 +64,7 @@ SCHEDULES = (
     Column("origin", "origin", rank=4),
     Column("EventBridge", "mirror_error", rank=5, stretches=True),
 )
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+_Name = Annotated[str, Argument(metavar="NAME", help="The schedule's name.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +74,15 @@ class _Plan:
     job: MadeJobTypeOption = None
     payload: PayloadOption = None
     payload_file: PayloadFileOption = None
-    template: Annotated[str | None, typer.Option(help="Make its jobs from this template.")] = None
-    every: Annotated[str | None, typer.Option(help="At a rate, e.g. 30m, 1h or 1d.")] = None
-    cron: Annotated[str | None, typer.Option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")] = None
-    timezone: Annotated[str | None, typer.Option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")] = None
-    on_dst_gap: Annotated[str | None, typer.Option(help="Times that a clock change leaves out: once or skip.")] = None
-    on_dst_overlap: Annotated[str | None, typer.Option(help="Times that come twice: once, both or skip.")] = None
-    missed: Annotated[str | None, typer.Option(help="Slots that passed in an outage: latest, all or skip.")] = None
-    missed_window: Annotated[str | None, typer.Option(help="How far back --missed all goes, e.g. 1d.")] = None
-    overlap: Annotated[str | None, typer.Option(help="While the last job has not ended: skip, queue or allow.")] = None
+    template: Annotated[str | None, Option(help="Make its jobs from this template.")] = None
+    every: Annotated[str | None, Option(help="At a rate, e.g. 30m, 1h or 1d.")] = None
+    cron: Annotated[str | None, Option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")] = None
+    timezone: Annotated[str | None, Option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")] = None
+    on_dst_gap: Annotated[str | None, Option(help="Times that a clock change leaves out: once or skip.")] = None
+    on_dst_overlap: Annotated[str | None, Option(help="Times that come twice: once, both or skip.")] = None
+    missed: Annotated[str | None, Option(help="Slots that passed in an outage: latest, all or skip.")] = None
+    missed_window: Annotated[str | None, Option(help="How far back --missed all goes, e.g. 1d.")] = None
+    overlap: Annotated[str | None, Option(help="While the last job has not ended: skip, queue or allow.")] = None
     priority: PriorityOption = None
 
 
@@ -96,10 +96,7 @@ def list_schedules(session: Session, pages: Pages) -> None:
 
 @command(app, "show", example="leasehold schedules show nightly --next 10")
 def show(
-    session: Session,
-    name: _Name,
-    *,
-    next_: Annotated[int, typer.Option("--next", help="How many coming runs to show.")] = 5,
+    session: Session, name: _Name, *, next_: Annotated[int, Option("--next", help="How many coming runs to show.")] = 5
 ) -> None:
     """Show a schedule with its coming runs."""
     _show(session, name, next_runs=next_)
@@ -116,7 +113,7 @@ def create(
     *,
     reason: Reason = "",
     plan: _Plan,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Make it, but run no slots yet.")] = False,
+    disabled: Annotated[bool, Option("--disabled", help="Make it, but run no slots yet.")] = False,
 ) -> None:
     """Run a job at every slot of a rate or of a cron line."""
     session.admin.queue.schedules.create(name, enabled=not disabled, reason=reason, **given(plan))
@@ -130,7 +127,7 @@ def update(
     *,
     reason: Reason = "",
     plan: _Plan,
-    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether its slots are run.")] = None,
+    enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether its slots are run.")] = None,
 ) -> None:
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
     session.admin.queue.schedules.update(name, enabled=enabled, reason=reason, **given(plan))
@@ -171,11 +168,10 @@ def backfill(
     name: _Name,
     *,
     reason: Reason = "",
-    from_: Annotated[str, typer.Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
-    to: Annotated[str | None, typer.Option(help="The last slot; now by default.")] = None,
+    from_: Annotated[str, Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
+    to: Annotated[str | None, Option(help="The last slot; now by default.")] = None,
     beyond_retention: Annotated[
-        bool,
-        typer.Option("--beyond-retention", help="Also slots so old that nobody knows whether they were run before."),
+        bool, Option("--beyond-retention", help="Also slots so old that nobody knows whether they were run before.")
     ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from leasehold.cli.command import command
 from leasehold.cli.session import Session
@@ -38,8 +39,8 @@ def status(session: Session) -> None:
 def top(
     session: Session,
     *,
-    interval: Annotated[float, typer.Option(min=1, help="Seconds between two looks; counts change every ten.")] = 5.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once, print it and end.")] = False,
+    interval: Annotated[float, Option(min=1, help="Seconds between two looks; counts change every ten.")] = 5.0,
+    once: Annotated[bool, Option("--once", help="Look once, print it and end.")] = False,
 ) -> None:
     """Watch the system: types, what runs, the last hour. Ends with Ctrl-C."""
     from leasehold.cli.operating.live import watch
@@ -53,7 +54,7 @@ def console(
     session: Session,
     *,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port on loopback that it listens on; 0 finds a free one.")
+        int, Option(min=0, max=65535, help="The port on loopback that it listens on; 0 finds a free one.")
     ] = 8642,
 ) -> None:
     """Serve a page on 127.0.0.1 to see and do all of this in a browser. Ends with Ctrl-C.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.operating.jobs import PRIORITY
@@ -35,7 +36,7 @@ TEMPLATES = (
     replace(PRIORITY, rank=2),
     Column("description", "description", rank=1, stretches=True),
 )
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The template's name.")]
+_Name = Annotated[str, Argument(metavar="NAME", help="The template's name.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +44,12 @@ class _Preset:
     payload: PayloadOption = None
     payload_file: PayloadFileOption = None
     priority: PriorityOption = None
-    max_attempts: Annotated[int | None, typer.Option(help="How often its jobs are tried.")] = None
+    max_attempts: Annotated[int | None, Option(help="How often its jobs are tried.")] = None
     retry: Annotated[
-        str | None,
-        typer.Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats."),
+        str | None, Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats.")
     ] = None
-    webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None
-    description: Annotated[str | None, typer.Option(help="What it is for.")] = None
+    webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
+    description: Annotated[str | None, Option(help="What it is for.")] = None
 
 
 @command(app, "list", example="leasehold templates list")
@@ -85,7 +85,7 @@ def update(
     job_type: MadeJobTypeOption = None,
     preset: _Preset,
     remove: Annotated[
-        list[str] | None, typer.Option(help="Leave this option to the job type again, e.g. priority; may be repeated.")
+        list[str] | None, Option(help="Leave this option to the job type again, e.g. priority; may be repeated.")
     ] = None,
 ) -> None:
     """Change what is passed and leave the rest; a payload replaces all defaults."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import (
@@ -33,22 +34,22 @@ class _New:
 
     payload: PayloadOption = None
     payload_file: PayloadFileOption = None
-    template: Annotated[str | None, typer.Option(help="Take type, payload and options from this template.")] = None
-    run_at: Annotated[str | None, typer.Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None
-    run_in: Annotated[str | None, typer.Option("--in", help="After so long, e.g. 2h.")] = None
-    start_by: Annotated[str | None, typer.Option(help="Not after this time: a job that is late is cancelled.")] = None
-    dedup_key: Annotated[str | None, typer.Option(help="At most one job with this key.")] = None
+    template: Annotated[str | None, Option(help="Take type, payload and options from this template.")] = None
+    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None
+    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h.")] = None
+    start_by: Annotated[str | None, Option(help="Not after this time: a job that is late is cancelled.")] = None
+    dedup_key: Annotated[str | None, Option(help="At most one job with this key.")] = None
     dedup_window: Annotated[
-        str | None, typer.Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
+        str | None, Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
     ] = None
-    on_duplicate: Annotated[str, typer.Option(help="If the key is taken: return_existing, raise or replace.")] = (
+    on_duplicate: Annotated[str, Option(help="If the key is taken: return_existing, raise or replace.")] = (
         "return_existing"
     )
     priority: PriorityOption = None
-    max_attempts: Annotated[int | None, typer.Option(help="How often it is tried.")] = None
-    retry: Annotated[str | None, typer.Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m.")] = None
-    concurrency_key: Annotated[str | None, typer.Option(help="What limits per key count.")] = None
-    webhook: Annotated[str | None, typer.Option(help="An https address that is told of each run's end.")] = None
+    max_attempts: Annotated[int | None, Option(help="How often it is tried.")] = None
+    retry: Annotated[str | None, Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m.")] = None
+    concurrency_key: Annotated[str | None, Option(help="What limits per key count.")] = None
+    webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
 
 
 @command(
@@ -60,9 +61,7 @@ def enqueue(
     session: Session,
     job_type: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TYPE", help="The job type; may be left to --template.", autocompletion=complete_job_type
-        ),
+        Argument(metavar="TYPE", help="The job type; may be left to --template.", autocompletion=complete_job_type),
     ] = None,
     *,
     reason: Reason = "",
@@ -87,9 +86,7 @@ def enqueue(
 class _Cancelled(Jobs):
     statuses: Annotated[
         list[str] | None,
-        typer.Option(
-            "--status", help="pending and failed, unless it is said; in_progress asks those that run to stop."
-        ),
+        Option("--status", help="pending and failed, unless it is said; in_progress asks those that run to stop."),
     ] = None
 
 
@@ -100,11 +97,11 @@ class _Cancelled(Jobs):
 )
 def cancel(
     session: Session,
-    job_ids: Annotated[list[str] | None, typer.Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
+    job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
     *,
     reason: Reason = "",
     which: _Cancelled,
-    limit: Annotated[int, typer.Option(help="At most so many, the newest first; up to 1,000.")] = 100,
+    limit: Annotated[int, Option(help="At most so many, the newest first; up to 1,000.")] = 100,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
@@ -129,9 +126,7 @@ def cancel(
 @command(app, "retry", example="leasehold retry JOB_ID --priority high --reason 'the bug is mended'")
 def retry(
     session: Session,
-    job_id: Annotated[
-        str, typer.Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")
-    ],
+    job_id: Annotated[str, Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")],
     *,
     reason: Reason = "",
     priority: PriorityOption = None,
@@ -173,7 +168,7 @@ def resume(
     session: Session,
     job_type: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[TYPE]",
             help="The job type that is paused; without one, the halt of the whole system is lifted.",
             autocompletion=complete_job_type,

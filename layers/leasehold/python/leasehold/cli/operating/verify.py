@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from leasehold.cli import exits
 from leasehold.cli.command import command
@@ -33,11 +34,11 @@ def verify(
     *,
     phase: Annotated[
         list[str] | None,
-        typer.Option(metavar="PHASE", help="Only this phase (repeat it for more): preflight, probe, flow, watch."),
+        Option(metavar="PHASE", help="Only this phase (repeat it for more): preflight, probe, flow, watch."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the report here, redacted: for docs/real-aws, or to show to others."),
+        Option(metavar="FILE", help="Write the report here, redacted: for docs/real-aws, or to show to others."),
     ] = None,
     yes: Yes = False,
 ) -> None:
