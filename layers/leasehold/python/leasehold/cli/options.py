@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
@@ -21,6 +20,115 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LENGTH = re.compile(r"(\d{1,6})([smhdw])")
+
+
+def past_moment(text: str, now: datetime, *, what: str) -> datetime:
+    """An ISO time, or how long ago: "30m", "2h", "7d"."""
+    from leasehold.kernel.times import later
+
+    if _LENGTH.fullmatch(text.strip()):
+        return later(now, -length_of(text, what=what), what=what)
+    return _iso(text, what, "Use a time like 2026-11-15T09:30Z, or how long ago: 30m, 2h, 7d.")
+
+
+def moment(text: str, *, what: str) -> datetime:
+    """An ISO time, also a future one."""
+    return _iso(text, what, "Use a time like 2026-11-15T09:30Z or 2026-11-15.")
+
+
+def length_of(text: str, *, what: str) -> timedelta:
+    """
+    >>> length_of("90s", what="--in"), length_of("2h", what="--in")
+    (datetime.timedelta(seconds=90), datetime.timedelta(seconds=7200))
+    """
+    from leasehold.kernel.errors import InvalidOptionError
+
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None:
+        raise InvalidOptionError(
+            text, f"{what} is a length of time", "Use a number and a unit, like 90s, 15m, 2h, 7d or 1w."
+        )
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _iso(text: str, what: str, fix: str) -> datetime:
+    """A time says its timezone, as in the SDK and the API; a date alone is a day in UTC."""
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.times import instant
+
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidOptionError(text, f"{what} is no time", fix) from None
+    if found.tzinfo is None and len(text.strip()) > len("2026-11-15"):
+        raise InvalidOptionError(text, f"{what} has no timezone", f"Write {text.strip()}Z for UTC, or an offset.")
+    return instant(found if found.tzinfo else found.replace(tzinfo=UTC), what=what)
+
+
+def priority_of(text: str, *, what: str = "") -> Priority:  # noqa: ARG001  all that read words are told of which
+    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.keys import Priority
+
+    found = {each.name.lower(): each for each in Priority} | {str(int(each)): each for each in Priority}
+    if text.lower() not in found:
+        raise InvalidOptionError(text, "this is no priority", "Use low, normal, high or critical.")
+    return found[text.lower()]
+
+
+def on_duplicate_of(text: str, *, what: str) -> OnDuplicate:
+    from leasehold.kernel.enqueue import OnDuplicate
+    from leasehold.kernel.errors import InvalidOptionError
+
+    try:
+        return OnDuplicate(text)
+    except ValueError:
+        raise InvalidOptionError(text, f"{what} is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
+
+
+def delays_of(text: str, *, what: str) -> RetryPolicy:
+    """
+    >>> delays_of("10s,5m", what="--retry-delays")
+    Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
+    """
+    from leasehold.kernel.retry import Delays
+
+    return Delays(tuple(length_of(each, what=f"a delay of {what}") for each in text.split(",")))
+
+
+def window_of(text: str, *, what: str) -> DedupWindow:
+    """`day`, `day:Europe/Berlin`, or a length of time."""
+    from leasehold.dedup.windows import Day, Within
+
+    kind, _, zone = text.partition(":")
+    if kind == "day":
+        return Day(zone) if zone else Day()
+    return Within(length_of(text, what=f"{what} (day, day:Europe/Berlin, or a time)"))
+
+
+def read_payload(text: str | None, file: str | None) -> Json:
+    """The payload from an option, a file or the standard input; None where nothing is given."""
+    from leasehold.kernel.errors import InvalidOptionError
+
+    if text is not None and file is not None:
+        raise InvalidOptionError(file, "the payload is given twice", "Pass --payload or --payload-file.")
+    if file is not None:
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidOptionError(file, f"this cannot be read ({error})", "Name a file with JSON.") from None
+    if text is None:
+        return None
+    try:
+        payload: Json = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidOptionError(
+            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user_id": "ada"}'."""
+        ) from None
+    return payload
 
 
 def complete_job_type(incomplete: str) -> list[str]:
@@ -104,11 +212,13 @@ class Jobs:
         ),
     ] = None
     scheduled_from: Annotated[
-        str | None, Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
+        str | None,
+        Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+        past_moment,
     ] = None
-    scheduled_to: Annotated[str | None, Option("--until", help="Scheduled before then.")] = None
-    created_from: Annotated[str | None, Option("--created-since", help="Created from then on.")] = None
-    created_to: Annotated[str | None, Option("--created-until", help="Created before then.")] = None
+    scheduled_to: Annotated[str | None, Option("--until", help="Scheduled before then."), past_moment] = None
+    created_from: Annotated[str | None, Option("--created-since", help="Created from then on."), past_moment] = None
+    created_to: Annotated[str | None, Option("--created-until", help="Created before then."), past_moment] = None
     concurrency_key: Annotated[str | None, Option(help="With this concurrency key.")] = None
     group_id: Annotated[str | None, Option("--group", help="Members of this group.")] = None
     schedule: Annotated[str | None, Option(help="Made by this schedule.")] = None
@@ -120,6 +230,23 @@ class Jobs:
         return JobFilter(**given(self, now) | {"statuses": frozenset(self.statuses or ())})
 
 
+def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
+    """A dataclass of options as arguments of those names: an option that names what reads its words has them read.
+
+    now: for those that may say how long ago.
+    """
+    found = asdict(options)
+    for name, hint in get_type_hints(type(options), include_extras=True).items():
+        option, *readers = hint.__metadata__
+        if readers and found[name] is not None:
+            what = option.param_decls[0] if option.param_decls else f"--{name.replace('_', '-')}"
+            context = {"now": now} if readers[0] is past_moment else {}
+            found[name] = readers[0](found[name], what=what, **context)
+    if "payload" in found:
+        found["payload"] = read_payload(found["payload"], found.pop("payload_file"))
+    return found
+
+
 def check_type(services: Services, job_type: str | None) -> None:
     """UnknownJobTypeError for a type that never was: an empty list hides a typo. Retired ones have jobs still."""
     from leasehold.kernel.type_options import DELIVERY
@@ -127,144 +254,3 @@ def check_type(services: Services, job_type: str | None) -> None:
     registry = services.deployment.registry()
     if job_type is not None and job_type != DELIVERY and job_type not in registry.retired:
         registry.job_type(job_type)
-
-
-def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
-    """A dataclass of options as arguments of those names: words that mean something are read, others stand as they are.
-
-    now: for those that say how long ago.
-    """
-    found = {}
-    for name, text in asdict(options).items():
-        about, _, side = name.rpartition("_")
-        if text is not None and name in _READ:
-            found[name] = _READ[name](text, f"--{name.removeprefix('run_').replace('_', '-')}")
-        elif text is not None and side in _SIDES and now is not None:
-            option = f"--{about}-{_SIDES[side]}"
-            found[name] = past_moment(text, now, what=re.sub("--(scheduled|failed)-", "--", option))
-        elif name != "payload_file":
-            found[name] = text
-    if "payload" in found:
-        found["payload"] = read_payload(options.payload, options.payload_file)
-    return found
-
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_LENGTH = re.compile(r"(\d{1,6})([smhdw])")
-
-
-def past_moment(text: str, now: datetime, *, what: str) -> datetime:
-    """An ISO time, or how long ago: "30m", "2h", "7d"."""
-    from leasehold.kernel.times import later
-
-    if _LENGTH.fullmatch(text.strip()):
-        return later(now, -length_of(text, what=what), what=what)
-    return _iso(text, what, "Use a time like 2026-11-15T09:30Z, or how long ago: 30m, 2h, 7d.")
-
-
-def moment(text: str, *, what: str) -> datetime:
-    """An ISO time, also a future one."""
-    return _iso(text, what, "Use a time like 2026-11-15T09:30Z or 2026-11-15.")
-
-
-def length_of(text: str, *, what: str) -> timedelta:
-    """
-    >>> length_of("90s", what="--in"), length_of("2h", what="--in")
-    (datetime.timedelta(seconds=90), datetime.timedelta(seconds=7200))
-    """
-    from leasehold.kernel.errors import InvalidOptionError
-
-    found = _LENGTH.fullmatch(text.strip())
-    if found is None:
-        raise InvalidOptionError(
-            text, f"{what} is a length of time", "Use a number and a unit, like 90s, 15m, 2h, 7d or 1w."
-        )
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
-
-
-def _iso(text: str, what: str, fix: str) -> datetime:
-    """A time says its timezone, as in the SDK and the API; a date alone is a day in UTC."""
-    from leasehold.kernel.errors import InvalidOptionError
-    from leasehold.kernel.times import instant
-
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise InvalidOptionError(text, f"{what} is no time", fix) from None
-    if found.tzinfo is None and len(text.strip()) > len("2026-11-15"):
-        raise InvalidOptionError(text, f"{what} has no timezone", f"Write {text.strip()}Z for UTC, or an offset.")
-    return instant(found if found.tzinfo else found.replace(tzinfo=UTC), what=what)
-
-
-def read_payload(text: str | None, file: str | None) -> Json:
-    """The payload from an option, a file or the standard input; None where nothing is given."""
-    from leasehold.kernel.errors import InvalidOptionError
-
-    if text is not None and file is not None:
-        raise InvalidOptionError(file, "the payload is given twice", "Pass --payload or --payload-file.")
-    if file is not None:
-        try:
-            text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise InvalidOptionError(file, f"this cannot be read ({error})", "Name a file with JSON.") from None
-    if text is None:
-        return None
-    try:
-        payload: Json = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidOptionError(
-            text, f"the payload is no JSON ({error})", """Quote it for the shell: --payload '{"user_id": "ada"}'."""
-        ) from None
-    return payload
-
-
-def read_priority(text: str) -> Priority:
-    from leasehold.kernel.errors import InvalidOptionError
-    from leasehold.kernel.keys import Priority
-
-    found = {each.name.lower(): each for each in Priority} | {str(int(each)): each for each in Priority}
-    if text.lower() not in found:
-        raise InvalidOptionError(text, "this is no priority", "Use low, normal, high or critical.")
-    return found[text.lower()]
-
-
-def _read_on_duplicate(text: str) -> OnDuplicate:
-    from leasehold.kernel.enqueue import OnDuplicate
-    from leasehold.kernel.errors import InvalidOptionError
-
-    try:
-        return OnDuplicate(text)
-    except ValueError:
-        raise InvalidOptionError(text, "--on-duplicate is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
-
-
-def _read_delays(text: str) -> RetryPolicy:
-    """
-    >>> _read_delays("10s,5m")
-    Delays(delays=(datetime.timedelta(seconds=10), datetime.timedelta(seconds=300)))
-    """
-    from leasehold.kernel.retry import Delays
-
-    return Delays(tuple(length_of(each, what="a delay of --retry-delays") for each in text.split(",")))
-
-
-def _read_window(text: str) -> DedupWindow:
-    """`day`, `day:Europe/Berlin`, or a length of time."""
-    from leasehold.dedup.windows import Day, Within
-
-    kind, _, zone = text.partition(":")
-    if kind == "day":
-        return Day(zone) if zone else Day()
-    return Within(length_of(text, what="--dedup-window (day, day:Europe/Berlin, or a time)"))
-
-
-_SIDES = {"from": "since", "to": "until"}
-# What `given` reads, with the option's name for whoever wrote it wrongly.
-_READ: dict[str, Callable[[str, str], object]] = {
-    **dict.fromkeys(("every", "missed_window", "run_in"), lambda text, option: length_of(text, what=option)),
-    **dict.fromkeys(("run_at", "start_by"), lambda text, option: moment(text, what=option)),
-    "priority": lambda text, _: read_priority(text),
-    "on_duplicate": lambda text, _: _read_on_duplicate(text),
-    "retry": lambda text, _: _read_delays(text),
-    "dedup_window": lambda text, _: _read_window(text),
-}

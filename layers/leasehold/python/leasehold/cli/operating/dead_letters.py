@@ -20,6 +20,7 @@ from leasehold.cli.options import (
     Yes,
     check_type,
     given,
+    past_moment,
     read_payload,
 )
 from leasehold.cli.pages import list_pages
@@ -43,9 +44,11 @@ _DeadLetterId = Annotated[str, Argument(metavar="JOB_ID", help="The dead job's i
 class _Which:
     job_type: JobTypeOption = None
     failed_from: Annotated[
-        str | None, Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d.")
+        str | None,
+        Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
+        past_moment,
     ] = None
-    failed_to: Annotated[str | None, Option("--until", help="Failed before then.")] = None
+    failed_to: Annotated[str | None, Option("--until", help="Failed before then."), past_moment] = None
 
 
 @command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")

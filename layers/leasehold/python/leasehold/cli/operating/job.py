@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from leasehold.cli.command import ShowsByDefault, command
-from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, given, read_priority
+from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, given, length_of, moment, priority_of
 from leasehold.cli.session import Session
 from leasehold.cli.terminal import priority_name
 
@@ -52,8 +52,8 @@ def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _When:
-    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z.")] = None
-    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h.")] = None
+    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z."), moment] = None
+    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h."), length_of] = None
 
 
 @command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
@@ -78,7 +78,7 @@ def priority(
     reason: Reason = "",
 ) -> None:
     """Have a waiting job run among those of another priority."""
-    wanted = read_priority(level)
+    wanted = priority_of(level)
     moved = session.admin.queue.reprioritise(job_id, wanted, reason=reason)
     _tell(session, moved, f"has priority {wanted.name.lower()}")
 

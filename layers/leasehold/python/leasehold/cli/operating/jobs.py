@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from leasehold.cli.command import command
-from leasehold.cli.options import DEFAULT_LIMIT, JobIdArgument, Jobs, Limit, Pages, check_type
+from leasehold.cli.options import DEFAULT_LIMIT, JobIdArgument, Jobs, Limit, Pages, check_type, past_moment
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
 from leasehold.cli.terminal import NOTHING, Column, cell, priority_name, relative
@@ -66,8 +66,8 @@ def _queue_columns(now: datetime) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed(Jobs):
-    ended_from: Annotated[str | None, Option("--ended-since", help="Ended from then on.")] = None
-    ended_to: Annotated[str | None, Option("--ended-until", help="Ended before then.")] = None
+    ended_from: Annotated[str | None, Option("--ended-since", help="Ended from then on."), past_moment] = None
+    ended_to: Annotated[str | None, Option("--ended-until", help="Ended before then."), past_moment] = None
     dedup_key: Annotated[str | None, Option("--key", help="With this dedup key.")] = None
 
 

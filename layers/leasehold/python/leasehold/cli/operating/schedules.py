@@ -20,6 +20,7 @@ from leasehold.cli.options import (
     Reason,
     Yes,
     given,
+    length_of,
     past_moment,
 )
 from leasehold.cli.pages import list_pages
@@ -75,13 +76,13 @@ class _Plan:
     payload: PayloadOption = None
     payload_file: PayloadFileOption = None
     template: Annotated[str | None, Option(help="Make its jobs from this template.")] = None
-    every: Annotated[str | None, Option(help="At a rate, e.g. 30m, 1h or 1d.")] = None
+    every: Annotated[str | None, Option(help="At a rate, e.g. 30m, 1h or 1d."), length_of] = None
     cron: Annotated[str | None, Option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")] = None
     timezone: Annotated[str | None, Option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")] = None
     on_dst_gap: Annotated[str | None, Option(help="Times that a clock change leaves out: once or skip.")] = None
     on_dst_overlap: Annotated[str | None, Option(help="Times that come twice: once, both or skip.")] = None
     missed: Annotated[str | None, Option(help="Slots that passed in an outage: latest, all or skip.")] = None
-    missed_window: Annotated[str | None, Option(help="How far back --missed all goes, e.g. 1d.")] = None
+    missed_window: Annotated[str | None, Option(help="How far back --missed all goes, e.g. 1d."), length_of] = None
     overlap: Annotated[str | None, Option(help="While the last job has not ended: skip, queue or allow.")] = None
     priority: PriorityOption = None
 

@@ -18,6 +18,7 @@ from leasehold.cli.options import (
     PayloadOption,
     PriorityOption,
     Reason,
+    delays_of,
     given,
 )
 from leasehold.cli.pages import list_pages
@@ -46,7 +47,9 @@ class _Preset:
     priority: PriorityOption = None
     max_attempts: Annotated[int | None, Option(help="How often its jobs are tried.")] = None
     retry: Annotated[
-        str | None, Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats.")
+        str | None,
+        Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats."),
+        delays_of,
     ] = None
     webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
     description: Annotated[str | None, Option(help="What it is for.")] = None

@@ -19,8 +19,13 @@ from leasehold.cli.options import (
     Reason,
     Yes,
     complete_job_type,
+    delays_of,
     given,
-    read_priority,
+    length_of,
+    moment,
+    on_duplicate_of,
+    priority_of,
+    window_of,
 )
 from leasehold.cli.session import Session
 
@@ -35,19 +40,21 @@ class _New:
     payload: PayloadOption = None
     payload_file: PayloadFileOption = None
     template: Annotated[str | None, Option(help="Take type, payload and options from this template.")] = None
-    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default.")] = None
-    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h.")] = None
-    start_by: Annotated[str | None, Option(help="Not after this time: a job that is late is cancelled.")] = None
+    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default."), moment] = None
+    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h."), length_of] = None
+    start_by: Annotated[str | None, Option(help="Not after this time: a job that is late is cancelled."), moment] = None
     dedup_key: Annotated[str | None, Option(help="At most one job with this key.")] = None
     dedup_window: Annotated[
-        str | None, Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default.")
+        str | None, Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default."), window_of
     ] = None
-    on_duplicate: Annotated[str, Option(help="If the key is taken: return_existing, raise or replace.")] = (
-        "return_existing"
-    )
+    on_duplicate: Annotated[
+        str,
+        Option(help="If the key is taken: return_existing, raise or replace."),
+        on_duplicate_of,
+    ] = "return_existing"
     priority: PriorityOption = None
     max_attempts: Annotated[int | None, Option(help="How often it is tried.")] = None
-    retry: Annotated[str | None, Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m.")] = None
+    retry: Annotated[str | None, Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m."), delays_of] = None
     concurrency_key: Annotated[str | None, Option(help="What limits per key count.")] = None
     webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
 
@@ -134,7 +141,7 @@ def retry(
     """Run a waiting job now, or an ended one again as a new job; prints its id."""
     from leasehold.admin.documents import enqueued_document
 
-    queue, wanted = session.admin.queue, None if priority is None else read_priority(priority)
+    queue, wanted = session.admin.queue, None if priority is None else priority_of(priority)
     retry = queue.retry_run if "." in job_id else queue.retry
     again = retry(job_id, reason=reason, priority=wanted)
     session.out.done(enqueued_document(again), again.job_id)

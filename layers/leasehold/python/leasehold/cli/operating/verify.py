@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from typer import Option
@@ -15,6 +15,7 @@ from leasehold.cli.session import Session
 from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
+    from leasehold.admin.job_documents import Document
     from leasehold.verify.report import Report
 
 app = typer.Typer()
@@ -70,21 +71,17 @@ def verify(
 
 def _show(session: Session, report: Report) -> None:
     document = report.document()
-    checks = document["checks"]
-    assert isinstance(checks, list)
     if session.out.as_json:
         session.out.document(document)
         return
-    session.out.table(_COLUMNS, checks)
-    session.out.say(f"{len(report.wrong)} of {len(checks)} checks found something wrong.")
+    session.out.table(_COLUMNS, cast("list[Document]", document["checks"]))
+    session.out.say(f"{len(report.wrong)} of {len(report.checks)} checks found something wrong.")
     for each in report.wrong:
         session.out.say(f"  {each.phase}: {each.name}: {each.detail}")
     session.out.say("Left behind:" if report.leftovers else "Nothing is left behind.")
     for left in report.leftovers:
         session.out.say(f"  {left}")
-    if report.is_proven:
-        session.out.say("Proven on AWS.")
-    elif report.engine == "AWS":
-        session.out.say("Not proven: see what is wrong or was not shown.")
-    else:
-        session.out.say(f"Not proven on AWS: this ran on {report.engine}.")
+    because = "Not proven: see what is wrong or was not shown."
+    if report.engine != "AWS":
+        because = f"Not proven on AWS: this ran on {report.engine}."
+    session.out.say("Proven on AWS." if report.is_proven else because)
