@@ -177,7 +177,15 @@ def test_the_policies_are_the_ones_that_were_reviewed(stage: str) -> None:
 
 def test_with_forty_job_types_a_role_s_own_policies_stay_below_what_iam_takes() -> None:
     backup = load_job_folder(ROOT, "backup")
-    folders = [replace(backup, job_type=replace(backup.job_type, name=f"type_{n}", code=0x1000 + n)) for n in range(40)]
+    assert backup.schedule is not None
+    folders = [
+        replace(
+            backup,
+            job_type=replace(backup.job_type, name=f"type_{n}", code=0x1000 + n),
+            schedule=replace(backup.schedule, name=f"type_{n}", job_type=f"type_{n}"),
+        )
+        for n in range(40)
+    ]
     stack = Stack(App(context={**CONTEXT, **WITHOUT_BUNDLING}), "Many")
     JobQueue(stack, "Jobs", job_types=folders, encryption_key=kms.Key(stack, "Key"))
     template = Template.from_stack(stack)
