@@ -159,7 +159,7 @@ def tests_for(mutant: Mutant, covering: list[Covering]) -> list[str]:
         runs = {path for path, wanted in places.items() if not wanted.isdisjoint(each["lines"].get(path, ()))}
         if runs:
             running.append((mutant.path not in runs, each["seconds"], each["test"]))
-    if mutant.names and not running:  # used by what is imported only: whoever runs the file may notice
+    if not running:  # only an import runs it: whoever runs the file may notice
         running = [(False, each["seconds"], each["test"]) for each in covering if mutant.path in each["lines"]]
     chosen: list[str] = []
     left = SECONDS_A_MUTANT

@@ -8,9 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold import CircuitBreaker, Fixed, JobType, NewJob, Rate, Snooze
+from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, Delete, Key, Update
+from leasehold.pollers.sharing import Part
 from leasehold.pollers.window import Window
 from leasehold.pool import InTurn
 from leasehold.runtime.signals import GiveUp
@@ -468,3 +471,165 @@ def the_last_moment_of_a_stay(s: Story) -> None:
     s.enqueue("behind it", run_in=timedelta(milliseconds=10_001))
     s.do("stay", lambda: waiting(s, stay=10 * SECOND).stay())
     s.do("reserve", lambda: waiting(s, stay=10 * SECOND).reserve(soonest_at=s.clock.now() + 10 * SECOND))
+
+
+@story
+def the_doubling_of_a_window(s: Story) -> None:
+    """Fifteen in time are not sixteen: the window doubles with the sixteenth, of the type and of all."""
+    s.services.window = Window()
+    backlog(s, 60, "report")
+    s.poll()
+    taken = s.take()
+    before = len(s.recording.lines)
+    s.run(taken[:15])
+    del s.recording.lines[before:]
+    s.wait(0.3)
+    s.poll()
+    s.recording.note(f"{len(s.dispatches.taken)} more")
+    before = len(s.recording.lines)
+    s.run(taken[15:])
+    del s.recording.lines[before:]
+    s.wait(0.3)
+    s.poll()
+    s.recording.note(f"{len(s.dispatches.taken)} more")
+
+
+@story
+def a_very_long_line(s: Story) -> None:
+    """Ninety lanes wait, and forty are read at once: the rest of the line is read as it is needed."""
+    s.deploy(JobType(name="sync", concurrency=1))
+    backlog(s, 1, "sync", [f"k{number:02}" for number in range(90)])
+    before = len(s.recording.lines)
+    s.poll()
+    s.deploy(JobType(name="sync", concurrency=100))
+    s.wait(6)
+    s.run()
+    s.wait(1)
+    s.poll()
+    shown = [line for line in s.recording.lines[before:] if "query" in line or "handed" in line]
+    s.recording.lines[before:] = shown
+
+
+@story
+def woken_right_behind_another(s: Story) -> None:
+    """A poller that comes fifty milliseconds behind another's look waits for the rest of its time, then looks."""
+    s.wakes.is_on = True
+    s.deploy(JobType(name="double", concurrency=2))
+    enqueue(s, *"abcdefgh", job="double")
+    s.poll()
+    first, second = s.take()
+    s.wait(5)
+    s.run([first])
+    s.poll(hints=[FreedScope("type:double")])
+    s.wait(0.05)
+    s.run([second])
+    s.poll(s.process(), hints=[FreedScope("type:double")])
+    s.wait(0.15)
+    s.run()
+    s.poll(s.process(), hints=[FreedScope("type:double")])
+
+
+@story
+def trusted_for_half_a_minute(s: Story) -> None:
+    """What a long poll remembers of seats and lines is read again after thirty seconds, not a millisecond before."""
+    s.deploy(JobType(name="sync", concurrency=1), JobType(name="report"))
+    enqueue(s, "first", "second", job="sync")
+    s.enqueue("between")
+    s.enqueue("third", "sync")
+    s.enqueue("later")
+    s.enqueue("fourth", "sync")
+    pauses = iter((29.995, 0.005))
+
+    class Slow:
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            if handover.job_type == "report":
+                s.wait(next(pauses, 0))
+            s.dispatches.dispatch(handover, function)
+
+    s.do("poll", Poller(s.services, Slow(), worker_id="poller").poll, is_silent=True)
+
+
+@story
+def shards_of_others(s: Story) -> None:
+    """A poller of one part looks at the others' shards after two seconds, and once its own are done."""
+    s.deploy(*TYPES, shards=2)
+    backlog(s, 16, "report")
+    s.table.takes = timedelta(milliseconds=250)
+    settings = PollSettings(poll_limit=2)
+    poller = Poller(s.services, s.dispatches, worker_id="one", settings=settings)
+    asked = iter([None] * 16)
+    part = Part(1, 2)
+    s.do("poll", lambda: poller.poll(part=part, should_stop=lambda: next(asked, "deadline")), is_silent=True)
+
+
+@story
+def a_lock_of_another(s: Story) -> None:
+    """Another poller has the shard: its backlog is left to it until its lock is over."""
+    backlog(s, 30, "report")
+    s.services.store.pollers.take_shard_lock(0, "other", s.clock.now(), s.clock.now() + 10 * SECOND)
+    s.poll()
+    s.wait(9.999)
+    s.poll()
+    s.wait(0.001)
+    s.poll()
+
+
+@story
+def a_stopped_poll_with_a_batch(s: Story) -> None:
+    """It has to stop after a batch was claimed: what was not handed over is put back, and what is undecided too."""
+    backlog(s, 12, "report")
+    asked = iter([None] * 6)
+    s.poll(should_stop=lambda: next(asked, "deadline"))
+    s.take()
+    lost = s.table.stored.update_many
+
+    def unanswered(updates: Any) -> Any:
+        lost(updates)
+        return [StoreUnavailableError("no answer") for _ in updates]
+
+    s.table.stored.update_many = unanswered  # type: ignore[method-assign]
+    asked = iter([None] * 7)
+    s.poll(should_stop=lambda: next(asked, "deadline"))
+    s.table.stored.update_many = lost  # type: ignore[method-assign]
+    s.wait(1)
+    s.poll()
+
+
+@story
+def a_freed_scope_that_fails(s: Story) -> None:
+    """A look that breaks is reported, and the scope made due."""
+    s.wakes.is_on = True
+    enqueue(s, "first", "second")
+    s.poll()
+    s.run()
+    s.table.stored.write(Update(key=Key(JOBS, ("seat#type:single", "000000")), conditions=(), sets={"lane": "x"}))
+    s.poll(hints=[FreedScope("type:single")])
+
+
+@story
+def a_stop_while_seats_are_looked_for(s: Story) -> None:
+    """A freed seat of a paused type: the look is put off until that is over, or until a reservation ends."""
+    s.wakes.is_on = True
+    enqueue(s, "first", "second", "third")
+    s.poll()
+    s.do("pause", lambda: s.operator.pause("single", reason="broken"))
+    s.run()
+    s.wait(6)
+    s.poll(hints=[FreedScope("type:single")])
+    s.do("unpause", lambda: s.operator.unpause("single"))
+    s.wait(6)
+    s.work()
+    s.work()
+
+
+@story
+def a_line_in_two_priorities(s: Story) -> None:
+    """Where a rate has room for one, the lanes of two priorities and two keys have their turns over many looks."""
+    s.deploy(JobType(name="sync", rate=Rate(1, 10 * SECOND), weights={"b": 2}))
+    backlog(s, 3, "sync", ["a", "b"], priority="high")
+    backlog(s, 2, "sync", ["a", "c"])
+    settings = PollSettings(lower_share=0.25)
+    for _ in range(11):
+        poller = Poller(s.services, s.dispatches, worker_id="poller", settings=settings)
+        s.do("poll", poller.poll, is_silent=True)
+        next_look(s)
