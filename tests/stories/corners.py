@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold import CircuitBreaker, Fixed, JobType, NewJob, Rate, Snooze
+from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import Handover, handovers_in
-from leasehold.kernel.table import DEAD_LETTERS, JOBS, Delete, Key, Update
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Delete, Key, Put, Update
 from leasehold.pollers.sharing import Part
 from leasehold.pollers.window import Window
 from leasehold.pool import InTurn
@@ -633,3 +634,119 @@ def a_line_in_two_priorities(s: Story) -> None:
         poller = Poller(s.services, s.dispatches, worker_id="poller", settings=settings)
         s.do("poll", poller.poll, is_silent=True)
         next_look(s)
+
+
+def _dies_before_settling(s: Story) -> None:
+    """Whoever runs what was handed over dies right behind its end, before it settles what that owes."""
+    taken = s.take()
+    for handover in taken:
+        s.meanwhile("together", partial(_dies, s))
+        s.run([handover])
+    s.table.before.clear()
+
+
+@story
+def a_group_settled_together(s: Story) -> None:
+    """Ten members ended and nobody settled them: one poll does, by one transaction of their group."""
+    jobs = [NewJob(job="report", payload={"n": number}) for number in range(10)]
+    s.do("make it", lambda: s.queue.groups.create(jobs, mode="parallel", callback=NewJob(job="email")))
+    s.poll()
+    before = len(s.recording.lines)
+    _dies_before_settling(s)
+    del s.recording.lines[before:]
+    s.meanwhile("together", lambda: s.poll(s.process()))
+    s.work(2)
+    s.wait(126)
+    s.work(2)
+
+
+@story
+def many_that_owe_deliveries(s: Story) -> None:
+    """Ten ended jobs owe a delivery each: they are settled side by side, and one of them that cannot be is put off."""
+    s.deploy(JobType(name="report", webhook=Webhook(url="https://example.com/hook"), retry=Fixed(5 * SECOND)))
+    s.script.then(*[None] * 8, ValueError("no"), None)
+    for number in range(10):
+        s.enqueue(f"job {number}", payload={"n": number})
+    s.poll()
+    before = len(s.recording.lines)
+    _dies_before_settling(s)
+    for record in list(s.table.stored.scan(JOBS)):
+        if record.get("status") == "completed" and record.get("job_type") == "report" and "due_key" not in record:
+            s.recording.note("one of them was settled")
+    del s.recording.lines[before:]
+    damage(s, "job 3", owed=["future"])
+    damage(s, "job 4", owed=[])
+    s.work(2)
+    s.wait(60)
+    s.work(2)
+
+
+@story
+def what_is_owed_and_due_alike(s: Story) -> None:
+    """Entries that owe something stand beside jobs that are due: each has what it needs."""
+    s.deploy(JobType(name="report", webhook=Webhook(url="https://example.com/hook")), JobType(name="email"))
+    for number in range(4):
+        s.enqueue(f"job {number}", payload={"n": number})
+    s.poll()
+    before = len(s.recording.lines)
+    _dies_before_settling(s)
+    for number in range(6):
+        s.enqueue(f"mail {number}", "email")
+    del s.recording.lines[before:]
+    s.poll()
+    s.run()
+
+
+@story
+def reserved_at_its_start(s: Story) -> None:
+    """A type is reserved for a direct run between a claim and its start: the job is given back, due at once."""
+    until = (START + timedelta(seconds=30)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    enqueue(s, "a", job="report")
+    s.poll()
+    reservation: Record = {
+        "run_id": s.jobs["a"],
+        "since": "2026-01-01T00:00:00.000Z",
+        "until": until,
+    }
+    key = partitions.control(f"{partitions.NEXT_SLOT}report")
+    s.table.stored.write(Put(key=key, record=reservation, conditions=()))
+    s.wait(6)
+    s.run()
+    s.work()
+    s.wait(24.001)
+    s.work(2)
+
+
+@story
+def a_job_that_is_made_twice(s: Story) -> None:
+    """An insert whose answer was lost finds its own job; one that finds another's says so."""
+    made: list[str] = []
+
+    def before() -> None:
+        made.append("x")
+
+    s.meanwhile("insert", before)
+    stored = s.table.stored.insert_many
+
+    def lost(puts: Any) -> Any:
+        stored(puts)
+        return [ConditionFailed(None, was_repeated=True) for _ in puts]
+
+    def taken(puts: Any) -> Any:
+        stored(puts)
+        key = puts[0].key
+        s.table.stored.write(Update(key=key, conditions=(), sets={"created_by": "somebody else"}))
+        return [ConditionFailed(None, was_repeated=True) for _ in puts]
+
+    def gone(puts: Any) -> Any:
+        return [ConditionFailed(None, was_repeated=True) for _ in puts]
+
+    def refused(puts: Any) -> Any:
+        stored(puts)
+        return [ConditionFailed(None) for _ in puts]
+
+    for name, how in (("lost", lost), ("taken", taken), ("gone", gone), ("refused", refused)):
+        s.table.stored.insert_many = how  # type: ignore[method-assign]
+        s.enqueue(name)
+    s.table.stored.insert_many = stored  # type: ignore[method-assign]
+    s.work()
