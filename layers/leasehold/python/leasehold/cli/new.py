@@ -55,7 +55,7 @@ def write_project(name: str, root: Path) -> list[Path]:
     """The files of a new project; nothing is written unless its folder is new, or empty."""
     from importlib.metadata import version
 
-    from leasehold.cli import project_templates as templates
+    from leasehold.cli.project_templates import PROJECT
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.local.tools import cdk_version
 
@@ -66,21 +66,11 @@ def write_project(name: str, root: Path) -> list[Path]:
     project = root / name
     if project.exists() and (not project.is_dir() or any(project.iterdir())):
         raise InvalidOptionError(name, "this is there already, and not empty", "Choose another name.")
-    files = {
-        "app.py": templates.APP,
-        "cdk.json": templates.CDK,
-        "package.json": templates.PACKAGE,
-        "requirements.txt": templates.REQUIREMENTS,
-        "pyproject.toml": templates.PYPROJECT,
-        ".gitignore": templates.GITIGNORE,
-        ".github/workflows/ci.yml": templates.CI,
-        "README.md": templates.README,
-    }
     words = {
         **{"name": name, "class_name": _camel_case(name.split("-")), "job": FIRST_JOB},
         **{"version": version("leasehold"), "cdk_version": cdk_version()},
     }
-    made = _write({project / file: template for file, template in files.items()}, words)
+    made = _write({project / file: template for file, template in PROJECT.items()}, words)
     # So that the job type is made there.
     (project / "jobs").mkdir()
     return [*made, *write_job(FIRST_JOB, project)]
@@ -88,7 +78,7 @@ def write_project(name: str, root: Path) -> list[Path]:
 
 def write_job(name: str, root: Path) -> list[Path]:
     """The files of a new job type; nothing is written unless all of them can be new."""
-    from leasehold.cli.project_templates import HANDLER, PAYLOAD, SETTINGS, TEST
+    from leasehold.cli.project_templates import JOB, TEST
     from leasehold.kernel.errors import InvalidOptionError
     from leasehold.kernel.job_type import parse_users_job_type
 
@@ -102,7 +92,7 @@ def write_job(name: str, root: Path) -> list[Path]:
             raise InvalidOptionError(
                 str(path.relative_to(root)), "this is there already", "Choose another name, or remove it first."
             )
-    files = {folder / "payload.py": PAYLOAD, folder / "handler.py": HANDLER, folder / "job.toml": SETTINGS, test: TEST}
+    files = {**{folder / file: template for file, template in JOB.items()}, test: TEST}
     words = {"place": place, "package": place.replace("/", "."), "levels": len(Path(tests).parts)}
     return [*_write(files, {"name": name, "class_name": class_name, **words}), *_findable(root)]
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from string import Template
 
-APP = Template('''\
+# By their paths in the project.
+PROJECT = {
+    "app.py": Template('''\
 """All that is deployed: a queue, and one function for each folder in jobs/."""
 
 from aws_cdk import App, Stack
@@ -19,17 +21,15 @@ app = App()
 stack = Stack(app, "$class_name")
 JobQueue(stack, "Jobs", queue_name="$name", entry="jobs")
 app.synth()
-''')
-
-CDK = Template("""\
+'''),
+    "cdk.json": Template("""\
 {
   "app": "python app.py",
   "output": "cdk.out",
   "versionReporting": false
 }
-""")
-
-PACKAGE = Template("""\
+"""),
+    "package.json": Template("""\
 {
   "name": "$name",
   "private": true,
@@ -37,14 +37,12 @@ PACKAGE = Template("""\
     "aws-cdk": "$cdk_version"
   }
 }
-""")
-
-REQUIREMENTS = Template("""\
+"""),
+    "requirements.txt": Template("""\
 leasehold[cdk,cli]==$version
 pytest
-""")
-
-PYPROJECT = Template("""\
+"""),
+    "pyproject.toml": Template("""\
 [project]
 name = "$name"
 version = "0.1.0"
@@ -54,18 +52,16 @@ requires-python = ">=3.12"
 testpaths = ["tests"]
 pythonpath = ["."]
 addopts = ["--import-mode=importlib"]
-""")
-
-GITIGNORE = Template("""\
+"""),
+    ".gitignore": Template("""\
 .venv/
 .leasehold/
 cdk.out/
 node_modules/
 __pycache__/
 .pytest_cache/
-""")
-
-CI = Template("""\
+"""),
+    ".github/workflows/ci.yml": Template("""\
 name: CI
 
 on:
@@ -93,9 +89,8 @@ jobs:
       # What would be deployed can be synthesised and works, on an AWS of this machine's own.
       - run: leasehold local deploy
       - run: leasehold enqueue $job --local --payload '{"subject":"CI"}' --reason 'a test'
-""")
-
-README = Template("""\
+"""),
+    "README.md": Template("""\
 # $name
 
 Jobs on AWS, with [Leasehold](https://pypi.org/project/leasehold/).
@@ -123,9 +118,12 @@ leasehold status --queue $name
 - A program enqueues with `Queue.connect("$name").enqueue(...)`; `grant_enqueue` of the `JobQueue` gives it the right.
 
 The tables stay when the stack is deleted, unless `app.py` says `removal_policy=RemovalPolicy.DESTROY`.
-""")
+"""),
+}
 
-PAYLOAD = Template('''\
+# By their names in the folder of the job type.
+JOB = {
+    "payload.py": Template('''\
 """What a $name job is told. Whoever enqueues one imports this: `queue.enqueue($class_name(subject="..."))`."""
 
 from __future__ import annotations
@@ -139,9 +137,8 @@ class $class_name(BaseModel):
     job_type: ClassVar[str] = "$name"
 
     subject: str
-''')
-
-HANDLER = Template('''\
+'''),
+    "handler.py": Template('''\
 """What a $name job does: say it here."""
 
 from __future__ import annotations
@@ -155,9 +152,8 @@ class ${class_name}Handler(BaseJobHandler[$class_name]):
         # It may be started again after a crash: give context.idempotency_key to whatever must not be done twice.
         context.logger.info("working", extra={"subject": payload.subject})
         return {"subject": payload.subject}
-''')
-
-SETTINGS = Template("""\
+'''),
+    "job.toml": Template("""\
 timeout = "1m" # at most 15 minutes
 memory = 256 # MB
 concurrency = 1 # how many may run at once: a number, or "unlimited"
@@ -194,7 +190,8 @@ base = "1m"
 # [schedule]
 # rate = "30 minutes" # or cron = "0 9 * * 1-5" with timezone = "Europe/Berlin"
 # payload = { subject = "all" }
-""")
+"""),
+}
 
 TEST = Template('''\
 """$name jobs, in memory, with the settings that their folder deploys."""
