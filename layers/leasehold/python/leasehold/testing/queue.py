@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from leasehold.features import Store
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.bulk.enqueue_many import BulkResult
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.groups.create import GroupCreated
-    from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.execute import Execution
     from leasehold.kernel.job import Job
     from leasehold.kernel.payload import Json
@@ -213,42 +211,38 @@ class LeaseholdTest:
         return min(upcoming) if upcoming and waiting else None
 
 
-class _InlineQueue(Queue):
-    """A queue that runs each job as it is enqueued, if the test asked for that."""
+def _then_run(verb: Any) -> Any:
+    """What was just made runs at once, if the test asked for that."""
 
-    def __init__(self, services: Services, test: LeaseholdTest) -> None:
-        super().__init__(services)
-        self._test = test
+    @wraps(verb)
+    def act(self: _InlineQueue | _InlineGroups, *args: Any, **options: Any) -> Any:
+        made = verb(self, *args, **options)
+        if self.test.inline:
+            self.test.drain()
+        return made
 
-    def enqueue(self, *args: object, **options: object) -> Enqueued:
-        enqueued = super().enqueue(*args, **options)  # type: ignore[arg-type]
-        if self._test.inline:
-            self._test.drain()
-        return enqueued
-
-    def enqueue_many(self, *args: object, **options: object) -> list[BulkResult]:
-        results = super().enqueue_many(*args, **options)  # type: ignore[arg-type]
-        if self._test.inline:
-            self._test.drain()
-        return results
-
-    @property
-    def groups(self) -> Groups:
-        return _InlineGroups(self._services, self._test)
+    return act
 
 
 class _InlineGroups(Groups):
-    """Groups that run as they are created, if the test asked for that."""
-
     def __init__(self, services: Services, test: LeaseholdTest) -> None:
         super().__init__(services)
-        self._test = test
+        self.test = test
 
-    def create(self, *args: object, **options: object) -> GroupCreated:
-        created = super().create(*args, **options)  # type: ignore[arg-type]
-        if self._test.inline:
-            self._test.drain()
-        return created
+    create = _then_run(Groups.create)
+
+
+class _InlineQueue(Queue):
+    def __init__(self, services: Services, test: LeaseholdTest) -> None:
+        super().__init__(services)
+        self.test = test
+
+    enqueue = _then_run(Queue.enqueue)
+    enqueue_many = _then_run(Queue.enqueue_many)
+
+    @property
+    def groups(self) -> Groups:
+        return _InlineGroups(self._services, self.test)
 
 
 def _matches(
