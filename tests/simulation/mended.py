@@ -283,7 +283,7 @@ MENDINGS = [
     ),
     Mending(
         name="a backfill leaves old slots alone",
-        take_out=_wrapped(by_hand, "_past_slots", _backfills_all),
+        take_out=_wrapped(by_hand, "past_slots", _backfills_all),
         test="contract/test_backfill_looks.py::test_a_slot_whose_job_was_removed_by_retention_is_not_run_again_unless_that_is_wanted",
     ),
     Mending(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
+from itertools import batched, islice
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.schedules import by_hand
 from leasehold.schedules.model import Plan, ScheduleExistsError, parse_schedule_name, planned, replanned
+from leasehold.schedules.records import triggered_by_hand
 from leasehold.schedules.recurrence import slots_after
+from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template
 from leasehold.schedules.verbs import all_schedules, change, checked, existing, find, made, made_here, redefined
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Record
     from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.schedules.model import Missed, Overlap, Schedule
     from leasehold.schedules.recurrence import InTheGap, WhenRepeated
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 
 
 MAX_NEXT_RUNS = 1_000
+# As many as one BatchGetItem can fetch.
+_READ_AT_ONCE = 100
 
 
 class ScheduleOptions(TypedDict, total=False):
@@ -164,7 +170,14 @@ class Schedules:
 
     def trigger(self, name: str, *, reason: str = "") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
-        return by_hand.run_now(name, self._services, reason=reason)
+        services = self._services
+        services.deployment.refuse_if_halted()
+        schedule, slot = self.get(name), services.clock.now().replace(second=0, microsecond=0)
+        look_up_template(schedule, services)
+        job = job_of_slot(schedule, slot, services, kind="by-hand", created_by=services.identity.actor())
+        entry = by_hand.audit_entry(schedule, "trigger", {"job_id": job.job_id}, services, reason)
+        by_hand.make_job(job, entry, services, also=[triggered_by_hand(schedule, entry.at)])
+        return job.job_id
 
     def backfill(
         self,
@@ -178,14 +191,33 @@ class Schedules:
     ) -> _JobIds:
         """Make the jobs of past slots that have none, from `start` to `end`; returns those that were made.
 
+        All are made at once, whatever the schedule says about overlaps: the job type's concurrency paces them.
         Slots that are older than the type's retention are refused, since nobody knows whether they were run;
         `beyond_retention=True` makes their jobs, even if that is for the second time.
         `progress` is called with how many slots were looked at and how many there are.
         """
-        return by_hand.backfill(
-            name, start, end, self._services, reason=reason, beyond_retention=beyond_retention, progress=progress
-        )
+        services = self._services
+        services.deployment.refuse_if_halted()
+        schedule = self.get(name)
+        slots = by_hand.past_slots(schedule, start, end, services, beyond_retention=beyond_retention)
+        look_up_template(schedule, services)
+        made_ids = []
+        for number, slot in enumerate(slots, start=1):
+            services.deployment.refuse_if_halted()
+            job = job_of_slot(schedule, slot, services, created_by=services.identity.actor())
+            details: Record = {"job_id": job.job_id, "slot": to_text(slot)}
+            if by_hand.make_job(job, by_hand.audit_entry(schedule, "backfill", details, services, reason), services):
+                made_ids.append(job.job_id)
+            if progress is not None:
+                progress(number, len(slots))
+        return made_ids
 
     def missing_runs(self, name: str, start: datetime, end: datetime, *, beyond_retention: bool = False) -> _Moments:
         """The past slots that have no job: what `backfill` would make."""
-        return by_hand.slots_without_jobs(name, start, end, self._services, beyond_retention=beyond_retention)
+        schedule, services = self.get(name), self._services
+        slots = by_hand.past_slots(schedule, start, end, services, beyond_retention=beyond_retention)
+        missing: _Moments = []
+        for some in batched(slots, _READ_AT_ONCE):
+            there = services.store.jobs.get_many([id_of_slot(schedule, slot, services) for slot in some])
+            missing += [slot for slot in some if id_of_slot(schedule, slot, services) not in there]
+        return missing
