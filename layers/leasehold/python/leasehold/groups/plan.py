@@ -24,12 +24,12 @@ from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.keys import code_of
 from leasehold.kernel.lanes import hold_lane
+from leasehold.kernel.type_options import parse_choice
 from leasehold.lean import dataclass
 from leasehold.templates.model import filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from enum import StrEnum
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
@@ -83,8 +83,8 @@ def checked(request: GroupRequest) -> GroupRequest:
                 raise InvalidMemberError(number, refused)
     return replace(
         request,
-        mode=_parse(GroupMode, request.mode, "mode"),
-        on_failure=_parse(OnFailure, request.on_failure, "on_failure"),
+        mode=parse_choice(GroupMode, request.mode, "mode"),
+        on_failure=parse_choice(OnFailure, request.on_failure, "on_failure"),
         group_id=None if request.group_id is None else parse_group_id(request.group_id),
         created_by=parse_words(request.created_by, "created_by"),
     )
@@ -204,10 +204,3 @@ def _text(value: object) -> str:
         return str(value)
     except ValueError:
         return type(value).__name__
-
-
-def _parse[E: StrEnum](kind: type[E], value: object, what: str) -> E:
-    try:
-        return kind(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None

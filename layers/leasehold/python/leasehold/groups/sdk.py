@@ -11,6 +11,7 @@ from leasehold.groups.stop import cancel_group, find_group
 from leasehold.kernel.enqueue import request_of
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
+from leasehold.kernel.type_options import whole_number
 from leasehold.kernel.unreadable import readable, report_unreadable
 from leasehold.lean import dataclass
 
@@ -84,8 +85,8 @@ class Groups:
         >>> page = queue.groups.members("import-2026-11-15")                   # doctest: +SKIP
         >>> [job.status for job in page.jobs], page.next                       # doctest: +SKIP
         """
-        _check(start, "start", 0)
-        _check(limit, "limit", 1, _LONGEST_PAGE)
+        whole_number(start, "start", MAX_MEMBERS, least=0)
+        whole_number(limit, "limit", _LONGEST_PAGE)
         group = self.get(group_id)
         numbers = range(start, min(start + limit, group.made))
         found, unreadable = self._services.store.listings.look_up([group.member_id(number) for number in numbers])
@@ -99,7 +100,7 @@ class Groups:
 
     def list(self, *, limit: int = 100) -> _Groups:
         """The groups that were created last, the newest first."""
-        _check(limit, "limit", 1, _LONGEST_PAGE)
+        whole_number(limit, "limit", _LONGEST_PAGE)
         if not self._services.deployment.registry().ended_index:
             raise InvalidOptionError(
                 "ended_index = false",
@@ -125,8 +126,3 @@ class MemberPage:
 
     jobs: list[Job]
     next: int | None
-
-
-def _check(value: object, what: str, least: int, most: int = MAX_MEMBERS) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidOptionError(value, f"{what} is a whole number from {least} to {most}", "Correct it.")

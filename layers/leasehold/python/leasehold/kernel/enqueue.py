@@ -25,7 +25,7 @@ from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.times import due_time, start_limit
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_key, parse_priority
+from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_choice, parse_key, parse_priority
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 from leasehold.telemetry.spans import API, UNTRACED, current_trace, given, span
@@ -115,11 +115,7 @@ class Enqueued:
 
 
 def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
-    try:
-        return OnDuplicate(value)
-    except ValueError:
-        names = ", ".join(OnDuplicate)
-        raise InvalidOptionError(value, "on_duplicate is not known", f"Use one of {names}.") from None
+    return parse_choice(OnDuplicate, value, "on_duplicate")
 
 
 @dataclass(frozen=True, slots=True)

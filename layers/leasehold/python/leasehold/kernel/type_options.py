@@ -155,10 +155,17 @@ def check_seats(value: object, subject: str) -> None:
     whole_number(value, subject, MAX_SEATS)
 
 
-def whole_number(value: object, subject: str, most: int, fix: str = "Correct it.") -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidOptionError(value, f"{subject} is a whole number from 1 to {most}", fix)
+def whole_number(value: object, subject: str, most: int, fix: str = "Correct it.", *, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidOptionError(value, f"{subject} is a whole number from {least} to {most}", fix)
     return value
+
+
+def parse_choice[Choice: StrEnum](kind: type[Choice], value: object, what: str) -> Choice:
+    try:
+        return kind(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None
 
 
 def check_resource(name: object) -> None:

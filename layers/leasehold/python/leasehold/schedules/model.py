@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError, RefusedError
 from leasehold.kernel.keys import EPOCH
-from leasehold.kernel.type_options import parse_name, parse_priority
+from leasehold.kernel.type_options import parse_choice, parse_name, parse_priority
 from leasehold.lean import dataclass
 from leasehold.schedules.recurrence import (
     Cron,
@@ -196,9 +196,9 @@ def replanned(old: Schedule, plan: Plan) -> Schedule:
         job_type=plan.job_type or (old.job_type if plan.template is None else ""),
         payload_text=plan.payload_text or old.payload_text,
         recurrence=_recurrence(plan, old.recurrence),
-        missed=_parse(Missed, "missed", plan.missed, old.missed),
+        missed=old.missed if plan.missed is None else parse_choice(Missed, plan.missed, "missed"),
         missed_window=old.missed_window if plan.missed_window is None else parse_window(plan.missed_window),
-        overlap=_parse(Overlap, "overlap", plan.overlap, old.overlap),
+        overlap=old.overlap if plan.overlap is None else parse_choice(Overlap, plan.overlap, "overlap"),
         priority=old.priority if plan.priority is None else parse_priority(plan.priority),
         template=old.template if plan.template is None else plan.template,
         enabled=old.enabled if plan.enabled is None else plan.enabled,
@@ -225,8 +225,10 @@ def _recurrence(plan: Plan, old: Recurrence | None) -> Recurrence:
     cron = Cron(
         line,
         was.timezone if plan.timezone is None else plan.timezone,
-        _parse(InTheGap, "on_dst_gap", plan.on_dst_gap, was.on_dst_gap),
-        _parse(WhenRepeated, "on_dst_overlap", plan.on_dst_overlap, was.on_dst_overlap),
+        was.on_dst_gap if plan.on_dst_gap is None else parse_choice(InTheGap, plan.on_dst_gap, "on_dst_gap"),
+        was.on_dst_overlap
+        if plan.on_dst_overlap is None
+        else parse_choice(WhenRepeated, plan.on_dst_overlap, "on_dst_overlap"),
     )
     check_slots(cron)
     return cron
@@ -236,15 +238,6 @@ def _interval(value: object) -> timedelta:
     if not isinstance(value, timedelta):
         raise InvalidOptionError(value, "every is a timedelta", "Use timedelta(minutes=30).")
     return value
-
-
-def _parse[Choice: StrEnum](kind: type[Choice], what: str, value: str | None, default: Choice) -> Choice:
-    if value is None:
-        return default
-    try:
-        return kind(value)
-    except ValueError:
-        raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None
 
 
 class ScheduleNotFoundError(RefusedError):
