@@ -19,7 +19,7 @@ from leasehold.pollers.window import Window
 from leasehold.pool import InTurn
 from leasehold.runtime.signals import GiveUp
 from leasehold.webhooks.address import Webhook
-from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, next_look
+from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
 from tests.stories.pollers import waiting
 from tests.stories.story import START, TYPES, Died, Story, story
 
@@ -750,3 +750,109 @@ def a_job_that_is_made_twice(s: Story) -> None:
         s.enqueue(name)
     s.table.stored.insert_many = stored  # type: ignore[method-assign]
     s.work()
+
+
+@story
+def a_cancelled_worker_that_may_still_run(s: Story) -> None:
+    """Its lease ends after it was asked to stop: it is cancelled, and its seat is kept until its full time is over."""
+    s.deploy(JobType(name="sync", concurrency=1, lease=20 * SECOND, timeout=2 * MINUTE, heartbeat=True))
+
+    def stalls(context: JobContext) -> None:
+        s.queue.cancel(context.job_id, reason="enough")
+        raise Died
+
+    s.script.then(stalls)
+    enqueue(s, "stalls", "waits", job="sync")
+    s.work()
+    for _ in range(4):
+        next_look(s)
+        s.work()
+
+
+@story
+def an_end_that_is_hard_to_write(s: Story) -> None:
+    """The store does not answer for a while: starts, payloads and ends are tried again, with growing pauses."""
+
+    def works(context: JobContext) -> str:
+        for _ in range(9):
+            s.meanwhile("write   update job", partial(_unavailable, s))
+        return "done"
+
+    s.script.then(works, works)
+    s.enqueue("small")
+    s.poll()
+    s.run()
+    s.table.before.clear()
+    s.enqueue("apart", payload={"n": 1, "text": "".join(chr(33 + number * 7919 % 90) for number in range(190_000))})
+    s.poll()
+    for _ in range(40):
+        s.meanwhile("get     payload", partial(_unavailable, s))
+        s.meanwhile("query   payload", partial(_unavailable, s))
+    s.run()
+    s.table.before.clear()
+    s.wait(126)
+    s.work()
+
+
+def _unavailable(_: Story) -> None:
+    raise StoreUnavailableError("no answer")
+
+
+@story
+def a_visit_that_lost_its_look(s: Story) -> None:
+    """A visit goes on page by page; somebody touches its scope meanwhile: it leaves the rest to whoever looks next."""
+    s.do("pause", lambda: s.operator.pause("report", reason="broken"))
+    s.wait(6)
+    backlog(s, 9, "report")
+    s.poll()
+    s.do("unpause", lambda: s.operator.unpause("report"))
+    s.wait(6)
+
+    def touched() -> None:
+        s.wait(50)
+        s.services.store.lines.nudge("type:report", moment(s))
+
+    s.meanwhile("batch", touched)
+    settings = PollSettings(poll_limit=3)
+    s.do("poll", Poller(s.services, s.dispatches, worker_id="poller", settings=settings).poll, is_silent=True)
+
+
+@story
+def a_lane_whose_jobs_belong_elsewhere(s: Story) -> None:
+    """Jobs wait in a lane without their key, as keys did not count then; a visit offers each of them anew."""
+    s.do("pause", lambda: s.operator.pause("report"))
+    s.wait(6)
+    backlog(s, 2, "report", ["a", "b"])
+    s.poll()
+    s.deploy(JobType(name="report", concurrency=2, concurrency_per_key=1))
+    s.do("unpause", lambda: s.operator.unpause("report"))
+    s.wait(6)
+    for _ in range(4):
+        s.work()
+        s.wait(1)
+
+
+@story
+def a_lane_that_counts_as_empty(s: Story) -> None:
+    """Its index lagged when it was looked at: its job is found by the next look, and the lane stands in line again."""
+    s.wakes.is_on = True
+    enqueue(s, "first", "second")
+    s.poll()
+    lane = "seat#type:single/lane#2#single"
+    partition, sort = lane.split("/")
+    key = Key(JOBS, (partition, sort))
+    emptied: Record = {"empty_since": "2026-01-01T00:00:00.000Z"}
+    s.table.stored.write(Update(key=key, conditions=(), sets=emptied))
+    s.wait(1)
+    s.run()
+    for _ in range(4):
+        next_look(s)
+        s.work()
+    s.do("pause", lambda: s.operator.pause("report"))
+    s.wait(6)
+    enqueue(s, "held", job="report")
+    s.poll()
+    s.table.stored.write(Update(key=Key(JOBS, ("seat#type:report", "lane#2#report")), conditions=(), sets=emptied))
+    s.do("unpause", lambda: s.operator.unpause("report"))
+    s.wait(6)
+    s.work(2)

@@ -106,13 +106,13 @@ def woken_beside_another(s: Story) -> None:
     for _ in range(3):
         s.meanwhile(
             "write   update seat#type:single/-",
-            lambda: s.services.store.lines.nudge("type:single", _moment(s)),
+            lambda: s.services.store.lines.nudge("type:single", moment(s)),
         )
     s.poll(hints=[FreedScope("type:single")])
     s.run()
 
 
-def _moment(s: Story):
+def moment(s: Story):
     from leasehold.limits.lines import Moment
 
     s.wait(0.5)
