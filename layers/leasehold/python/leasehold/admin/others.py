@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.pages import (
@@ -16,6 +17,7 @@ from leasehold.admin.pages import (
     encode_cursor,
     fingerprint,
     is_within,
+    parse_given,
 )
 from leasehold.admin.scanning import (
     AUDIT_TRAIL,
@@ -62,12 +64,8 @@ class DeadLetterFilter:
     failed_to: datetime | None = None
 
     def __post_init__(self) -> None:
-        for name in ("failed_from", "failed_to"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, instant(value, what=name))
-        if self.job_type is not None:
-            parse_job_type(self.job_type)
+        times = {name: partial(instant, what=name) for name in ("failed_from", "failed_to")}
+        parse_given(self, {**times, "job_type": parse_job_type})
         check_range("failed", self.failed_from, self.failed_to)
 
     @property

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -62,10 +62,7 @@ class JobFilter:
     template: str | None = None
 
     def __post_init__(self) -> None:
-        for name, parse in _PARSED.items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, parse(value))
+        parse_given(self, _PARSED)
         object.__setattr__(self, "statuses", _parse_statuses(self.statuses))
         for name in _RANGES:
             check_range(name, *self._range(name))
@@ -145,6 +142,14 @@ _PARSED: dict[str, Callable[[Any], object]] = {
     "schedule": parse_schedule_name,
     "template": parse_template_name,
 }
+
+
+def parse_given(wanted: object, parsers: Mapping[str, Callable[[Any], object]]) -> None:
+    """What is given of a filter, as it is compared; whatever cannot be is refused."""
+    for name, parse in parsers.items():
+        value = getattr(wanted, name)
+        if value is not None:
+            object.__setattr__(wanted, name, parse(value))
 
 
 def fingerprint(*values: object) -> str:
