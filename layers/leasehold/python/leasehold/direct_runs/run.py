@@ -30,7 +30,6 @@ from leasehold.lean import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leasehold.direct_runs.model import DirectAnswer
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
@@ -66,7 +65,13 @@ def run_now(
         slot.give_back()
         raise
     run = DirectRun(run_id=run_id, job_type=deployed.name, payload_text=payload_text, until=slot.until, trace=trace)
-    answer = _call(run, deployed, slot, services)
+    try:
+        answer = services.caller.call(run, deployed)
+    except DispatchError:
+        slot.give_back()
+        raise
+    # After any other error the handler may be running: then everything stays reserved until it cannot be any more.
+    slot.give_back()
     if answer.error is not None:
         raise DirectRunError(deployed.name, run_id, answer.error, answer.error_code or "unknown")
     return None if answer.result_text is None else decode(answer.result_text)
@@ -82,17 +87,6 @@ def checked_type(job_type: object, services: Services, *, timeout: timedelta) ->
     _check_timeout(timeout, deployed)
     _refuse_if_stopped(deployed.name, services)
     return deployed
-
-
-def _call(run: DirectRun, job_type: JobType, slot: NextSlot, services: Services) -> DirectAnswer:
-    try:
-        answer = services.caller.call(run, job_type)
-    except DispatchError:
-        slot.give_back()
-        raise
-    # After any other error the handler may be running: then everything stays reserved until it cannot be any more.
-    slot.give_back()
-    return answer
 
 
 def _check_timeout(timeout: object, job_type: JobType) -> None:
@@ -150,7 +144,9 @@ def accept(order: DirectOrder, services: Services) -> DirectRequest:
         found = services.store.direct_requests.get(order.run_id)
         now = services.clock.now()
         if found is not None and found.expires_at > now:
-            return _the_same(found, order)
+            if found.fingerprint != order.fingerprint:
+                raise RequestKeyReusedError(order.key)
+            return found
         job_type = checked_type(order.job_type, services, timeout=order.timeout)
         _refuse_too_long(order.timeout, job_type)
         actor = services.identity.actor()
@@ -244,12 +240,6 @@ def _failed(request: DirectRequest, error: str, code: str, services: Services) -
         error=shortened(error, MAX_ERROR_BYTES) or code,
         error_code=code,
     )
-
-
-def _the_same(found: DirectRequest, order: DirectOrder) -> DirectRequest:
-    if found.fingerprint != order.fingerprint:
-        raise RequestKeyReusedError(order.key)
-    return found
 
 
 def _refuse_too_long(timeout: timedelta, job_type: JobType) -> None:
