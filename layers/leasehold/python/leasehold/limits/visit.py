@@ -41,13 +41,9 @@ _SHORTLY = timedelta(seconds=5)
 
 
 class _Left(Enum):
-    """How a lane was left."""
+    """How a lane was left that may go on, or whose scope cannot; others are passed by: empty, moved, or blocked."""
 
     MORE = auto()
-    EMPTY = auto()
-    MOVED = auto()
-    # It waits for something else, and is looked at in this line when that is over.
-    BLOCKED = auto()
     SCOPE_IS_FULL = auto()
 
 
@@ -170,16 +166,17 @@ class Visits:
                     return
                 case _Left.MORE:
                     visit.come_again(entry)
-                case _Left.EMPTY | _Left.MOVED | _Left.BLOCKED:
+                case None:
                     pass
             in_vain += report.claimed == claimed
 
-    def _serve_lane(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left:
+    def _serve_lane(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left | None:
         """Claim so many jobs of a lane, as far as there is room for them."""
         name = type_of_queue(entry.lane.queue)
         stop, limits = stop_of(name, switches, self._services), self._admission.limits_of_lane(entry.lane)
         if stop is not None:
-            return self._move(entry, type_scope(name), stop.until)
+            self._move(entry, type_scope(name), stop.until)
+            return None
         if not limits:
             return self._serve_unlimited(visit, entry, count, switches)
         if entry.empty_since is not None:
@@ -187,7 +184,7 @@ class Visits:
             job = visit.next_job(entry.lane)
             if job is None:
                 self._looks.note_empty(entry)
-                return _Left.EMPTY
+                return None
             visit.put_back(job, entry.lane)
             self._keep_in_line(entry)
         for _ in range(count):
@@ -196,11 +193,12 @@ class Visits:
                 return self._wait(visit, entry, full, limits)
             contended = self._contended(visit, limits)
             if contended is not None:
-                return self._move(entry, contended.scope, None, contended)
+                self._move(entry, contended.scope, None, contended)
+                return None
             job = visit.next_job(entry.lane)
             if job is None:
                 self._looks.note_empty(entry)
-                return _Left.EMPTY
+                return None
             if self._admission.lane_of(job) != entry.lane:
                 self._claims.offer(job, switches)  # what its type asks for has changed: it waits elsewhere, if at all
                 self._shared.note_gone(job)
@@ -210,7 +208,7 @@ class Visits:
                 self._shared.note_gone(job)
         return _Left.MORE
 
-    def _serve_unlimited(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left:
+    def _serve_unlimited(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left | None:
         """A page of jobs that nothing holds back any more; plain ones are claimed at once."""
         found = (visit.next_job(entry.lane) for _ in range(count))
         jobs = [job for job in found if job is not None]
@@ -223,10 +221,10 @@ class Visits:
         self._claims.at_once.end_page()
         if not jobs:
             self._looks.note_empty(entry)
-            return _Left.EMPTY
+            return None
         self._keep_in_line(entry)
         # Nobody queues behind a lane that nothing limits: that it is empty now is noted by the next look.
-        return _Left.MORE if len(jobs) == count else _Left.EMPTY
+        return _Left.MORE if len(jobs) == count else None
 
     def _keep_in_line(self, entry: LineEntry) -> None:
         """It had been found empty, and is not. Who freed a seat while nobody seemed to wait has started no poller."""
@@ -234,7 +232,7 @@ class Visits:
             self._admission.forget_line(entry.scope, entry.lane)
             self._admission.stand_in_line(entry.scope, entry.lane, self._services.clock.now())
 
-    def _wait(self, visit: Visit, entry: LineEntry, full: Limit, limits: Sequence[Limit]) -> _Left:
+    def _wait(self, visit: Visit, entry: LineEntry, full: Limit, limits: Sequence[Limit]) -> _Left | None:
         """Where the lane waits for a scope that is full: here, if it is looked at here when that has room again."""
         if full.scope == visit.scope.name:
             return _Left.SCOPE_IS_FULL
@@ -245,10 +243,11 @@ class Visits:
         else:
             is_freed_here_too = free_at is not None and free_at - self._services.clock.now() < _SHORTLY
         if not is_freed_here_too:
-            return self._move(entry, full.scope, free_at, full)
+            self._move(entry, full.scope, free_at, full)
+            return None
         if free_at is not None:
             visit.room_at = min(free_at, visit.room_at or free_at)
-        return _Left.BLOCKED
+        return None
 
     def _contended(self, visit: Visit, limits: Sequence[Limit]) -> Limit | None:
         """The narrowest wider limit that lanes wait for: this one has its turn among them, and not before."""
@@ -258,14 +257,13 @@ class Visits:
             (limit for limit in wider if self._admission.seats.plan(limit, since=visit.began_at).is_waited_for), None
         )
 
-    def _move(self, entry: LineEntry, scope: str, look_at: datetime | None, full: Limit | None = None) -> _Left:
+    def _move(self, entry: LineEntry, scope: str, look_at: datetime | None, full: Limit | None = None) -> None:
         """The lane waits for something else now: it stands in that line before it leaves this one."""
         if self._admission.stand_in_line(scope, entry.lane, look_at, since=entry.since):
             if full is not None:
                 self._admission.nudge_if_free(scope, [full])
             self._services.store.lines.leave(entry)
             self._admission.forget_line(entry.scope, entry.lane)
-        return _Left.MOVED
 
     def _send_probe(self, visit: Visit, stop: Stop) -> None:
         """Let one job through an open circuit: of the first lane whose limits have room for it."""
