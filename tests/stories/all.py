@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.stories import corners, limited, plain_jobs, pollers, stored
+from tests.stories import corners, corners_of_limits, corners_of_pollers, limited, plain_jobs, pollers, stored
 from tests.stories.story import STORIES
 
-__all__ = ["STORIES", "corners", "limited", "plain_jobs", "pollers", "stored"]
+__all__ = [
+    "STORIES",
+    "corners",
+    "corners_of_limits",
+    "corners_of_pollers",
+    "limited",
+    "plain_jobs",
+    "pollers",
+    "stored",
+]

@@ -1,4 +1,4 @@
-"""Stories of corners: what happens seldom, and what is seen only at a bound."""
+"""Stories of corners of plain jobs: what happens seldom, and what is seen only at a bound."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from leasehold import CircuitBreaker, Fixed, JobType, NewJob, Rate, Snooze
+from leasehold import Fixed, JobType, NewJob, Snooze
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.jobs import FreedScope
-from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Delete, Key, Put, Update
-from leasehold.pollers.sharing import Part
-from leasehold.pollers.window import Window
-from leasehold.pool import InTurn
 from leasehold.runtime.signals import GiveUp
 from leasehold.webhooks.address import Webhook
-from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
-from tests.stories.pollers import waiting
+from tests.stories.limited import MINUTE, SECOND, enqueue
 from tests.stories.story import START, TYPES, Died, Story, story
 
 if TYPE_CHECKING:
@@ -120,7 +114,7 @@ def owed_to_nobody(s: Story) -> None:
     s.script.then(None, ValueError("no"))
     s.enqueue("ended")
     s.enqueue("failed")
-    s.meanwhile("insert", partial(_dies, s))
+    s.meanwhile("insert", partial(dies, s))
     s.work()
     for name in s.jobs:
         damage(s, name, owed=["future:x", "webhooks"])
@@ -130,7 +124,7 @@ def owed_to_nobody(s: Story) -> None:
         s.wait(60)
 
 
-def _dies(_: Story) -> None:
+def dies(_: Story) -> None:
     raise Died
 
 
@@ -266,438 +260,6 @@ def a_handler_with_little_time(s: Story) -> None:
 
 
 @story
-def a_pause_in_the_middle_of_a_visit(s: Story) -> None:
-    """While a poll serves those who waited, their type is paused: it stops, and the rest waits on."""
-    s.do("pause", lambda: s.operator.pause("report", reason="broken"))
-    s.wait(6)
-    backlog(s, 10, "report")
-    s.poll()
-    s.do("unpause", lambda: s.operator.unpause("report"))
-    s.wait(6)
-
-    def pauses() -> None:
-        s.operator.pause("report", reason="again")
-        s.wait(6)
-
-    s.meanwhile("batch", pauses)
-    settings = PollSettings(poll_limit=3)
-    s.do("poll", Poller(s.services, s.dispatches, worker_id="poller", settings=settings).poll, is_silent=True)
-    s.do("unpause", lambda: s.operator.unpause("report"))
-    s.wait(6)
-    s.do("poll", Poller(s.services, s.dispatches, worker_id="poller", settings=settings).poll, is_silent=True)
-
-
-@story
-def a_pause_of_one_of_two(s: Story) -> None:
-    """Two types wait for a resource; one of them is paused: its lane moves to the pause's line."""
-    s.deploy(JobType(name="small", resources=("gpu",)), JobType(name="big", resources=("gpu",)), resources={"gpu": 1})
-    backlog(s, 2, "small")
-    backlog(s, 3, "big")
-    s.poll()
-    s.do("pause", lambda: s.operator.pause("big", reason="broken"))
-    s.wait(6)
-    s.run()
-    for _ in range(3):
-        s.work()
-        s.wait(1)
-    s.do("unpause", lambda: s.operator.unpause("big"))
-    s.wait(6)
-    for _ in range(4):
-        s.work()
-        s.wait(1)
-
-
-@story
-def seats_that_others_take_first(s: Story) -> None:
-    """A visit's claims are refused again and again, as another poller takes the seats that it has seen."""
-    s.deploy(JobType(name="sync", concurrency=2))
-    backlog(s, 7, "sync")
-    s.poll()
-    s.wait(1)
-    s.run()
-    s.meanwhile("together update job", lambda: s.poll(s.process()))
-    s.poll()
-    s.wait(1)
-    s.run()
-    s.meanwhile("together update job", lambda: s.queue.cancel(_first_held(s)))
-    s.poll()
-
-
-def _first_held(s: Story) -> str:
-    held = [each for each in s.table.stored.scan(JOBS) if str(each.get("due_lane", "")).startswith("hold#")]
-    return str(min(held, key=lambda each: str(each["due_key"]))["job_id"])
-
-
-@story
-def a_wider_limit_that_is_contended(s: Story) -> None:
-    """A lane of one key's line finds that others wait for the type: it joins them behind its turn."""
-    s.deploy(JobType(name="sync", concurrency=2, concurrency_per_key=1))
-    backlog(s, 3, "sync", ["a"])
-    s.poll()
-    backlog(s, 2, "sync", ["b", "c", "d"])
-    s.poll()
-    for _ in range(7):
-        s.wait(1)
-        s.run(s.take()[:1])
-        s.poll()
-
-
-@story
-def found_empty_at_the_last_moment(s: Story) -> None:
-    """A line is found empty, and a lane joins before that is noted; a lane counts as empty and is not."""
-    enqueue(s, "first", "second")
-    s.poll()
-    s.wait(1)
-    s.run()
-    s.work()
-    s.meanwhile("write   update seat#type:single/-", lambda: enqueue(s, "third", "fourth"))
-    next_look(s)
-    s.poll()
-    s.meanwhile("write   update seat#type:single/lane", lambda: s.poll(s.process()))
-    next_look(s)
-    s.work()
-    enqueue(s, "fifth", "sixth")
-    for _ in range(4):
-        s.work()
-        next_look(s)
-
-
-@story
-def a_lane_that_left_its_line(s: Story) -> None:
-    """It was remembered to stand in line, and does not any more when its job is held: it joins again."""
-    s.deploy(JobType(name="sync", concurrency=1))
-    s.table.takes = 2 * SECOND
-    backlog(s, 10, "sync")
-
-    def leaves() -> None:
-        for record in list(s.table.stored.scan(JOBS)):
-            if str(record["SK"]).startswith("lane#"):
-                s.table.stored.write(Delete(key=Key(JOBS, (str(record["PK"]), str(record["SK"]))), conditions=()))
-
-    for _ in range(9):
-        s.meanwhile("batch", leaves)
-        s.meanwhile("write   update job", leaves)
-    s.poll()
-
-
-@story
-def a_probe_that_another_sent(s: Story) -> None:
-    """Two pollers find an open circuit whose time has come: one probe is sent."""
-    breaker = CircuitBreaker(min_runs=2, probe_after=MINUTE)
-    s.deploy(JobType(name="sync", breaker=breaker, retry=Fixed(timedelta(hours=8))))
-    s.script.then(ValueError("down"), ValueError("down"))
-    enqueue(s, "a", "b", job="sync")
-    s.work()
-    enqueue(s, "c", "d", "e", job="sync")
-    s.wait(60)
-    s.meanwhile("together", lambda: s.poll(s.process()))
-    s.poll()
-    s.wait(20)
-    s.poll()
-    s.run()
-    for _ in range(3):
-        next_look(s)
-        s.work()
-
-
-@story
-def the_edge_of_a_window(s: Story) -> None:
-    """At the very moment after which Lambda starts a hand-over no more, it counts as lost; a second is in time."""
-    s.services.window = Window()
-    backlog(s, 20, "report")
-    s.poll()
-    s.wait(1)
-    taken = s.take()
-    s.run(taken[:8])
-    s.poll()
-    s.wait(64 - 0.001)
-    s.poll()
-    s.wait(0.001)
-    s.poll()
-    s.wait(0.2)
-    s.poll()
-    s.wait(0.199)
-    s.poll()
-    s.recording.note(f"{len(s.take())} more")
-
-
-@story
-def throttled_hand_overs(s: Story) -> None:
-    """Each throttled hand-over halves its type's window and that of all, down to four."""
-    s.services.window = Window()
-    s.dispatches.failure = "ThrottlingException"
-    for _ in range(3):
-        backlog(s, 2, "report")
-        s.poll()
-        s.wait(1)
-    s.dispatches.failure = "no such function"
-    backlog(s, 1, "email")
-    s.poll()
-    s.dispatches.failure = None
-    s.wait(10)
-    backlog(s, 9, "report")
-    backlog(s, 6, "email")
-    s.poll()
-
-
-@story
-def hand_overs_that_hang(s: Story) -> None:
-    """In a pool where others hang, what waited two seconds is put back once the poll has to stop."""
-
-    class Slow(InTurn):
-        def submit(self, call: Any) -> Any:
-            s.wait(2)
-            return super().submit(call)
-
-    backlog(s, 3, "report")
-    asked = iter([None] * 5)
-    poller = Poller(s.services, s.dispatches, worker_id="poller", pool=Slow())
-    s.do("poll", lambda: poller.poll(should_stop=lambda: next(asked, "deadline")), is_silent=True)
-
-
-@story
-def a_waiter_s_pauses(s: Story) -> None:
-    """It sleeps until what is due, a tenth of the shortest gap at least; a poll in vain doubles its gap."""
-    s.deploy(JobType(name="sync", rate=Rate(1, 2 * SECOND)), JobType(name="report"))
-    backlog(s, 3, "sync")
-    s.enqueue("near", run_in=timedelta(milliseconds=120))
-    s.do("stay", lambda: waiting(s, stay=8 * SECOND).stay())
-
-
-@story
-def the_last_moment_of_a_stay(s: Story) -> None:
-    """What is due when it leaves is near; what is due a millisecond later is not."""
-    s.enqueue("at the end", run_in=10 * SECOND)
-    s.do("stay", lambda: waiting(s, stay=10 * SECOND, look_every=3 * SECOND, reread_every=3 * SECOND).stay())
-    s.enqueue("behind it", run_in=timedelta(milliseconds=10_001))
-    s.do("stay", lambda: waiting(s, stay=10 * SECOND).stay())
-    s.do("reserve", lambda: waiting(s, stay=10 * SECOND).reserve(soonest_at=s.clock.now() + 10 * SECOND))
-
-
-@story
-def the_doubling_of_a_window(s: Story) -> None:
-    """Fifteen in time are not sixteen: the window doubles with the sixteenth, of the type and of all."""
-    s.services.window = Window()
-    backlog(s, 60, "report")
-    s.poll()
-    taken = s.take()
-    before = len(s.recording.lines)
-    s.run(taken[:15])
-    del s.recording.lines[before:]
-    s.wait(0.3)
-    s.poll()
-    s.recording.note(f"{len(s.dispatches.taken)} more")
-    before = len(s.recording.lines)
-    s.run(taken[15:])
-    del s.recording.lines[before:]
-    s.wait(0.3)
-    s.poll()
-    s.recording.note(f"{len(s.dispatches.taken)} more")
-
-
-@story
-def a_very_long_line(s: Story) -> None:
-    """Ninety lanes wait, and forty are read at once: the rest of the line is read as it is needed."""
-    s.deploy(JobType(name="sync", concurrency=1))
-    backlog(s, 1, "sync", [f"k{number:02}" for number in range(90)])
-    before = len(s.recording.lines)
-    s.poll()
-    s.deploy(JobType(name="sync", concurrency=100))
-    s.wait(6)
-    s.run()
-    s.wait(1)
-    s.poll()
-    shown = [line for line in s.recording.lines[before:] if "query" in line or "handed" in line]
-    s.recording.lines[before:] = shown
-
-
-@story
-def woken_right_behind_another(s: Story) -> None:
-    """A poller that comes fifty milliseconds behind another's look waits for the rest of its time, then looks."""
-    s.wakes.is_on = True
-    s.deploy(JobType(name="double", concurrency=2))
-    enqueue(s, *"abcdefgh", job="double")
-    s.poll()
-    first, second = s.take()
-    s.wait(5)
-    s.run([first])
-    s.poll(hints=[FreedScope("type:double")])
-    s.wait(0.05)
-    s.run([second])
-    s.poll(s.process(), hints=[FreedScope("type:double")])
-    s.wait(0.15)
-    s.run()
-    s.poll(s.process(), hints=[FreedScope("type:double")])
-
-
-@story
-def trusted_for_half_a_minute(s: Story) -> None:
-    """What a long poll remembers of seats and lines is read again after thirty seconds, not a millisecond before."""
-    s.deploy(JobType(name="sync", concurrency=1), JobType(name="report"))
-    enqueue(s, "first", "second", job="sync")
-    s.enqueue("between")
-    s.enqueue("third", "sync")
-    s.enqueue("later")
-    s.enqueue("fourth", "sync")
-    pauses = iter((29.995, 0.005))
-
-    class Slow:
-        def dispatch(self, handover: Handover, function: str | None) -> None:
-            if handover.job_type == "report":
-                s.wait(next(pauses, 0))
-            s.dispatches.dispatch(handover, function)
-
-    s.do("poll", Poller(s.services, Slow(), worker_id="poller").poll, is_silent=True)
-
-
-@story
-def shards_of_others(s: Story) -> None:
-    """A poller of one part looks at the others' shards after two seconds, and once its own are done."""
-    s.deploy(*TYPES, shards=2)
-    backlog(s, 16, "report")
-    s.table.takes = timedelta(milliseconds=250)
-    settings = PollSettings(poll_limit=2)
-    poller = Poller(s.services, s.dispatches, worker_id="one", settings=settings)
-    asked = iter([None] * 16)
-    part = Part(1, 2)
-    s.do("poll", lambda: poller.poll(part=part, should_stop=lambda: next(asked, "deadline")), is_silent=True)
-
-
-@story
-def a_lock_of_another(s: Story) -> None:
-    """Another poller has the shard: its backlog is left to it until its lock is over."""
-    backlog(s, 30, "report")
-    s.services.store.pollers.take_shard_lock(0, "other", s.clock.now(), s.clock.now() + 10 * SECOND)
-    s.poll()
-    s.wait(9.999)
-    s.poll()
-    s.wait(0.001)
-    s.poll()
-
-
-@story
-def a_stopped_poll_with_a_batch(s: Story) -> None:
-    """It has to stop after a batch was claimed: what was not handed over is put back, and what is undecided too."""
-    backlog(s, 12, "report")
-    asked = iter([None] * 6)
-    s.poll(should_stop=lambda: next(asked, "deadline"))
-    s.take()
-    lost = s.table.stored.update_many
-
-    def unanswered(updates: Any) -> Any:
-        lost(updates)
-        return [StoreUnavailableError("no answer") for _ in updates]
-
-    s.table.stored.update_many = unanswered  # type: ignore[method-assign]
-    asked = iter([None] * 7)
-    s.poll(should_stop=lambda: next(asked, "deadline"))
-    s.table.stored.update_many = lost  # type: ignore[method-assign]
-    s.wait(1)
-    s.poll()
-
-
-@story
-def a_freed_scope_that_fails(s: Story) -> None:
-    """A look that breaks is reported, and the scope made due."""
-    s.wakes.is_on = True
-    enqueue(s, "first", "second")
-    s.poll()
-    s.run()
-    s.table.stored.write(Update(key=Key(JOBS, ("seat#type:single", "000000")), conditions=(), sets={"lane": "x"}))
-    s.poll(hints=[FreedScope("type:single")])
-
-
-@story
-def a_stop_while_seats_are_looked_for(s: Story) -> None:
-    """A freed seat of a paused type: the look is put off until that is over, or until a reservation ends."""
-    s.wakes.is_on = True
-    enqueue(s, "first", "second", "third")
-    s.poll()
-    s.do("pause", lambda: s.operator.pause("single", reason="broken"))
-    s.run()
-    s.wait(6)
-    s.poll(hints=[FreedScope("type:single")])
-    s.do("unpause", lambda: s.operator.unpause("single"))
-    s.wait(6)
-    s.work()
-    s.work()
-
-
-@story
-def a_line_in_two_priorities(s: Story) -> None:
-    """Where a rate has room for one, the lanes of two priorities and two keys have their turns over many looks."""
-    s.deploy(JobType(name="sync", rate=Rate(1, 10 * SECOND), weights={"b": 2}))
-    backlog(s, 3, "sync", ["a", "b"], priority="high")
-    backlog(s, 2, "sync", ["a", "c"])
-    settings = PollSettings(lower_share=0.25)
-    for _ in range(11):
-        poller = Poller(s.services, s.dispatches, worker_id="poller", settings=settings)
-        s.do("poll", poller.poll, is_silent=True)
-        next_look(s)
-
-
-def _dies_before_settling(s: Story) -> None:
-    """Whoever runs what was handed over dies right behind its end, before it settles what that owes."""
-    taken = s.take()
-    for handover in taken:
-        s.meanwhile("together", partial(_dies, s))
-        s.run([handover])
-    s.table.before.clear()
-
-
-@story
-def a_group_settled_together(s: Story) -> None:
-    """Ten members ended and nobody settled them: one poll does, by one transaction of their group."""
-    jobs = [NewJob(job="report", payload={"n": number}) for number in range(10)]
-    s.do("make it", lambda: s.queue.groups.create(jobs, mode="parallel", callback=NewJob(job="email")))
-    s.poll()
-    before = len(s.recording.lines)
-    _dies_before_settling(s)
-    del s.recording.lines[before:]
-    s.meanwhile("together", lambda: s.poll(s.process()))
-    s.work(2)
-    s.wait(126)
-    s.work(2)
-
-
-@story
-def many_that_owe_deliveries(s: Story) -> None:
-    """Ten ended jobs owe a delivery each: they are settled side by side, and one of them that cannot be is put off."""
-    s.deploy(JobType(name="report", webhook=Webhook(url="https://example.com/hook"), retry=Fixed(5 * SECOND)))
-    s.script.then(*[None] * 8, ValueError("no"), None)
-    for number in range(10):
-        s.enqueue(f"job {number}", payload={"n": number})
-    s.poll()
-    before = len(s.recording.lines)
-    _dies_before_settling(s)
-    for record in list(s.table.stored.scan(JOBS)):
-        if record.get("status") == "completed" and record.get("job_type") == "report" and "due_key" not in record:
-            s.recording.note("one of them was settled")
-    del s.recording.lines[before:]
-    damage(s, "job 3", owed=["future"])
-    damage(s, "job 4", owed=[])
-    s.work(2)
-    s.wait(60)
-    s.work(2)
-
-
-@story
-def what_is_owed_and_due_alike(s: Story) -> None:
-    """Entries that owe something stand beside jobs that are due: each has what it needs."""
-    s.deploy(JobType(name="report", webhook=Webhook(url="https://example.com/hook")), JobType(name="email"))
-    for number in range(4):
-        s.enqueue(f"job {number}", payload={"n": number})
-    s.poll()
-    before = len(s.recording.lines)
-    _dies_before_settling(s)
-    for number in range(6):
-        s.enqueue(f"mail {number}", "email")
-    del s.recording.lines[before:]
-    s.poll()
-    s.run()
-
-
-@story
 def reserved_at_its_start(s: Story) -> None:
     """A type is reserved for a direct run between a claim and its start: the job is given back, due at once."""
     until = (START + timedelta(seconds=30)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -753,23 +315,6 @@ def a_job_that_is_made_twice(s: Story) -> None:
 
 
 @story
-def a_cancelled_worker_that_may_still_run(s: Story) -> None:
-    """Its lease ends after it was asked to stop: it is cancelled, and its seat is kept until its full time is over."""
-    s.deploy(JobType(name="sync", concurrency=1, lease=20 * SECOND, timeout=2 * MINUTE, heartbeat=True))
-
-    def stalls(context: JobContext) -> None:
-        s.queue.cancel(context.job_id, reason="enough")
-        raise Died
-
-    s.script.then(stalls)
-    enqueue(s, "stalls", "waits", job="sync")
-    s.work()
-    for _ in range(4):
-        next_look(s)
-        s.work()
-
-
-@story
 def an_end_that_is_hard_to_write(s: Story) -> None:
     """The store does not answer for a while: starts, payloads and ends are tried again, with growing pauses."""
 
@@ -799,60 +344,49 @@ def _unavailable(_: Story) -> None:
 
 
 @story
-def a_visit_that_lost_its_look(s: Story) -> None:
-    """A visit goes on page by page; somebody touches its scope meanwhile: it leaves the rest to whoever looks next."""
-    s.do("pause", lambda: s.operator.pause("report", reason="broken"))
-    s.wait(6)
-    backlog(s, 9, "report")
-    s.poll()
-    s.do("unpause", lambda: s.operator.unpause("report"))
-    s.wait(6)
+def a_history_of_artifacts(s: Story) -> None:
+    """Runs that note many long addresses: the oldest are forgotten as soon as the history is too large."""
+    s.deploy(JobType(name="report", retry=Fixed(SECOND), max_attempts=30))
+    job_id = s.enqueue("a")
 
-    def touched() -> None:
-        s.wait(50)
-        s.services.store.lines.nudge("type:report", moment(s))
+    def notes(context: JobContext) -> None:
+        for number in range(10):
+            context.add_artifact(f"s3://bucket/{number}/" + "x" * 980)
+        raise ValueError("no")
 
-    s.meanwhile("batch", touched)
-    settings = PollSettings(poll_limit=3)
-    s.do("poll", Poller(s.services, s.dispatches, worker_id="poller", settings=settings).poll, is_silent=True)
-
-
-@story
-def a_lane_whose_jobs_belong_elsewhere(s: Story) -> None:
-    """Jobs wait in a lane without their key, as keys did not count then; a visit offers each of them anew."""
-    s.do("pause", lambda: s.operator.pause("report"))
-    s.wait(6)
-    backlog(s, 2, "report", ["a", "b"])
-    s.poll()
-    s.deploy(JobType(name="report", concurrency=2, concurrency_per_key=1))
-    s.do("unpause", lambda: s.operator.unpause("report"))
-    s.wait(6)
-    for _ in range(4):
+    s.script.then(*[notes] * 14)
+    before = len(s.recording.lines)
+    for _ in range(12):
         s.work()
         s.wait(1)
+        runs = s.queue.get(job_id).runs
+        s.recording.lines[before:] = [
+            f"{len(runs)} runs from {runs[0].number}, {sum(each.size for each in runs)} bytes"
+        ]
+        before += 1
 
 
 @story
-def a_lane_that_counts_as_empty(s: Story) -> None:
-    """Its index lagged when it was looked at: its job is found by the next look, and the lane stands in line again."""
-    s.wakes.is_on = True
-    enqueue(s, "first", "second")
-    s.poll()
-    lane = "seat#type:single/lane#2#single"
-    partition, sort = lane.split("/")
-    key = Key(JOBS, (partition, sort))
-    emptied: Record = {"empty_since": "2026-01-01T00:00:00.000Z"}
-    s.table.stored.write(Update(key=key, conditions=(), sets=emptied))
-    s.wait(1)
-    s.run()
-    for _ in range(4):
-        next_look(s)
-        s.work()
-    s.do("pause", lambda: s.operator.pause("report"))
-    s.wait(6)
-    enqueue(s, "held", job="report")
-    s.poll()
-    s.table.stored.write(Update(key=Key(JOBS, ("seat#type:report", "lane#2#report")), conditions=(), sets=emptied))
-    s.do("unpause", lambda: s.operator.unpause("report"))
-    s.wait(6)
-    s.work(2)
+def a_job_of_a_template(s: Story) -> None:
+    """A template brings type, payload and options; what is passed besides wins."""
+    s.do("make it", lambda: s.queue.templates.create("nightly", "email", {"n": 1, "style": "short"}).name)
+    made = s.do("enqueue of it", lambda: s.queue.enqueue(template="nightly", payload={"n": 2}))
+    s.do("look at it", lambda: s.queue.get(made.job_id).payload if made else None)
+    s.do("enqueue of none", lambda: s.queue.enqueue(template="weekly"))
+    s.do("enqueue of another type", lambda: s.queue.enqueue("report", template="nightly"))
+    s.work()
+
+
+@story
+def lists_of_jobs(s: Story) -> None:
+    """Jobs and dead letters as people list them; what cannot be read is counted and passed by."""
+    s.script.then(ValueError("no"), None)
+    for name in ("dead", "done"):
+        s.enqueue(name, "once")
+    s.enqueue("waits", run_in=MINUTE)
+    s.work()
+    damage(s, "waits", status="nonsense")
+    s.do("its queue", lambda: s.queue.position(s.jobs["waits"]))
+    s.do("dead letters", lambda: [each.id for each in s.operator.dead_letters()])
+    s.do("backlog", s.operator.backlog)
+    s.do("redrive many", lambda: s.operator.redrive_many(job_type="once", reason="mended"))
