@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold import CircuitBreaker, Fixed, JobType, Rate
+from leasehold import CircuitBreaker, Fixed, JobType, OnFull, Rate
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import JOBS, Delete, Key, Update
+from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat, Taking
 from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
 from tests.stories.story import START, Died, Story, story
 
@@ -366,3 +368,100 @@ def a_rate_of_five_seconds(s: Story) -> None:
     for _ in range(4):
         s.work()
         next_look(s)
+
+
+@story
+def everything_is_full(s: Story) -> None:
+    """Whoever turns new jobs away when its own limit is full waits for the limit of all types."""
+    s.deploy(JobType(name="skips", on_full=OnFull.SKIP, concurrency=2), JobType(name="report"), concurrency=1)
+    enqueue(s, "runs", job="report")
+    enqueue(s, "waits", "waits too", job="skips")
+    s.poll()
+    s.run()
+    s.work(3)
+
+
+@story
+def the_records_of_a_line(s: Story) -> None:
+    """Each write of a scope's records, made, refused, and found to be its own when its answer was lost."""
+    lines, now = s.services.store.lines, s.clock.now()
+    lane, other = Lane.parse("lane#2#sync#a"), Lane.parse("lane#2#sync#b")
+    first, second = moment(s), moment(s)
+    entry = LineEntry(scope="type:sync", lane=lane, since=now, stamp=first.stamp)
+    seat = Seat(scope="type:sync", number=0, taken_by="p.1", taken_at=now, held_until=now + MINUTE)
+    for title, act in (
+        ("a scope that is not there", lambda: lines.scope("type:sync")),
+        ("nudge it", lambda: lines.nudge("type:sync", first)),
+        ("expect a look", lambda: lines.expect(lines.seen("type:sync"), now + MINUTE, first)),
+        ("expect it again", lambda: lines.expect(Scope(name="type:sync"), now + MINUTE, first)),
+        ("expect it by another", lambda: lines.expect(Scope(name="type:sync"), now + MINUTE, second)),
+        ("join", lambda: lines.join(entry, None)),
+        ("join again", lambda: lines.join(entry, None)),
+        ("join as it was seen", lambda: lines.join(replace(entry, stamp=second.stamp), entry)),
+        ("note it empty, too late", lambda: lines.note_empty(entry, first)),
+        ("note it empty", lambda: lines.note_empty(replace(entry, stamp=second.stamp), first)),
+        ("join, and it is empty", lambda: lines.join(entry, replace(entry, stamp="x"))),
+        ("leave, too late", lambda: lines.leave(replace(entry, stamp="x"))),
+        ("leave", lambda: lines.leave(entry)),
+        ("leave again", lambda: lines.leave(entry)),
+        ("an entry that is not there", lambda: lines.entry("type:sync", other)),
+        ("take a seat", lambda: lines.take(Taking(seat, None))),
+        ("take it again", lambda: lines.take(Taking(seat, None))),
+        ("another takes it", lambda: lines.take(Taking(replace(seat, taken_by="p.2"), None))),
+        ("it is abandoned", lambda: lines.take(Taking(replace(seat, taken_by="p.2"), seat))),
+        ("free it, too late", lambda: lines.free("type:sync", 0, "p.1")),
+        ("free it", lambda: lines.free("type:sync", 0, "p.2")),
+        ("free it again", lambda: lines.free("type:sync", 0, "p.2")),
+        ("free one that never was", lambda: lines.free("type:sync", 9, "p.2")),
+        ("take a look, too late", lambda: lines.take_look("type:sync", "x", now + MINUTE, second)),
+        ("take a look", lambda: lines.take_look("type:sync", _due_key(s), now + MINUTE, second)),
+        ("take it again", lambda: lines.take_look("type:sync", "x", now + MINUTE, second)),
+        ("look now", lambda: lines.look_now(lines.seen("type:sync"), first)),
+        ("look now, too late", lambda: lines.look_now(Scope(name="type:sync", exists=True), second)),
+        ("nudge", lambda: lines.nudge("type:sync", second)),
+        ("nudge again", lambda: lines.nudge("type:sync", second)),
+        ("put it off", lambda: lines.put_off([("type:sync", _due_key(s), now + MINUTE)], second)),
+        ("look at it later", lambda: lines.look_at(lines.seen("type:sync"), now + 2 * MINUTE, first, is_empty=True)),
+        ("park it, too late", lambda: lines.park(Scope(name="type:sync"))),
+        ("park it", lambda: lines.park(lines.seen("type:sync"))),
+        ("nudge what is parked", lambda: lines.nudge("type:sync", second)),
+        ("expect what is parked", lambda: lines.expect(lines.seen("type:sync"), now, first)),
+        ("forget it, too late", lambda: lines.forget(Scope(name="type:sync"))),
+        ("forget it", lambda: lines.forget(lines.seen("type:sync"))),
+        ("forget it again", lambda: lines.forget(lines.seen("type:sync"))),
+    ):
+        s.do(title, act)
+
+
+def _due_key(s: Story) -> str:
+    return s.services.store.lines.seen("type:sync").due_key or ""
+
+
+@story
+def the_records_of_pollers(s: Story) -> None:
+    """Locks and the waiter lease: taken, prolonged, refused, and over at their very end."""
+    records, now = s.services.store.pollers, s.clock.now()
+    later = now + 10 * SECOND
+    for title, act in (
+        ("lock", lambda: records.take_shard_lock(0, "a", now, later)),
+        ("lock by another", lambda: records.take_shard_lock(0, "b", later - SECOND / 1000, later)),
+        ("lock it again", lambda: records.take_shard_lock(0, "a", now, later)),
+        ("lock at its end", lambda: records.take_shard_lock(0, "b", later, later + SECOND)),
+        ("give it up, too late", lambda: records.give_up_shard_lock(0, "a")),
+        ("give it up", lambda: records.give_up_shard_lock(0, "b")),
+        ("nobody waits", records.waiter_lease),
+        ("tell nobody", lambda: records.note_due(later)),
+        ("wait", lambda: records.acquire_waiter_lease("a", now, later, from_anyone=False)),
+        ("wait, too late", lambda: records.acquire_waiter_lease("b", now, later, from_anyone=False)),
+        ("tell", lambda: records.note_due(later)),
+        ("tell of something later", lambda: records.note_due(later)),
+        ("tell of something sooner", lambda: records.note_due(now)),
+        ("who waits", records.waiter_lease),
+        ("forget something else", lambda: records.forget_due(later)),
+        ("forget it", lambda: records.forget_due(now)),
+        ("wait instead", lambda: records.acquire_waiter_lease("b", now, later, from_anyone=True)),
+        ("release, too late", lambda: records.release_waiter_lease("a")),
+        ("wait at its end", lambda: records.acquire_waiter_lease("c", later, later, from_anyone=False)),
+        ("release", lambda: records.release_waiter_lease("c")),
+    ):
+        s.do(title, act)

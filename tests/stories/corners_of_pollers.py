@@ -234,3 +234,24 @@ def what_is_owed_and_due_alike(s: Story) -> None:
     del s.recording.lines[before:]
     s.poll()
     s.run()
+
+
+@story
+def a_small_backlog_of_one_shard(s: Story) -> None:
+    """One shard has a small backlog: nobody is called; with a second one helpers are."""
+    s.deploy(*TYPES, shards=3)
+    calls: list[Part] = []
+    poller = Poller(s.services, s.dispatches, worker_id="first", call_helper=calls.append)
+    made = 0
+    while made < 10:
+        job_id = s.queue.enqueue("report").job_id
+        if job_id[15:17] == "01":
+            made += 1
+        else:
+            s.queue.cancel(job_id)
+    s.recording.lines.clear()
+    s.do("poll", poller.poll, is_silent=True)
+    s.recording.note(f"called: {calls}")
+    backlog(s, 40, "report")
+    s.do("poll", poller.poll, is_silent=True)
+    s.recording.note(f"called: {calls}")
