@@ -350,8 +350,8 @@ def a_history_of_artifacts(s: Story) -> None:
     job_id = s.enqueue("a")
 
     def notes(context: JobContext) -> None:
-        for number in range(10):
-            context.add_artifact(f"s3://bucket/{number}/" + "x" * 980)
+        for number in range(20):
+            context.add_artifact(f"s3://bucket/{number}/" + "x" * 490)
         raise ValueError("no")
 
     s.script.then(*[notes] * 14)

@@ -465,3 +465,21 @@ def the_records_of_pollers(s: Story) -> None:
         ("release", lambda: records.release_waiter_lease("c")),
     ):
         s.do(title, act)
+
+
+@story
+def behind_those_who_wait(s: Story) -> None:
+    """A rate has room again, and a new job comes before anybody looked: it queues behind the lanes that wait."""
+    s.deploy(JobType(name="sync", rate=Rate(1, 10 * SECOND)))
+    backlog(s, 2, "sync", ["a"])
+    s.poll()
+    s.clock.move_to(START + 11 * SECOND)
+    enqueue(s, "new", job="sync", concurrency_key="b")
+    s.poll()
+    s.deploy(JobType(name="sync", concurrency=2, rate=Rate(1, 10 * SECOND)))
+    s.wait(6)
+    enqueue(s, "newer", job="sync", concurrency_key="c")
+    s.poll()
+    for _ in range(3):
+        next_look(s)
+        s.poll()

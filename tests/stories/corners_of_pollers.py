@@ -255,3 +255,19 @@ def a_small_backlog_of_one_shard(s: Story) -> None:
     backlog(s, 40, "report")
     s.do("poll", poller.poll, is_silent=True)
     s.recording.note(f"called: {calls}")
+
+
+@story
+def a_start_that_is_late(s: Story) -> None:
+    """Sixteen start, the last of them a millisecond after the first second: the window stays as it is."""
+    s.services.window = Window()
+    backlog(s, 50, "report")
+    s.poll()
+    taken = s.take()
+    before = len(s.recording.lines)
+    s.run(taken[:15])
+    s.wait(1.001)
+    s.run(taken[15:])
+    del s.recording.lines[before:]
+    s.poll()
+    s.recording.note(f"{len(s.take())} more")

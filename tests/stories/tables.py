@@ -23,9 +23,10 @@ from leasehold import (
     Within,
 )
 from leasehold.batches.model import Batch
-from leasehold.kernel import errors, keys, lanes, partitions, payload, retry, table, times
+from leasehold.kernel import errors, job, keys, lanes, partitions, payload, retry, table, times
 from leasehold.kernel.type_options import fits, parse_attempts, parse_key
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
+from leasehold.pollers import sharing
 from leasehold.pollers.sharing import Part
 from tests.stories.recording import START
 
@@ -167,9 +168,9 @@ def values() -> Iterator[str]:  # noqa: PLR0912
         yield _line(f"number {str(number)[:9]}", lambda each=number: payload.encode(each))
     for depth in (63, 64, 65):
         yield _line(f"depth {depth}", lambda each=depth: payload.encode(_nested(each)))
-    for job in (JOB_ID, JOB_ID.upper(), JOB_ID[:-1], JOB_ID.replace("-8", "-4", 1), "", None, 7):
-        given: Any = job
-        yield _line(f"id {job}", lambda each=given: keys.parse_job_id(each))
+    for each_id in (JOB_ID, JOB_ID.upper(), JOB_ID[:-1], JOB_ID.replace("-8", "-4", 1), "", None, 7):
+        given: Any = each_id
+        yield _line(f"id {each_id}", lambda each=given: keys.parse_job_id(each))
     job_id = keys.parse_job_id(JOB_ID)
     yield f"its parts: {keys.partition_of(job_id)} {keys.scheduled_for_of(job_id)} {keys.key_of(job_id)}"
     for place in (keys.key_of(job_id), ("job", keys.key_of(job_id).sk), (keys.key_of(job_id).pk, "x"), ("job", "x")):
@@ -273,7 +274,30 @@ def _made(kind: type[Exception]) -> object:
         return f"cannot be made of {given}: {type(error).__name__}: {error}"
 
 
-TABLES = {"options": options, "values": values, "errors": every_error}
+# Bounds that pages name or that others rest on.
+_BOUNDS = (
+    (
+        job,
+        "MAX_HISTORY_BYTES",
+        "MAX_RUN_ERROR_BYTES",
+        "MAX_REASON_BYTES",
+        "MAX_ARTIFACTS",
+        "MAX_ARTIFACT_BYTES",
+        "MAX_RUNS",
+    ),
+    (payload, "MAX_INLINE_BYTES", "MAX_PAYLOAD_BYTES", "MAX_RESULT_BYTES", "MAX_DEPTH"),
+    (keys, "EPOCH", "LATEST", "MAX_SHARDS"),
+    (sharing, "MOST_POLLERS"),
+)
+
+
+def bounds() -> Iterator[str]:
+    """Bounds that are stated"""
+    for module, *names in _BOUNDS:
+        yield from (f"{name}: {getattr(module, name)}" for name in names)
+
+
+TABLES = {"bounds": bounds, "options": options, "values": values, "errors": every_error}
 
 
 def table_text(name: str) -> str:
