@@ -128,6 +128,6 @@ def test_the_requests_were_of_all_kinds() -> None:
     if len(served.operations) < len(OPERATIONS):
         pytest.skip("other processes sent the rest: this counts with --dist loadgroup, or without -n")
     answered = served.statuses
-    assert sum(answered.values()) > 3000, answered
+    assert sum(answered.values()) > 35 * len(OPERATIONS), answered
     assert answered.get(200, 0) + answered.get(201, 0) > 500, answered
     assert {400, 404, 409, 422} <= set(answered), answered

@@ -43,6 +43,18 @@ class Reports:
         return self._taken
 
 
+class Unknown(Reports):
+    """Whether anybody takes reports cannot be found out: the store of the DSN is out of reach."""
+
+    @property
+    def is_on(self) -> bool:
+        raise OSError("SSM does not answer")
+
+    @is_on.setter
+    def is_on(self, _: bool) -> None:
+        pass
+
+
 def queue_that_raises(error: Exception, reports: Reports, **settings: object) -> LeaseholdTest:
     class Handler(BaseJobHandler):
         @classmethod
@@ -103,7 +115,7 @@ def test_payload_values_stay_unless_their_field_is_allowed() -> None:
     assert "ada@" not in repr((report.error, report.fields))
 
 
-@pytest.mark.parametrize("reports", [Reports(error=OSError("Sentry is on fire")), Reports(taken=False)])
+@pytest.mark.parametrize("reports", [Reports(error=OSError("Sentry is on fire")), Reports(taken=False), Unknown()])
 def test_a_report_that_fails_changes_nothing_but_the_log(reports: Reports) -> None:
     test = queue_that_raises(ValueError("no"), reports)
 
@@ -138,8 +150,9 @@ def test_a_lost_worker_is_a_warning_like_any_failure() -> None:
     assert report.runs == test.jobs()[0].runs
 
 
-def test_a_reporter_that_fails_does_not_keep_a_lost_job_from_coming_back() -> None:
-    test = queue_that_raises(ValueError("never raised"), Reports(error=OSError("no")))
+@pytest.mark.parametrize("reports", [Reports(error=OSError("no")), Unknown()])
+def test_a_reporter_that_fails_does_not_keep_a_lost_job_from_coming_back(reports: Reports) -> None:
+    test = queue_that_raises(ValueError("never raised"), reports)
     inbox = Inbox()
     Poller(test.services, inbox, worker_id="poller").poll()
     lose_the_worker(test, inbox)

@@ -62,14 +62,14 @@ def report_failure(job: Job, failure: Failure, services: Services) -> None:
 
     A run that was the last is told by the dead-letter table's stream, which does not give up: see operate/reports.py.
     """
-    if services.reporter.is_on:
-        is_taken(job.job_id, job.job_type, services, lambda: services.reporter.report(_report(job, failure, services)))
+    is_taken(job.job_id, job.job_type, services, lambda: services.reporter.report(_report(job, failure, services)))
 
 
 def is_taken(job_id: JobId, job_type: str | None, services: Services, send: Callable[[], bool]) -> bool:
-    """Whether a report was taken; what goes wrong with it is logged, and keeps nothing else from being told."""
+    """Whether a report was taken, or nobody is there to take it; what goes wrong with it is logged, and no more."""
     try:
-        if send():
+        # Where reports go may itself have to be looked up, and not be found.
+        if not services.reporter.is_on or send():
             return True
         log_untaken(job_id, job_type, services)
     except Exception as error:  # a reporter's trouble is never the job's

@@ -94,7 +94,7 @@ def _taken(dead_letter: DeadLetter, services: Services) -> bool:
         services.store.dead_letters.mark_reported(dead_letter.id, services.clock.now())
         return True
 
-    return not services.reporter.is_on or is_taken(dead_letter.id, dead_letter.job_type, services, send)
+    return is_taken(dead_letter.id, dead_letter.job_type, services, send)
 
 
 def _alert(dead_letter: DeadLetter, services: Services) -> None:
