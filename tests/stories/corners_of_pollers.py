@@ -9,7 +9,7 @@ from typing import Any
 from leasehold import Fixed, JobType, NewJob, Rate
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.table import JOBS
+from leasehold.kernel.table import JOBS, Delete, Key
 from leasehold.pollers.sharing import Part
 from leasehold.pollers.window import Window
 from leasehold.pool import InTurn
@@ -112,7 +112,7 @@ def the_last_moment_of_a_stay(s: Story) -> None:
 def the_doubling_of_a_window(s: Story) -> None:
     """Fifteen in time are not sixteen: the window doubles with the sixteenth, of the type and of all."""
     s.services.window = Window()
-    backlog(s, 60, "report")
+    backlog(s, 90, "report")
     s.poll()
     taken = s.take()
     before = len(s.recording.lines)
@@ -127,6 +127,12 @@ def the_doubling_of_a_window(s: Story) -> None:
     s.wait(0.3)
     s.poll()
     s.recording.note(f"{len(s.dispatches.taken)} more")
+    for started in (31, 32):
+        before = len(s.recording.lines)
+        s.run(s.take()[:started])
+        s.wait(0.3)
+        s.poll()
+        s.recording.lines[before:] = [f"{len(s.dispatches.taken)} more"]
 
 
 @story
@@ -268,6 +274,26 @@ def a_start_that_is_late(s: Story) -> None:
     s.run(taken[:15])
     s.wait(1.001)
     s.run(taken[15:])
+    del s.recording.lines[before:]
+    s.poll()
+    s.recording.note(f"{len(s.take())} more")
+
+
+@story
+def hand_overs_that_came_back(s: Story) -> None:
+    """Handlers give some back at their start, and one job is gone: these are lost to the window, and that is not."""
+    s.services.window = Window()
+    backlog(s, 40, "report")
+    s.poll()
+    taken = s.take()
+    before = len(s.recording.lines)
+    s.do("halt", lambda: s.operator.halt(reason="fire"))
+    s.wait(6)
+    s.run(taken[:2])
+    for record in list(s.table.stored.scan(JOBS)):
+        if record.get("job_id") == taken[2].job_id:
+            s.table.stored.write(Delete(key=Key(JOBS, (str(record["PK"]), str(record["SK"]))), conditions=()))
+    s.do("resume", s.operator.resume)
     del s.recording.lines[before:]
     s.poll()
     s.recording.note(f"{len(s.take())} more")

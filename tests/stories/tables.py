@@ -101,6 +101,7 @@ def options() -> Iterator[str]:  # noqa: PLR0912  a table, row by row
     for name in ("", "a", "A", "1a", "a" * 64, "a" * 65, "a-b", "a_b", None):
         yield _line(f"type {name!r}", lambda each=name: JobType(name=each).name)
         yield _line(f"resource {name!r}", lambda each=name: Registry(types={}, resources={each: 1}).resources)
+        yield _line(f"needs {name!r}", lambda each=name: JobType(name="a", resources=(each,)).resources)
     for shards in (0, 1, 256, 257):
         yield _line(f"{shards} shards", lambda each=shards: Registry(types={}, shards=each).shards)
     same = {"a": JobType(name="a", code=0x1000), "b": JobType(name="b", code=0x1000)}
