@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from leasehold.payloads import forms
+from leasehold.kernel import payload_forms as forms
 from tests.sample_payloads import KILOBYTE, noise, order_event
 
 if TYPE_CHECKING:

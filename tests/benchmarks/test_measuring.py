@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.kernel.payload import encode_payload
-from leasehold.payloads.forms import compact
+from leasehold.kernel.payload_forms import compact
 from tests.benchmarks import celery
 from tests.benchmarks.counting_proxy import CountingProxy, operation_of
 from tests.benchmarks.engines import ROOT, client_of

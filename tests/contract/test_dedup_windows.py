@@ -10,7 +10,7 @@ from leasehold.kernel.job import DedupRef
 
 if TYPE_CHECKING:
     from leasehold import Enqueued
-    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from tests.contract.world import World
 
 

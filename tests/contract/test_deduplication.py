@@ -15,7 +15,7 @@ from leasehold.kernel.table import Delete
 
 if TYPE_CHECKING:
     from leasehold import Enqueued
-    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.table import Record
     from tests.contract.world import World
 

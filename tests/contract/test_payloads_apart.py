@@ -13,10 +13,10 @@ from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued, draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
-from leasehold.kernel.payload import APART
+from leasehold.kernel.offload import offloaded
+from leasehold.kernel.payload import OFFLOADED
+from leasehold.kernel.payload_forms import size_of
 from leasehold.operate.purge import purge
-from leasehold.payloads.forms import size_of
-from leasehold.payloads.items import laid_out
 from leasehold.scheduler import JobScheduler
 from tests.contract.counted import CountedTable
 from tests.contract.large import items_of, large, lose_payload
@@ -252,16 +252,16 @@ def test_the_item_under_a_jobs_name_for_it_cannot_be_another_jobs(world: World) 
     one, other = (world.queue.enqueue("report", large()).job_id for _ in range(2))
     name = world.job(one).payload_name
     assert name is not None
-    assert world.job(other).stored_payload == APART + name
+    assert world.job(other).stored_payload == OFFLOADED + name
     assert partitions.payload(one, name) != partitions.payload(other, name)
 
 
 def test_a_creation_that_is_repeated_with_other_content_does_not_mix_the_two_up(world: World) -> None:
     """The first try died between payload and job; the second, of the same id, asks for something else."""
     first = draft(request_of(NewJob(job="report", payload=large(1))), world.services).job
-    laid_out(first, world.services)
+    offloaded(first, world.services)
     request = request_of(NewJob(job="report", payload=large(2)))
-    world.store.jobs.insert(laid_out(draft(request, world.services, job_id=first.job_id).job, world.services))
+    world.store.jobs.insert(offloaded(draft(request, world.services, job_id=first.job_id).job, world.services))
 
     assert len(items_of(world, first.job_id)) == 2
     assert world.queue.get(first.job_id).payload == large(2)

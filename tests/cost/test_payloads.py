@@ -13,7 +13,7 @@ from leasehold import NewJob
 from leasehold.housekeeping.payload_rounds import keep_payloads
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.payload import MAX_INLINE_BYTES, encode_payload
-from leasehold.payloads.forms import compact, size_of
+from leasehold.kernel.payload_forms import compact, size_of
 from tests.cost.life import Life
 from tests.meter import Meter
 from tests.real_queue import RealQueue
@@ -82,8 +82,8 @@ def test_what_does_not_compress_at_all_costs_no_more_than_its_bytes_once(
     ended_index: bool, live: Callable[..., Life], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No text that JSON allows is that bad, so here compression gives nothing."""
-    monkeypatch.setattr("leasehold.payloads.forms.zlib.compress", lambda raw: raw + b"!")
-    monkeypatch.setattr("leasehold.payloads.forms._packed_tightly", lambda raw: raw + b"!")
+    monkeypatch.setattr("leasehold.kernel.payload_forms.zlib.compress", lambda raw: raw + b"!")
+    monkeypatch.setattr("leasehold.kernel.payload_forms._packed_tightly", lambda raw: raw + b"!")
 
     life = live(noise(16 * KILOBYTE), ended_index=ended_index)
 

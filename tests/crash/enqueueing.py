@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.dedup.windows import Within
+from leasehold.kernel.dedup import Within
 from leasehold.kernel.enqueue import Enqueued, NewJob
 from leasehold.kernel.transitions import JobStatus
 from tests.crash.recovery import recover

@@ -11,7 +11,7 @@ from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import DedupRef, job_of
 from leasehold.kernel.keys import job_id_of_key
 from leasehold.kernel.partitions import PAYLOAD, SYSTEM_PAYLOAD, payload_partition
-from leasehold.payloads.forms import text_in
+from leasehold.kernel.payload_forms import text_in
 
 if TYPE_CHECKING:
     from leasehold.groups.model import Group

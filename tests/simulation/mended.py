@@ -20,14 +20,13 @@ from leasehold.aws import polling
 from leasehold.batches import execute as batches
 from leasehold.batches import gather
 from leasehold.bulk import enqueue_many
-from leasehold.dedup import records as dedup_records
-from leasehold.kernel import execute, memory
+from leasehold.kernel import dedup as dedup_records
+from leasehold.kernel import execute, memory, offload
 from leasehold.kernel.lanes import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive
-from leasehold.payloads import items
 from leasehold.pollers import hand_overs, sharing, waiting, window
 from leasehold.runtime import lease
 from leasehold.schedules import by_hand, trigger
@@ -325,7 +324,7 @@ MENDINGS = [
     ),
     Mending(
         name="payloads live for 400 days",
-        take_out=_as(items, "SLACK", timedelta(days=35)),
+        take_out=_as(offload, "SLACK", timedelta(days=35)),
         test="contract/test_payload_rounds.py::test_a_tick_that_is_off_for_a_year_loses_no_payload_of_a_live_job",
     ),
     Mending(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.dedup.windows import Day, Within
+from leasehold.kernel.dedup import Day, Within
 from leasehold.kernel.enqueue import Enqueued, NewJob
 from tests.simulation.invariants.dedup import BURST
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.dedup.records import dedup_record_of, dedup_record_record
-from leasehold.dedup.windows import DedupRecord
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, dead_letter_of, dead_letter_record
+from leasehold.kernel.dedup import DedupRecord, dedup_record_of, dedup_record_record
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
 from leasehold.kernel.enqueue import is_as_made
 from leasehold.kernel.job import DedupRef, Job, job_of, job_record

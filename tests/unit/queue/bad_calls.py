@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leasehold.dedup.windows import Day, Within
+from leasehold.kernel.dedup import Day, Within
 from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidJobIdError,

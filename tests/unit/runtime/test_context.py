@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from leasehold.dedup.windows import Within
+from leasehold.kernel.dedup import Within
 from leasehold.kernel.errors import InvalidOptionError, LeaseLostError
 from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Outcome
 from leasehold.kernel.job_type import JobType

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from leasehold.bulk.enqueue_many import Rejected
     from leasehold.bulk.sdk import TransactEnqueue
     from leasehold.circuit_breaker.model import CircuitBreaker
-    from leasehold.dedup.windows import Day, UntilEnded, Within
     from leasehold.groups.create import GroupCreated
     from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
     from leasehold.kernel.dead_letter import DeadLetter
+    from leasehold.kernel.dedup import Day, UntilEnded, Within
     from leasehold.kernel.enqueue import Enqueued, NewJob, OnDuplicate
     from leasehold.kernel.errors import LeaseholdError, NonRetryableError
     from leasehold.kernel.job import Job, Outcome, Run
@@ -44,7 +44,7 @@ _HOMES = {
     "leasehold.groups.model": ("Group", "GroupMode", "GroupState", "OnFailure"),
     "leasehold.bulk.enqueue_many": ("Rejected",),
     "leasehold.kernel.dead_letter": ("DeadLetter",),
-    "leasehold.dedup.windows": ("Day", "UntilEnded", "Within"),
+    "leasehold.kernel.dedup": ("Day", "UntilEnded", "Within"),
     "leasehold.kernel.keys": ("Priority",),
     "leasehold.kernel.enqueue": ("Enqueued", "NewJob", "OnDuplicate"),
     "leasehold.kernel.errors": ("LeaseholdError", "NonRetryableError"),

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from leasehold.batches.gather import Gathering
     from leasehold.circuit_breaker.circuits import Circuits
     from leasehold.debounce.burst import debounced, enqueue_debounced
-    from leasehold.dedup.records import Dedups, retire_dedup_record, write_deduplicated
-    from leasehold.dedup.windows import dedup_record
     from leasehold.direct_runs.records import DirectRequests, Leases, Reservations, reservation_of
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.claim import Claims, HandOvers
+    from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind, Gate
     from leasehold.kernel.jobs import DueEntry, DueItem, Jobs
+    from leasehold.kernel.offload import Payloads
     from leasehold.kernel.page import Poll
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Clock
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure
     from leasehold.operate.listings import Listings
-    from leasehold.payloads.forms import compact, text_in, text_or
-    from leasehold.payloads.items import Payloads, laid_out
-    from leasehold.payloads.models import dumped, resolve_model
     from leasehold.pollers.at_once import AtOnce
     from leasehold.pollers.hints import take_hints
     from leasehold.pollers.records import Pollers
@@ -55,25 +52,16 @@ __all__ = [
     "audit_of_new_job",
     "check_payload",
     "checked_webhook",
-    "compact",
     "debounced",
-    "dedup_record",
-    "dumped",
     "end_as_raised",
     "enqueue_debounced",
     "entry_of_new_job",
     "filled",
     "insert_recorded",
-    "laid_out",
     "parse_webhook",
     "report_failure",
     "reservation_of",
-    "resolve_model",
-    "retire_dedup_record",
     "take_hints",
-    "text_in",
-    "text_or",
-    "write_deduplicated",
 ]
 
 
@@ -178,25 +166,16 @@ _VERBS = {
     "audit_of_new_job": "audit.new_jobs",
     "check_payload": "schemas.check",
     "checked_webhook": "webhooks.address",
-    "compact": "payloads.forms",
     "debounced": "debounce.burst",
-    "dedup_record": "dedup.windows",
-    "dumped": "payloads.models",
     "end_as_raised": "runtime.signals",
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
-    "laid_out": "payloads.items",
     "parse_webhook": "webhooks.address",
     "report_failure": "operate.failure_report",
     "reservation_of": "direct_runs.records",
-    "retire_dedup_record": "dedup.records",
-    "resolve_model": "payloads.models",
     "take_hints": "pollers.hints",
-    "text_in": "payloads.forms",
-    "text_or": "payloads.forms",
-    "write_deduplicated": "dedup.records",
 }
 
 if not TYPE_CHECKING:
@@ -213,7 +192,7 @@ _NOUNS = {
     "audits": ("audit.records", "Audits"),
     "jobs": ("kernel.jobs", "Jobs"),
     "circuits": ("circuit_breaker.circuits", "Circuits"),
-    "dedups": ("dedup.records", "Dedups"),
+    "dedups": ("kernel.dedup", "Dedups"),
     "direct_requests": ("direct_runs.records", "DirectRequests"),
     "groups": ("groups.records", "Groups"),
     "listings": ("operate.listings", "Listings"),
@@ -221,7 +200,7 @@ _NOUNS = {
     "leases": ("direct_runs.records", "Leases"),
     "dead_letters": ("operate.dead_letters", "DeadLetters"),
     "payload_rounds": ("housekeeping.payload_rounds", "PayloadRounds"),
-    "payloads": ("payloads.items", "Payloads"),
+    "payloads": ("kernel.offload", "Payloads"),
     "requests": ("api.idempotency", "Requests"),
     "reservations": ("direct_runs.records", "Reservations"),
     "schedules": ("schedules.records", "Schedules"),

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy
-    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.telemetry import Telemetry
 
 

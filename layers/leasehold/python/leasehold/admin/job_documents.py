@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.transitions import JobStatus
-from leasehold.payloads.forms import shown_json
 from leasehold.schedules.recurrence import Cron, Every, explain
 from leasehold.webhooks.model import external_status, run_document, running_document
 

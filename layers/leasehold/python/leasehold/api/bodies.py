@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from leasehold.admin.pages import MAX_LIMIT
 from leasehold.api.requests import Moment, Word
-from leasehold.dedup.windows import Day, DedupWindow, UntilEnded, Within
+from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
+from leasehold.kernel.payload_forms import encode_shown
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
 from leasehold.operate.order import MAX_PLACES
-from leasehold.payloads.forms import encode_shown
 
 type Reason = Annotated[str, StringConstraints(max_length=MAX_REASON_BYTES)]
 type Priority = Annotated[int, Field(ge=0, le=3, description="3 is the most urgent")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_of, contended, job_target, tries
 from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.jobs import insertion
-from leasehold.payloads.items import laid_out
+from leasehold.kernel.offload import offloaded
 
 if TYPE_CHECKING:
     from leasehold.audit.records import Audit, AuditEntry
@@ -23,7 +23,7 @@ def entry_of_new_job(job: Job, services: Services) -> AuditEntry:
 
 
 def insert_recorded(job: Job, audit_entry: AuditEntry, services: Services) -> Enqueued:
-    job = laid_out(job, services)
+    job = offloaded(job, services)
     for _ in tries(services):
         if services.store.audits.commit([insertion(job)], audit_of_new_job(audit_entry, job, services)):
             return Enqueued(job_id=job.job_id, created=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed
+from leasehold.kernel.dedup import insertions, is_free, job_of_holder, repointed
 from leasehold.kernel.enqueue import (
     Draft,
     Enqueued,
@@ -29,9 +29,9 @@ from leasehold.kernel.enqueue import (
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.lanes import numbered
+from leasehold.kernel.offload import plan_offload, put_items
 from leasehold.kernel.table import ConditionFailed
 from leasehold.lean import dataclass
-from leasehold.payloads.items import lay_out, put_items
 from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.offload import Offload
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
-    from leasehold.payloads.items import Layout
     from leasehold.pool import Pending
 
     type Answers = list[Exception | None]
@@ -89,7 +89,7 @@ class _Batch:
     """What is known of each job, by its place; those of `plain` are inserted together."""
 
     results: dict[int, BulkResult]
-    plain: list[tuple[int, Job, Layout]]
+    plain: list[tuple[int, Job, Offload]]
 
 
 def _draft_batch(start: int, jobs: Sequence[NewJob], services: Services, on_duplicate: OnDuplicate) -> _Batch:
@@ -103,7 +103,7 @@ def _draft_batch(start: int, jobs: Sequence[NewJob], services: Services, on_dupl
             drafted = _numbered(draft(request, services), start + position + 1)
             audit_entry = creation(drafted.job, services)
             if drafted.record is None and audit_entry is None:
-                batch.plain.append((position, drafted.job, lay_out(drafted.job, services)))
+                batch.plain.append((position, drafted.job, plan_offload(drafted.job, services)))
             else:
                 batch.results[position] = write(drafted, services, on_duplicate=on_duplicate, audit_entry=audit_entry)
         except LeaseholdError as error:
@@ -130,7 +130,7 @@ class _Inserts:
         under_way: deque[tuple[_Batch, Pending[Answers]]] = deque()
         try:
             for batch in batches:
-                under_way.append((batch, self._begin([layout for *_, layout in batch.plain])))
+                under_way.append((batch, self._begin([offload for *_, offload in batch.plain])))
                 while len(under_way) >= self._at_once:
                     yield self._results(*under_way.popleft())
             while under_way:
@@ -141,16 +141,16 @@ class _Inserts:
                 with suppress(BaseException):
                     pending.result()
 
-    def _begin(self, layouts: Sequence[Layout]) -> Pending[Answers]:
-        return self._services.pool.submit(partial(_insert, layouts, self._services))
+    def _begin(self, offloads: Sequence[Offload]) -> Pending[Answers]:
+        return self._services.pool.submit(partial(_insert, offloads, self._services))
 
     def _results(self, batch: _Batch, pending: Pending[Answers]) -> list[BulkResult]:
-        answers = self._answers([layout for *_, layout in batch.plain], pending)
+        answers = self._answers([offload for *_, offload in batch.plain], pending)
         for (position, job, _), answer in zip(batch.plain, answers, strict=True):
             batch.results[position] = _result(job, answer, self._services)
         return [batch.results[position] for position in sorted(batch.results)]
 
-    def _answers(self, layouts: Sequence[Layout], pending: Pending[Answers]) -> Answers:
+    def _answers(self, offloads: Sequence[Offload], pending: Pending[Answers]) -> Answers:
         """Ask again for what the table was too busy for, each time with half as many calls at once."""
         answers = pending.result()
         throttled = _throttled(answers)
@@ -158,7 +158,7 @@ class _Inserts:
             self._at_once = min(self._at_once + 1, self._services.pool.size)
         while throttled and self._at_once > 1:
             self._at_once //= 2
-            again = self._begin([layouts[position] for position in throttled]).result()
+            again = self._begin([offloads[position] for position in throttled]).result()
             for position, answer in zip(throttled, again, strict=True):
                 # The try before may have written it, and only its answer was lost.
                 if isinstance(answer, ConditionFailed):
@@ -172,17 +172,17 @@ def _throttled(answers: Answers) -> list[int]:
     return [position for position, answer in enumerate(answers) if isinstance(answer, StoreUnavailableError)]
 
 
-def _insert(layouts: Sequence[Layout], services: Services) -> Answers:
+def _insert(offloads: Sequence[Offload], services: Services) -> Answers:
     """Insert jobs behind their payloads, with an answer for each. It runs in the pool."""
-    if not layouts:
+    if not offloads:
         return []
     try:
-        answers = put_items(layouts, services)
+        answers = put_items(offloads, services)
         ready = [position for position, answer in enumerate(answers) if answer is None]
-        inserts = services.store.jobs.insert_many([layouts[position].job for position in ready]) if ready else []
+        inserts = services.store.jobs.insert_many([offloads[position].job for position in ready]) if ready else []
     except StoreUnavailableError as error:
         # Raised, it would take the answers of all other batches with it.
-        return [error] * len(layouts)
+        return [error] * len(offloads)
     for position, answer in zip(ready, inserts, strict=True):
         answers[position] = answer
     return answers
@@ -217,17 +217,17 @@ def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, lis
         raise InvalidOptionError(
             drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
         )
-    layout = lay_out(drafted.job, services)
-    changes: list[Change] = [insertion(layout.job)]
+    offload = plan_offload(drafted.job, services)
+    changes: list[Change] = [insertion(offload.job)]
     if drafted.record is not None:
         holder = services.store.dedups.get(drafted.record.ref)
         if holder is not None and is_free(holder, job_of_holder(holder, services), services):
             changes.append(repointed(drafted.record, holder))
         else:
             # Also where somebody holds the key: it is the caller's transaction that is to say so.
-            changes = insertions(layout.job, drafted.record)
-    if layout.item is not None:
-        changes.append(layout.item)
+            changes = insertions(offload.job, drafted.record)
+    if offload.item is not None:
+        changes.append(offload.item)
     audit_entry = creation(drafted.job, services)
     if audit_entry is not None:
         changes += services.store.audits.audit(audit_entry, is_first=True).changes

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from leasehold.bulk.enqueue_many import BulkResult
-    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
-    from leasehold.payloads.models import PayloadModel, TypedPayload
 
 
 class JobOptions(TypedDict, total=False):

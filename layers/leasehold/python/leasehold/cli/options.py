@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 if TYPE_CHECKING:
     from leasehold.admin.pages import JobFilter
-    from leasehold.dedup.windows import DedupWindow
+    from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.enqueue import OnDuplicate
     from leasehold.kernel.keys import Priority
     from leasehold.kernel.payload import Json
@@ -101,7 +101,7 @@ def delays_of(text: str, *, what: str) -> RetryPolicy:
 
 def window_of(text: str, *, what: str) -> DedupWindow:
     """`day`, `day:Europe/Berlin`, or a length of time."""
-    from leasehold.dedup.windows import Day, Within
+    from leasehold.kernel.dedup import Day, Within
 
     kind, _, zone = text.partition(":")
     if kind == "day":

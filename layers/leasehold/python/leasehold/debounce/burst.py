@@ -7,15 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import contended, tries
-from leasehold.dedup.records import job_of_holder
-from leasehold.dedup.windows import UntilEnded
+from leasehold.kernel.dedup import UntilEnded, job_of_holder
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
 from leasehold.kernel.keys import Due, position_at
+from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
 from leasehold.lean import dataclass
-from leasehold.payloads.items import lay_out
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
@@ -107,11 +106,11 @@ def _join(job: Job, drafted: Draft, services: Services) -> bool:
     at = now + drafted.debounce.quiet
     if drafted.debounce.max_wait is not None:
         at = max(now, min(at, job.created_at + drafted.debounce.max_wait))
-    layout = lay_out(replace(job, stored_payload=drafted.job.stored_payload), services)
-    if layout.item is not None:
-        services.store.payloads.put(layout.item)
+    offload = plan_offload(replace(job, stored_payload=drafted.job.stored_payload), services)
+    if offload.item is not None:
+        services.store.payloads.put(offload.item)
     due = Due(at, position_at(now), job.job_id)
-    values: dict[str, object] = {"payload": layout.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
+    values: dict[str, object] = {"payload": offload.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
     if needs_wake(at, now):
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
@@ -120,5 +119,5 @@ def _join(job: Job, drafted: Draft, services: Services) -> bool:
     except TransitionRefused as refused:
         # What stands there may be our own, by a try whose response was lost.
         current = refused.current
-        return current is not None and (current.due, current.stored_payload) == (due, layout.job.stored_payload)
+        return current is not None and (current.due, current.stored_payload) == (due, offload.job.stored_payload)
     return True

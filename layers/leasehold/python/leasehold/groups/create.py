@@ -18,11 +18,11 @@ from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, 
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import make_stamp
+from leasehold.kernel.offload import offloaded_many
 from leasehold.kernel.partitions import awakened
+from leasehold.kernel.payload_forms import size_of
 from leasehold.kernel.table import request_token
 from leasehold.lean import dataclass
-from leasehold.payloads.forms import size_of
-from leasehold.payloads.items import laid_out_many
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
     tries = 0
     while group.state is GroupState.CREATING and group.made < group.total:
         services.deployment.refuse_if_halted()
-        batch = _batch(laid_out_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
+        batch = _batch(offloaded_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
         now = services.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
         token = _token(group, f"fill {group.made}", services)

@@ -14,12 +14,12 @@ from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion, transition
 from leasehold.kernel.keys import Due, make_stamp, position_at, to_text
+from leasehold.kernel.offload import offloaded
 from leasehold.kernel.payload import encode, shortened
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TAKE_TURN, TURN_AWAY, JobStatus
 from leasehold.kernel.trust import report
 from leasehold.lean import dataclass
-from leasehold.payloads.items import laid_out
 from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def finish(group: Group, services: Services) -> Step:
         wake=True,
         stored_payload=encode(told(kept, ended)),
     )
-    job = laid_out(replace(job, due_lane=job.run_lane), services)
+    job = offloaded(replace(job, due_lane=job.run_lane), services)
     # Also of a type that is no longer deployed: then the job waits for it, and the group's end does not.
     return Step(ended, (insertion(job), callback_used(group.group_id), *also))
 

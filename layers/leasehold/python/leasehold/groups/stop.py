@@ -23,7 +23,7 @@ from leasehold.groups.ends import (
 from leasehold.groups.model import Group, GroupEndedError, GroupNotFoundError, GroupState, MemberEnd, parse_group_id
 from leasehold.groups.records import are_codes_apart, callback_used, change_of, codes_expire
 from leasehold.kernel.keys import make_stamp
-from leasehold.payloads.forms import size_of
+from leasehold.kernel.payload_forms import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, cast
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, make_nonce, to_text
+from leasehold.kernel.offload import expiry_of
 from leasehold.kernel.partitions import WATCH, payload
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
-from leasehold.payloads.items import expiry_of
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
-from leasehold import features
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import MAX_ERROR_BYTES, RUNS
 from leasehold.kernel.keys import JobId, to_text
@@ -70,9 +69,13 @@ _CODEC = Codec(
 
 
 def dead_letter_record(dead_letter: DeadLetter) -> Record:
-    text = dead_letter.payload_text
+    form: Form = dead_letter.payload_text
+    if not is_short(dead_letter.payload_text):
+        from leasehold.kernel.payload_forms import compact
+
+        form = compact(dead_letter.payload_text)
     # Its own copy of the payload, whatever becomes of the job's.
-    record = _CODEC.record(dead_letter) | {"payload": text if is_short(text) else features.compact(text)}
+    record = _CODEC.record(dead_letter) | {"payload": form}
     if dead_letter.is_open:
         key = f"{to_text(dead_letter.failed_at)}#{dead_letter.id}"
         record |= {"open": OPEN, "open_type": dead_letter.job_type, "open_key": key}
@@ -80,11 +83,13 @@ def dead_letter_record(dead_letter: DeadLetter) -> Record:
 
 
 def dead_letter_of(record: Record) -> DeadLetter:
+    from leasehold.kernel.payload_forms import text_or
+
     check_format(record, "this dead letter")
     (dead_letter_id,) = texts_in(record, ("id",))
     values = {"attempts": 0, **_CODEC.values(record)}
     values["max_attempts"] = values.get("max_attempts") or None
-    payload_text = features.text_or(MISSING, cast("Form", record["payload"]))
+    payload_text = text_or(MISSING, cast("Form", record["payload"]))
     return DeadLetter(id=JobId(dead_letter_id), payload_text=payload_text, **values)
 
 

@@ -146,7 +146,7 @@ class Ending:
         keeps_key: its dedup record belongs to another job by now.
         """
         if self.job.dedup is not None and not keeps_key:
-            from leasehold.features import retire_dedup_record
+            from leasehold.kernel.dedup import retire_dedup_record
 
             retire_dedup_record(self.job, self.write.values.get("expires_at"), self._services)
         for name, hooks in self._concerned:

@@ -20,7 +20,7 @@ from leasehold.kernel.job import SYSTEM, Job, job_record
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
 from leasehold.kernel.jobs import WAKE_WITHIN
 from leasehold.kernel.keys import RANDOM_BITS, SYSTEM_CODE, SYSTEM_SHARD, Due, make_job_id, parse_job_id, shard_of
-from leasehold.kernel.payload import is_laid_out, resolve
+from leasehold.kernel.payload import is_stored_form, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.times import due_time, start_limit
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import AuditEntry
     from leasehold.debounce.burst import Debounce
-    from leasehold.dedup.windows import DedupRecord, DedupWindow
+    from leasehold.kernel.dedup import DedupRecord, DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
-    from leasehold.payloads.models import PayloadModel, TypedPayload
 
 _MAX_NAME_BYTES = 256
 _TRIES = 5
@@ -115,7 +115,7 @@ class Enqueued:
 
 
 def parse_on_duplicate(value: OnDuplicate | str) -> OnDuplicate:
-    return parse_choice(OnDuplicate, value, "on_duplicate")
+    return value if isinstance(value, OnDuplicate) else parse_choice(OnDuplicate, value, "on_duplicate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,9 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
             raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
     if wanted.dedup_key is not None or wanted.dedup_window is not None:
-        record = features.dedup_record(job_type.name, wanted.dedup_key, wanted.dedup_window, scheduled_for, job_id)
+        from leasehold.kernel.dedup import dedup_record
+
+        record = dedup_record(job_type.name, wanted.dedup_key, wanted.dedup_window, scheduled_for, job_id)
     priority = job_type.priority if wanted.priority is None else parse_priority(wanted.priority)
     job = Job(
         job_id=job_id,
@@ -236,7 +238,9 @@ def write(
     if drafted.debounce is not None:
         return features.enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
-        result = features.write_deduplicated(
+        from leasehold.kernel.dedup import write_deduplicated
+
+        result = write_deduplicated(
             drafted, services, on_duplicate=on_duplicate, successor_of=successor_of, audit_entry=audit_entry
         )
     elif audit_entry is not None:
@@ -256,7 +260,7 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
         try:
             if refused is not None:
                 raise refused
-            services.store.jobs.insert(job if is_laid_out(job.stored_payload) else features.laid_out(job, services))
+            services.store.jobs.insert(job if is_stored_form(job.stored_payload) else _offloaded(job, services))
         except ConditionFailed as failed:
             refused = None
             if _is_own(job, failed, drafted, services):
@@ -294,6 +298,12 @@ def is_as_made(job: Job, current: Record | None, *, at_any_time: bool = False) -
     names = ("job_type", "created_by", "retry_of", "schedule", *(() if at_any_time else ("created_at",)))
     made = job_record(job)
     return current is not None and all(current.get(name) == made.get(name) for name in names)
+
+
+def _offloaded(job: Job, services: Services) -> Job:
+    from leasehold.kernel.offload import offloaded
+
+    return offloaded(job, services)
 
 
 def log_enqueued(job: Job, services: Services) -> None:

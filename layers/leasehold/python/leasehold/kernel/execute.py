@@ -18,7 +18,7 @@ from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write
 from leasehold.kernel.keys import make_nonce, to_text
-from leasehold.kernel.payload import APART, decode, encode_result
+from leasehold.kernel.payload import OFFLOADED, decode, encode_result
 from leasehold.kernel.transitions import COMPLETE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
@@ -232,7 +232,7 @@ class Attempt:
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
         form = self.job.stored_payload
-        if isinstance(form, str) and not form.startswith(APART):  # nearly all
+        if isinstance(form, str) and not form.startswith(OFFLOADED):  # nearly all
             return decode(form)
         # Not by way of `self.job`, which the heartbeat may replace meanwhile.
         now = self.services.clock.now()

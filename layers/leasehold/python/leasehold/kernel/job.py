@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from leasehold import features
 from leasehold.kernel import payload as codec
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
 from leasehold.kernel.keys import (
@@ -20,7 +19,7 @@ from leasehold.kernel.keys import (
     shard_of,
 )
 from leasehold.kernel.lanes import is_hold_lane
-from leasehold.kernel.payload import APART, shortened
+from leasehold.kernel.payload import OFFLOADED, shortened
 from leasehold.kernel.records import PARTS, Codec, Kind, texts_in
 from leasehold.kernel.retry import retry_of_text, retry_text
 from leasehold.kernel.table import FORMAT, WRITTEN_FORMAT, check_format
@@ -118,18 +117,20 @@ class Job:
             return known
         if self.payload_name is not None:
             raise PayloadNotReadError(self.job_id)
-        return features.text_in(self.stored_payload)
+        from leasehold.kernel.payload_forms import text_in
+
+        return text_in(self.stored_payload)
 
     @property
     def plain_payload(self) -> str | None:
         """The payload as JSON where it is stored as such; None where it is compressed, or stands apart."""
-        return form if isinstance(form := self.stored_payload, str) and not form.startswith(APART) else None
+        return form if isinstance(form := self.stored_payload, str) and not form.startswith(OFFLOADED) else None
 
     @property
     def payload_name(self) -> str | None:
         """Which item holds the payload; None if the job does."""
         form = self.stored_payload
-        return form.removeprefix(APART) if isinstance(form, str) and form.startswith(APART) else None
+        return form.removeprefix(OFFLOADED) if isinstance(form, str) and form.startswith(OFFLOADED) else None
 
     @property
     def payload(self) -> Json:

@@ -12,11 +12,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from leasehold import features
 from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
 
 if TYPE_CHECKING:
-    from leasehold.payloads.models import PayloadModel, TypedPayload
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
 
 type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
 
@@ -138,7 +137,7 @@ def _bounded(what: str, text: str, limit: int) -> str:
 
 # Text, compressed text, or the name of an item.
 type Form = str | bytes
-APART = "apart:"
+OFFLOADED = "apart:"
 
 # With so much of it, a plain job's item stays within 1 KB to its end.
 MAX_INLINE_BYTES = 400
@@ -150,7 +149,7 @@ def is_short(text: str) -> bool:
     return size <= MAX_INLINE_BYTES and (text.isascii() or len(text.encode()) <= MAX_INLINE_BYTES)
 
 
-def is_laid_out(form: Form) -> bool:
+def is_stored_form(form: Form) -> bool:
     """Whether a payload stands as it is to be stored: nearly all are short, and need nothing."""
     return isinstance(form, bytes) or is_short(form)
 
@@ -159,12 +158,16 @@ def resolve(job: str | TypedPayload | None, payload: Json | PayloadModel) -> tup
     """The job type, unless it is left to a template, and the encoded payload of an enqueue call."""
     if job is None or isinstance(job, str):
         return job, encode_value(payload)
-    return features.resolve_model(job, payload)
+    from leasehold.kernel.payload_models import resolve_model
+
+    return resolve_model(job, payload)
 
 
 def encode_value(payload: Json | PayloadModel) -> str:
     if hasattr(payload, "model_dump"):
-        payload = features.dumped(payload)
+        from leasehold.kernel.payload_models import dumped
+
+        payload = dumped(payload)
     # No payload is an empty object: most payload models accept it, none accepts null.
     return encode_payload({} if payload is None else payload)
 

@@ -60,7 +60,7 @@ def settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
                 each.then()
         for job, expires_at in zip(jobs, expiries, strict=True):
             if job.dedup is not None:
-                from leasehold.features import retire_dedup_record
+                from leasehold.kernel.dedup import retire_dedup_record
 
                 retire_dedup_record(job, expires_at, services)
         return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import features
 from leasehold.audit.records import apply_with_record, audit_entry_on_job, recorded_reason, retried
-from leasehold.dedup.windows import DedupRecord
+from leasehold.kernel.dedup import DedupRecord
 from leasehold.kernel.end import Ending, log_cancelled
 from leasehold.kernel.enqueue import Draft, JobRequest, NewJob, draft
 from leasehold.kernel.errors import (
@@ -21,6 +21,7 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.jobs import Write, needs_wake
 from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
+from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.times import due_time
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
@@ -28,7 +29,6 @@ from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priori
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
-from leasehold.payloads.items import lay_out
 from leasehold.pool import ahead
 from leasehold.telemetry import Event
 from leasehold.webhooks.model import running_document
@@ -232,7 +232,7 @@ def edit(
     refuse_edit_of_delivery(before)
     if payload_text is not None:
         features.check_payload(services.deployment.settings_of(before.job_type), payload_text, services)
-    edited = None if payload_text is None else lay_out(replace(before, stored_payload=payload_text), services)
+    edited = None if payload_text is None else plan_offload(replace(before, stored_payload=payload_text), services)
     if edited is not None:
         values["payload"] = edited.job.stored_payload
 

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
-    from leasehold.payloads.models import PayloadModel
 
 
 class Operator:

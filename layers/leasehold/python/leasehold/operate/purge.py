@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from leasehold.audit.records import audit_entry_on_job, retried
 from leasehold.kernel.errors import WrongStateError
 from leasehold.kernel.jobs import Write, transition
+from leasehold.kernel.offload import deletion
 from leasehold.kernel.payload import PURGED
 from leasehold.kernel.transitions import PURGE
 from leasehold.operate.jobs import find
-from leasehold.payloads.items import deletion
 from leasehold.webhooks.model import delivery_ids
 
 if TYPE_CHECKING:

@@ -13,19 +13,19 @@ from leasehold.audit.records import (
     recorded_reason,
     retried,
 )
-from leasehold.dedup.records import insertions, is_free, job_of_holder, repointed, retire_dedup_record
 from leasehold.kernel.dead_letter import Resolution
+from leasehold.kernel.dedup import insertions, is_free, job_of_holder, repointed, retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
+from leasehold.kernel.offload import offloaded
 from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.kernel.trust import trusted_job
 from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, Resolved, find_dead_letter, with_payload_of
 from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
-from leasehold.payloads.items import laid_out
 from leasehold.telemetry import Event
 from leasehold.webhooks.model import RUNNING
 
@@ -172,7 +172,7 @@ def _edited(job: Job, payload_text: str, services: Services) -> dict[str, Attrib
 
 def _revival(job: Job, services: Services, wanted: Again) -> tuple[Draft, list[Change]]:
     again = successor(job, services, priority=wanted.priority, job_id=wanted.new_job_id)
-    again = replace(again, job=laid_out(again.job, services))
+    again = replace(again, job=offloaded(again.job, services))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
         holder = services.store.dedups.get(again.record.ref)

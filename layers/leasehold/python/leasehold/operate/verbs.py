@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.operator import Operator
-    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.schedules.sdk import Schedules
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks

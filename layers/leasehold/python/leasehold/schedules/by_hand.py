@@ -10,8 +10,8 @@ from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
+from leasehold.kernel.offload import offloaded
 from leasehold.kernel.times import instant
-from leasehold.payloads.items import laid_out
 from leasehold.schedules.recurrence import slots_between
 from leasehold.schedules.trigger import tell
 
@@ -68,7 +68,7 @@ def make_job(job: Job, entry: AuditEntry, services: Services, *, also: Sequence[
     def attempt() -> bool | None:
         if services.store.jobs.get(job.job_id) is not None:
             return False
-        stored = laid_out(job, services)
+        stored = offloaded(job, services)
         audit = services.store.audits.audit(entry)
         return services.store.audits.commit([insertion(stored), *also], audit) or None
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
-    from leasehold.payloads.models import PayloadModel, TypedPayload
     from leasehold.schedules.model import Missed, Overlap, Schedule
     from leasehold.schedules.recurrence import InTheGap, WhenRepeated
 

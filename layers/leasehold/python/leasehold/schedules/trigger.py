@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.enqueue import JobRequest, NewJob, draft
 from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
+from leasehold.kernel.offload import offloaded
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
-from leasehold.payloads.items import laid_out
 from leasehold.schedules.model import Decision, Missed, Overlap, decide
 from leasehold.schedules.records import ScheduleChanged
 from leasehold.schedules.recurrence import latest_slot, slots_after
@@ -108,7 +108,7 @@ def _decide_once(
         # Due again at once, it would fail at once, in every poll.
         services.store.schedules.look_again(schedule, now + _BACK_OFF, now)
         raise
-    jobs = [laid_out(job, services) for job in jobs if job.job_id not in existing]
+    jobs = [offloaded(job, services) for job in jobs if job.job_id not in existing]
     token = request_token("trigger", schedule.name, to_text(schedule.cursor), f"{services.random_source.bits(64):x}")
     due_at = _due_at(schedule, decision.cursor, services)
     services.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)

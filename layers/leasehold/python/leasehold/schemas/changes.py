@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from leasehold.payloads.forms import shown_json
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.schemas.check import shape_of
 
 if TYPE_CHECKING:

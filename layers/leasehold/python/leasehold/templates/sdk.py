@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
-    from leasehold.payloads.models import PayloadModel, TypedPayload
 
     # Named out here: within the class, `list` is a method.
     type _Templates = list[Template]

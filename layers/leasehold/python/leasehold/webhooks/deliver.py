@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
+from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
-from leasehold.payloads.items import lay_out
 from leasehold.telemetry import Event
 from leasehold.webhooks.address import RunEvent, events_of
 from leasehold.webhooks.model import delivery
@@ -79,11 +79,11 @@ def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
 
 
 def _make(made: Job, services: Services) -> None:
-    layout = lay_out(made, services)
-    if layout.item is not None:
-        services.store.payloads.put(layout.item)
+    offload = plan_offload(made, services)
+    if offload.item is not None:
+        services.store.payloads.put(offload.item)
     try:
-        services.store.jobs.insert(layout.job)
+        services.store.jobs.insert(offload.job)
     except ConditionFailed:
         return  # by a try whose response was lost, or by another poller
 

@@ -12,12 +12,12 @@ from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.partitions import payload
 from leasehold.kernel.payload import MISSING, PURGED
+from leasehold.kernel.payload_forms import text_or
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
-from leasehold.payloads.forms import text_or
 from leasehold.webhooks.address import RunEvent
 from leasehold.webhooks.model import delivery_ids
 

@@ -23,10 +23,10 @@ from leasehold.kernel.keys import (
     to_text,
 )
 from leasehold.kernel.payload import encode_payload
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY, MAX_KEY_BYTES
-from leasehold.payloads.forms import shown_json
 from leasehold.telemetry.redaction import without_payload
 from leasehold.webhooks.address import Address, RunEvent
 

@@ -98,7 +98,7 @@ def redrive(
     from leasehold.admin.others import DeadLetterFilter
     from leasehold.cli.operating import bulk
     from leasehold.kernel.errors import InvalidOptionError
-    from leasehold.payloads.forms import encode_shown
+    from leasehold.kernel.payload_forms import encode_shown
 
     # In the form in which a dead letter shows it.
     edited = None if payload is payload_file is None else encode_shown(read_payload(payload, payload_file))

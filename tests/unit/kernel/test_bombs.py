@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from leasehold.groups.records import decompressed
 from leasehold.kernel.errors import PayloadUnreadableError
-from leasehold.payloads.forms import text_in
+from leasehold.kernel.payload_forms import text_in
 
 def payload(form):
     try:

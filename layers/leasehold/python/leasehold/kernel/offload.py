@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError, StoreError
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload import APART, MISSING, is_laid_out
+from leasehold.kernel.payload import MISSING, OFFLOADED, is_stored_form
+from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, text_in, text_or
 from leasehold.kernel.table import ConditionFailed, Delete, Put
-from leasehold.payloads.forms import compact, fits_into_its_job, name_of, text_in, text_or
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,61 +34,61 @@ if TYPE_CHECKING:
 SLACK = timedelta(days=400)
 
 
-class Layout(NamedTuple):
+class Offload(NamedTuple):
     """A job as it is to be stored, and the item that has to be there before it; `item` is None if it holds all."""
 
     job: Job
     item: Put | None = None
 
 
-def lay_out(job: Job, services: Services) -> Layout:
+def plan_offload(job: Job, services: Services) -> Offload:
     """Decide where the payload goes, without writing anything."""
-    if is_laid_out(job.stored_payload):
-        return Layout(job)
-    return layout_of(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
+    if is_stored_form(job.stored_payload):
+        return Offload(job)
+    return offload_until(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
 
 
-def layout_of(job: Job, expires_at: int) -> Layout:
+def offload_until(job: Job, expires_at: int) -> Offload:
     """Where the payload of a new job goes. This is the one place that decides it."""
-    if is_laid_out(job.stored_payload):
-        return Layout(job)
+    if is_stored_form(job.stored_payload):
+        return Offload(job)
     text = job.payload_text
     form = compact(text)
     if fits_into_its_job(form):
-        return Layout(replace(job, stored_payload=form))
+        return Offload(replace(job, stored_payload=form))
     name = name_of(text)
     # Without a condition: what stands under this name is this text, perhaps with less time to live.
     item = Put(
         key=partitions.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=()
     )
-    return Layout(replace(job, stored_payload=APART + name, read_payload=text), item)
+    return Offload(replace(job, stored_payload=OFFLOADED + name, read_payload=text), item)
 
 
-def laid_out(job: Job, services: Services) -> Job:
+def offloaded(job: Job, services: Services) -> Job:
     """The job as it is to be stored; its payload is apart by then, if that is where it belongs."""
-    return behind_its_item(lay_out(job, services), services)
+    return behind_its_item(plan_offload(job, services), services)
 
 
-def behind_its_item(layout: Layout, services: Services) -> Job:
-    if layout.item is not None:
-        services.store.payloads.insert(layout.item)
-    return layout.job
+def behind_its_item(offload: Offload, services: Services) -> Job:
+    if offload.item is not None:
+        services.store.payloads.insert(offload.item)
+    return offload.job
 
 
-def laid_out_many(jobs: Sequence[Job], services: Services) -> list[Job]:
-    """As `laid_out`, in as few calls as possible; the first error if one of them cannot be."""
-    layouts = [lay_out(job, services) for job in jobs]
-    for answer in put_items(layouts, services):
+def offloaded_many(jobs: Sequence[Job], services: Services) -> list[Job]:
+    """As `offloaded`, in as few calls as possible; the first error if one of them cannot be."""
+    offloads = [plan_offload(job, services) for job in jobs]
+    for answer in put_items(offloads, services):
         if answer is not None:
             raise answer
-    return [layout.job for layout in layouts]
+    return [offload.job for offload in offloads]
 
 
-def put_items(layouts: Sequence[Layout], services: Services) -> list[Exception | None]:
-    """Write what goes apart, in as few calls as possible; for each layout None, or what kept its item from it."""
-    items = [layout.item for layout in layouts if layout.item is not None]
+def put_items(offloads: Sequence[Offload], services: Services) -> list[Exception | None]:
+    """Write what goes apart, in as few calls as possible; for each offload None, or what kept its item from it."""
+    items = [offload.item for offload in offloads if offload.item is not None]
     answers = iter(services.store.payloads.put_many(items) if items else [])
-    return [None if layout.item is None else _store_error(next(answers)) for layout in layouts]
+    return [None if offload.item is None else _store_error(next(answers)) for offload in offloads]
 
 
 def expiry_of(job: Job, since: datetime, services: Services) -> int:

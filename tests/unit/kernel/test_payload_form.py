@@ -21,11 +21,11 @@ from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError,
 from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.payload import APART, MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload
+from leasehold.kernel.offload import Payloads, offload_until
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, OFFLOADED, encode_payload
+from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, size_of, text_in
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
-from leasehold.payloads.forms import compact, fits_into_its_job, name_of, size_of, text_in
-from leasehold.payloads.items import Payloads, layout_of
 from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
@@ -81,17 +81,17 @@ def test_a_text_survives_its_compact_form_which_is_never_larger(text):
 @given(payload_texts)
 def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
     table = MemoryTable()
-    layout = layout_of(job_with(text), expires_at=1)
-    if layout.item is not None:
-        table.write(layout.item)
+    offload = offload_until(job_with(text), expires_at=1)
+    if offload.item is not None:
+        table.write(offload.item)
 
-    stored = job_of({**keys.job(layout.job.job_id).attributes, **job_record(layout.job)})
+    stored = job_of({**keys.job(offload.job.job_id).attributes, **job_record(offload.job)})
 
     assert Payloads(table).read(stored).payload_text == text
     assert Payloads(table).shown(stored).payload_text == text
-    assert (layout.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
+    assert (offload.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
     assert size_of(stored.stored_payload) <= MAX_INLINE_BYTES
-    assert layout_of(stored, expires_at=2).item is None
+    assert offload_until(stored, expires_at=2).item is None
 
 
 @pytest.mark.parametrize("answer", [None, ConditionFailed(None), StoreError("full")])
@@ -101,7 +101,7 @@ def test_an_item_that_is_there_already_is_as_good_as_written_and_any_other_refus
             return [answer for _ in puts]
 
     text = json.dumps([hashlib.sha256(bytes([n])).hexdigest() for n in range(40)])
-    item = layout_of(job_with(text), expires_at=1).item
+    item = offload_until(job_with(text), expires_at=1).item
     assert item is not None
     with pytest.raises(StoreError, match="full") if isinstance(answer, StoreError) else nullcontext():
         Payloads(Answering()).insert(item)
@@ -113,7 +113,7 @@ def test_names_tell_texts_apart(one, other):
 
 
 def test_a_payload_that_was_not_read_says_so():
-    stored = job_with(APART + name_of("x"))
+    stored = job_with(OFFLOADED + name_of("x"))
 
     with pytest.raises(PayloadNotReadError, match="Get the job by its id"):
         _ = stored.payload

@@ -1,22 +1,32 @@
-"""A new job with a dedup key, and the record of the key: it moves together with the job that it points to."""
+"""Deduplication: a window says how long a key is held, a record which job holds it; it moves together with that job."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, assert_never
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold import features
-from leasehold.dedup.windows import DedupRecord
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate
-from leasehold.kernel.errors import DuplicateJobError, StoreError, StoreUnavailableError
+from leasehold.kernel.errors import (
+    DuplicateJobError,
+    InvalidOptionError,
+    StoreError,
+    StoreUnavailableError,
+    TimeOutOfRangeError,
+)
+from leasehold.kernel.job import NO_WINDOW, DedupRef
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import from_text, job_id_of_key, key_of, to_text
+from leasehold.kernel.keys import EPOCH, from_text, job_id_of_key, key_of, to_text
+from leasehold.kernel.offload import behind_its_item, plan_offload
 from leasehold.kernel.records import texts_in
 from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.times import instant, later
 from leasehold.kernel.transitions import CANCEL
 from leasehold.kernel.trust import is_trusted
-from leasehold.payloads.items import behind_its_item, lay_out
+from leasehold.kernel.type_options import parse_key
+from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
 
     from leasehold.audit.records import Audit, AuditEntry
     from leasehold.kernel.enqueue import Draft
-    from leasehold.kernel.job import DedupRef, Job
+    from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record, Table
@@ -32,6 +42,82 @@ if TYPE_CHECKING:
 # A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
 _OUTLIVES_BY = timedelta(days=7)
 _TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One job per calendar day of a timezone, the day that `scheduled_for` falls on."""
+
+    timezone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise InvalidOptionError(
+                self.timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """One job per stretch of time, counted from `scheduled_for`."""
+
+    duration: timedelta
+
+    def __post_init__(self) -> None:
+        if self.duration <= timedelta(0):
+            raise InvalidOptionError(self.duration, "a dedup window is longer than nothing", "Leave it out instead.")
+
+
+@dataclass(frozen=True, slots=True)
+class UntilEnded:
+    """The key is free again as soon as the job has ended."""
+
+
+type DedupWindow = Day | Within | UntilEnded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupRecord:
+    ref: DedupRef
+    job_id: JobId
+    window_until: datetime
+
+    def is_over(self, now: datetime) -> bool:
+        return self.window_until <= now
+
+
+def dedup_record(
+    job_type: str, key: str | None, window: DedupWindow | None, scheduled_for: datetime, job_id: JobId
+) -> DedupRecord:
+    if key is None:
+        raise InvalidOptionError(window, "dedup_window without a dedup_key does nothing", "Pass a key.")
+    parse_key(key, "dedup key")
+    match window:
+        case None | UntilEnded():
+            name, until = NO_WINDOW, EPOCH
+        case Within(duration):
+            name, until = NO_WINDOW, later(scheduled_for, duration, what="the end of the dedup window")
+        case Day(timezone):
+            name, until = _day_of(scheduled_for, ZoneInfo(timezone))
+        case _:
+            raise InvalidOptionError(window, "this is no dedup window", "Use Day(...), Within(...) or UntilEnded().")
+    return DedupRecord(ref=DedupRef(job_type, key, name), job_id=job_id, window_until=until)
+
+
+def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
+    try:
+        day = scheduled_for.astimezone(zone).date()
+        midnight = datetime.combine(day + timedelta(days=1), time(), tzinfo=zone)
+    except OverflowError:
+        raise TimeOutOfRangeError(
+            scheduled_for, "the end of the dedup window is after the year 9999", "Choose an earlier time."
+        ) from None
+    return day.isoformat(), instant(midnight, what="the end of the dedup window")
+
+
+# --- a new job with a key
 
 
 def write_deduplicated(
@@ -44,20 +130,20 @@ def write_deduplicated(
 ) -> Enqueued:
     job, record = drafted.job, drafted.record
     assert record is not None
-    layout = lay_out(job, services)
+    offload = plan_offload(job, services)
     for _ in range(_TRIES):
         audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
         also = audit.changes if audit else []
         try:
             # Looked up first only where a payload would be written in vain: that costs more than a look.
-            holder = None if layout.item is None else services.store.dedups.get(record.ref)
+            holder = None if offload.item is None else services.store.dedups.get(record.ref)
             if holder is None:
-                holder = services.store.dedups.insert(behind_its_item(layout, services), record, also)
+                holder = services.store.dedups.insert(behind_its_item(offload, services), record, also)
             if holder is None or holder.job_id == job.job_id:
                 return _made(job, audit, services)
             existing = job_of_holder(holder, services)
             if is_free(holder, existing, services) or holder.job_id == successor_of:
-                services.store.dedups.take_over(behind_its_item(layout, services), record, holder, also)
+                services.store.dedups.take_over(behind_its_item(offload, services), record, holder, also)
                 return _made(job, audit, services)
             match on_duplicate:
                 case OnDuplicate.RETURN_EXISTING:
@@ -67,7 +153,7 @@ def write_deduplicated(
                 case OnDuplicate.REPLACE:
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
-                    new = behind_its_item(layout, services)
+                    new = behind_its_item(offload, services)
                     from leasehold.kernel.end import Ending, log_cancelled
 
                     reason = f"replaced by {job.job_id}"

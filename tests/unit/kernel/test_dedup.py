@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.dedup.windows import Day, DedupWindow, UntilEnded, Within, dedup_record
+from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
 from leasehold.kernel.keys import LATEST, JobPartition, make_job_id, to_text
 from leasehold.kernel.type_options import parse_key

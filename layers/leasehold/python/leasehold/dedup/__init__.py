@@ -1,1 +1,0 @@
-"""Deduplication: one job per key and window."""

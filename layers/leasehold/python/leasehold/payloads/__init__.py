@@ -1,1 +1,0 @@
-"""Payloads that are not short: compressed, or apart from their jobs."""
