@@ -18,13 +18,7 @@ from leasehold.aws import names as variables
 from leasehold.cdk.alarms import Alarms, alarm_topic
 from leasehold.cdk.api import Api
 from leasehold.cdk.audit_roots import AuditRoots
-from leasehold.cdk.context import (
-    AlarmOptions,
-    AuditRootOptions,
-    QueueContext,
-    environment_name_of,
-    name_from_path,
-)
+from leasehold.cdk.context import AlarmOptions, AuditRootOptions, QueueContext, environment_name_of, name_from_path
 from leasehold.cdk.dashboard import Dashboard
 from leasehold.cdk.grants import JobQueueBase
 from leasehold.cdk.handlers import Handler, JobHandler, folders_of, places_of

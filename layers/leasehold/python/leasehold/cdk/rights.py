@@ -66,7 +66,7 @@ _MADE_WITH = (
 
 def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys(
+        on_keys(
             "WorkOnJobs",
             jobs,
             # A page of claims is one batch of PartiQL updates. It goes through old jobs once a week, for the sake of
@@ -74,16 +74,16 @@ def poller_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> l
             ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "Query", "PutItem", "UpdateItem"],
             ALL_JOB_PARTITIONS,
         ),
-        _on_keys("KeepPayloads", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
-        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
-        _on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
-        _on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
-        _on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
-        _on_keys("TendGroups", jobs, ["GetItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS),
-        _on_index("FindDue", jobs, DUE_INDEX.name),
-        _on_table("RecordDeadLetters", dead_letters, ["PartiQLInsert"]),
-        _on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
+        on_keys("KeepPayloads", jobs, ["GetItem", "PartiQLInsert", "PutItem", "UpdateItem"], ALL_PAYLOAD_PARTITIONS),
+        on_keys("RetireDedupRecords", jobs, ["UpdateItem"], DEDUP_PARTITIONS),
+        on_keys("WorkOnScopes", jobs, ["GetItem", "PartiQLUpdate", "Query", *_WRITES], SCOPE_PARTITIONS),
+        on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        on_keys("KeepWatch", jobs, ["GetItem", "UpdateItem", "DeleteItem"], WATCH_PARTITIONS),
+        on_keys("ProbeCircuits", jobs, ["GetItem", "PutItem", "UpdateItem"], CIRCUIT_PARTITIONS),
+        on_keys("TendGroups", jobs, ["GetItem", "UpdateItem", "DeleteItem"], GROUP_PARTITIONS),
+        on_index("FindDue", jobs, DUE_INDEX.name),
+        on_table("RecordDeadLetters", dead_letters, ["PartiQLInsert"]),
+        on_index("MeasureDeadLetters", dead_letters, BY_DATE_INDEX.name),
     ]
 
 
@@ -94,14 +94,14 @@ def handler_statements(
     code = code_of_type(job_type, queue)
     return [
         # Those of a batch are read by one request.
-        _on_keys("ReadJobs", jobs, ["GetItem", *(["BatchGetItem"] if job_type.batch else [])], partitions_of(code)),
+        on_keys("ReadJobs", jobs, ["GetItem", *(["BatchGetItem"] if job_type.batch else [])], partitions_of(code)),
         *_end_jobs("EndJobs", jobs, partitions_of(code), with_items=True),
-        _on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
-        _on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
-        _on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        on_keys("ReadPayloads", jobs, ["GetItem"], [f"{PAYLOAD}#{id_pattern(code)}"]),
+        on_keys("RetireDedupRecords", jobs, ["UpdateItem"], [f"scheduled-job#{job_type.name}#*"]),
+        on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], _seats_of(job_type, queue)),
+        on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *([_break_circuit(job_type, jobs)] if job_type.breaker is not None else []),
-        _on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(code)]),
+        on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(code)]),
     ]
 
 
@@ -113,38 +113,36 @@ def sender_statements(
     if queue.webhook_concurrency_per_host:
         scopes.append(scope_partition(key_scope(DELIVERY, "*")))
     return [
-        _on_keys("ReadDeliveries", jobs, ["GetItem"], SYSTEM_JOB_PARTITIONS),
+        on_keys("ReadDeliveries", jobs, ["GetItem"], SYSTEM_JOB_PARTITIONS),
         *_end_jobs("EndDeliveries", jobs, SYSTEM_JOB_PARTITIONS),
-        _on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
-        *([_on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
-        _on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(SYSTEM_CODE)]),
+        on_keys("ReadPayloads", jobs, ["GetItem"], SYSTEM_PAYLOAD_PARTITIONS),
+        *([on_keys("FreeSeats", jobs, ["GetItem", "UpdateItem"], scopes)] if scopes else []),
+        on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        on_keys("RecordDeadLetters", dead_letters, ["PartiQLInsert"], [id_pattern(SYSTEM_CODE)]),
     ]
 
 
 def reporter_statements(jobs: dynamodb.ITable, dead_letters: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
-        _on_table("MarkReported", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
-        _on_index("FindUnreported", dead_letters, BY_DATE_INDEX.name),
+        on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
+        on_table("MarkReported", dead_letters, ["GetItem", "BatchGetItem", "UpdateItem"]),
+        on_index("FindUnreported", dead_letters, BY_DATE_INDEX.name),
     ]
 
 
 def schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What triggering a schedule needs besides the right to insert jobs: a slot's jobs go with the schedule's move."""
     return [
-        _on_keys(
-            "WorkOnSchedules", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS
-        ),
+        on_keys("WorkOnSchedules", jobs, ["GetItem", "PartiQLUpdate", "UpdateItem", "DeleteItem"], SCHEDULE_PARTITIONS),
         _read_templates(jobs),
     ]
 
 
 def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys("MakeJobs", jobs, ["PartiQLInsert"], JOB_PARTITIONS),
-        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        on_keys("MakeJobs", jobs, ["PartiQLInsert"], JOB_PARTITIONS),
+        on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
+        on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         *schedule_statements(jobs),
     ]
 
@@ -152,19 +150,19 @@ def trigger_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
 def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.schedules`: EventBridge is told by the poller, not by it."""
     return [
-        _on_keys(
+        on_keys(
             "ManageSchedules",
             jobs,
             ["GetItem", "Query", "PartiQLUpdate", "PutItem"],
             SCHEDULE_PARTITIONS,
         ),
         _insert_records(jobs, "schedule"),
-        _move_heads(jobs, "schedule"),
+        move_heads(jobs, "schedule"),
         # A run by hand inserts its jobs and moves the head in one transaction of statements.
-        _on_keys("MoveHeadsWithRuns", jobs, ["PartiQLUpdate"], [audit_heads("schedule")]),
-        _on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
-        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
-        _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
+        on_keys("MoveHeadsWithRuns", jobs, ["PartiQLUpdate"], [audit_heads("schedule")]),
+        on_keys("RunByHand", jobs, ["GetItem", "PartiQLInsert"], JOB_PARTITIONS),
+        on_keys("InsertPayloads", jobs, ["PartiQLInsert"], PAYLOAD_PARTITIONS),
+        on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS),
         _read_templates(jobs),
     ]
 
@@ -172,28 +170,28 @@ def manage_schedules_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStateme
 def manage_templates_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a program needs for `queue.templates`; it looks whether a schedule needs one that is to go."""
     return [
-        _on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
+        on_keys("ManageTemplates", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], TEMPLATE_PARTITIONS),
         _insert_records(jobs, "template"),
-        _move_heads(jobs, "template"),
-        _on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
-        _on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
+        move_heads(jobs, "template"),
+        on_keys("FindUsers", jobs, ["Query"], SCHEDULE_PARTITIONS),
+        on_keys("ReadControl", jobs, ["GetItem"], CONTROL_PARTITIONS),
     ]
 
 
 def deployed_schedule_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """What a deployment needs to write its schedules, with their audit records."""
     return [
-        _on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
+        on_keys("WriteSchedules", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], SCHEDULE_PARTITIONS),
         _insert_records(jobs, "schedule"),
-        _move_heads(jobs, "schedule"),
+        move_heads(jobs, "schedule"),
     ]
 
 
 def registry_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     return [
-        _on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
-        _on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
-        _on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
+        on_keys("WriteRegistry", jobs, ["GetItem", "PutItem"], CONTROL_PARTITIONS),
+        on_keys("SampleWaiting", jobs, ["Query"], JOB_PARTITIONS),
+        on_keys("WakeScopes", jobs, ["UpdateItem"], SCOPE_PARTITIONS),
     ]
 
 
@@ -206,8 +204,8 @@ def enqueue_statements(
     key that nobody has had is taken by an insert, too.
     """
     return [
-        _on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
-        _on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
+        on_keys("Enqueue", jobs, ["PartiQLInsert"], _jobs_of(codes)),
+        on_keys("InsertPayloads", jobs, ["PartiQLInsert"], _payloads_of(codes)),
         *_on_dedups("TakeKeys", jobs, ["PartiQLInsert"], types),
         _read_control(jobs),
     ]
@@ -222,8 +220,8 @@ def deduplicate_statements(
     """
     actions = ["GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
     return [
-        _on_keys("ReplaceJobs", jobs, actions, _jobs_of(codes)),
-        _on_keys("PutPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
+        on_keys("ReplaceJobs", jobs, actions, _jobs_of(codes)),
+        on_keys("PutPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
         *_on_dedups("Deduplicate", jobs, actions, types),
         _read_control(jobs),
     ]
@@ -233,10 +231,10 @@ def create_group_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> list
     """What a program needs to make groups of jobs of these types. It can overwrite such jobs, and any group."""
     made = ["GetItem", "BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
     return [
-        _on_keys("MakeMembers", jobs, made, _jobs_of(codes)),
-        _on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
-        _on_keys("MakeGroups", jobs, ["GetItem", "PartiQLUpdate", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
-        _on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
+        on_keys("MakeMembers", jobs, made, _jobs_of(codes)),
+        on_keys("InsertPayloads", jobs, ["PartiQLInsert", "PutItem"], _payloads_of(codes)),
+        on_keys("MakeGroups", jobs, ["GetItem", "PartiQLUpdate", "PutItem", "UpdateItem"], GROUP_PARTITIONS),
+        on_keys("OpenGroups", jobs, ["UpdateItem"], [scope_partition(group_scope("*"))]),
         _read_control(jobs),
     ]
 
@@ -253,8 +251,8 @@ def record_creation_statements(codes: Sequence[int], jobs: dynamodb.ITable) -> l
     """
     trails = ["audit#job#*", audit_heads("job")]
     return [
-        _on_keys("CreateJobs", jobs, ["PartiQLInsert"], _jobs_of(codes)),
-        _on_keys("BeginTrails", jobs, ["PartiQLInsert"], trails),
+        on_keys("CreateJobs", jobs, ["PartiQLInsert"], _jobs_of(codes)),
+        on_keys("BeginTrails", jobs, ["PartiQLInsert"], trails),
     ]
 
 
@@ -268,20 +266,20 @@ def run_now_statements(
     """
     seats = ["Query", "UpdateItem"] if job_type.concurrency is None else ["Query", "PutItem", "UpdateItem"]
     holders = (
-        [] if job_type.concurrency is None else [_on_keys("FindHolders", jobs, ["BatchGetItem"], partitions_of(code))]
+        [] if job_type.concurrency is None else [on_keys("FindHolders", jobs, ["BatchGetItem"], partitions_of(code))]
     )
     return [
-        _on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
-        _on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
+        on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
+        on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
         *holders,
-        _on_index("FindRunning", jobs, DUE_INDEX.name),
+        on_index("FindRunning", jobs, DUE_INDEX.name),
         iam.PolicyStatement(sid="Call", actions=["lambda:InvokeFunction"], resources=[function.function_arn]),
     ]
 
 
 def audit_root_statements(jobs: dynamodb.ITable) -> list[iam.PolicyStatement]:
     """Reads every trail and writes to none."""
-    return [_on_keys("ReadTrails", jobs, ["GetItem", "Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
+    return [on_keys("ReadTrails", jobs, ["GetItem", "Query"], [f"{AUDIT_HEADS}#*", "audit#*"])]
 
 
 def code_of_type(job_type: JobType, queue: QueueContext) -> int:
@@ -303,11 +301,11 @@ def _on_dedups(
     records = [f"scheduled-job#{each.name}#*" for each in types]
     for start in range(0, len(records), _NAMES_OF_A_STATEMENT):
         number = start // _NAMES_OF_A_STATEMENT
-        yield _on_keys(f"{sid}{number or ''}", jobs, actions, records[start : start + _NAMES_OF_A_STATEMENT])
+        yield on_keys(f"{sid}{number or ''}", jobs, actions, records[start : start + _NAMES_OF_A_STATEMENT])
 
 
 def _read_control(jobs: dynamodb.ITable) -> iam.PolicyStatement:
-    return _on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS)
+    return on_keys("ReadControl", jobs, ["GetItem", "Query"], CONTROL_PARTITIONS)
 
 
 def partitions_of(code: int) -> list[str]:
@@ -322,14 +320,14 @@ def _end_jobs(
 
     So an update that creates an item makes none that is read as a job.
     """
-    by_item = _on_keys(sid, jobs, ["UpdateItem"], partitions)
+    by_item = on_keys(sid, jobs, ["UpdateItem"], partitions)
     # An update names its key at least, so what names nothing is not one. Of statements nobody has seen that yet.
     by_item.add_condition("Null", {"dynamodb:Attributes": "false"})
-    by_statement = _on_keys(f"{sid}ByStatement", jobs, ["PartiQLUpdate"], partitions)
+    by_statement = on_keys(f"{sid}ByStatement", jobs, ["PartiQLUpdate"], partitions)
     statements = [by_item, by_statement]
     if with_items:
         # Nor of an end with a handler's own items.
-        enclosed = _on_keys(f"{sid}WithItems", jobs, ["UpdateItem"], partitions)
+        enclosed = on_keys(f"{sid}WithItems", jobs, ["UpdateItem"], partitions)
         enclosed.add_condition("StringEquals", {"dynamodb:EnclosingOperation": "TransactWriteItems"})
         statements.append(enclosed)
     for each in statements:
@@ -340,7 +338,7 @@ def _end_jobs(
 def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """A handler counts its own type's runs, opens its own circuit, and closes it again: nobody else's."""
     actions = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]
-    return _on_keys("BreakCircuit", jobs, actions, [circuit_key(job_type.name).values[0]])
+    return on_keys("BreakCircuit", jobs, actions, [circuit_key(job_type.name).values[0]])
 
 
 def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
@@ -358,24 +356,22 @@ def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
 
 def _insert_records(jobs: dynamodb.ITable, kind: str) -> iam.PolicyStatement:
     """Audit records are inserted, and never put."""
-    return _on_keys("RecordEntries", jobs, ["PartiQLInsert"], [f"audit#{kind}#*"])
+    return on_keys("RecordEntries", jobs, ["PartiQLInsert"], [f"audit#{kind}#*"])
 
 
-def _move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
+def move_heads(jobs: dynamodb.ITable, *kinds: str) -> iam.PolicyStatement:
     """The head of a chain moves with every entry: those of these kinds of targets, without one those of all."""
     partitions = [audit_heads(kind) for kind in kinds] or [f"{AUDIT_HEADS}#*"]
     statements = [] if kinds else ["PartiQLInsert", "PartiQLUpdate"]
-    return _on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem", *statements], partitions)
+    return on_keys("MoveHeads", jobs, ["GetItem", "UpdateItem", *statements], partitions)
 
 
 def _read_templates(jobs: dynamodb.ITable) -> iam.PolicyStatement:
     """One that is not there is looked for under similar names."""
-    return _on_keys("ReadTemplates", jobs, ["GetItem", "Query"], TEMPLATE_PARTITIONS)
+    return on_keys("ReadTemplates", jobs, ["GetItem", "Query"], TEMPLATE_PARTITIONS)
 
 
-def _on_keys(
-    sid: str, table: dynamodb.ITable, actions: Sequence[str], partitions: Sequence[str]
-) -> iam.PolicyStatement:
+def on_keys(sid: str, table: dynamodb.ITable, actions: Sequence[str], partitions: Sequence[str]) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         sid=sid,
         actions=[f"dynamodb:{action}" for action in actions],
@@ -388,15 +384,11 @@ def _on_keys(
     )
 
 
-def _on_table(sid: str, table: dynamodb.ITable, actions: Sequence[str]) -> iam.PolicyStatement:
+def on_table(sid: str, table: dynamodb.ITable, actions: Sequence[str]) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         sid=sid, actions=[f"dynamodb:{action}" for action in actions], resources=[table.table_arn]
     )
 
 
-def _on_index(sid: str, table: dynamodb.ITable, index: str) -> iam.PolicyStatement:
+def on_index(sid: str, table: dynamodb.ITable, index: str) -> iam.PolicyStatement:
     return iam.PolicyStatement(sid=sid, actions=["dynamodb:Query"], resources=[f"{table.table_arn}/index/{index}"])
-
-
-# What statements in other files are made with.
-on_index, on_keys, on_table, move_heads = _on_index, _on_keys, _on_table, _move_heads
