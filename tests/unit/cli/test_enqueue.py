@@ -111,3 +111,20 @@ def test_while_the_system_is_halted_nothing_is_enqueued(shell: Shell):
     assert result.exit_code == 4
     assert result.stderr.startswith("system_halted: ")
     assert "leasehold resume" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "made_by",
+    [
+        ["enqueue", "daily_summary"],
+        ["schedules", "create", "nightly", "--type", "daily_summary", "--every", "1h"],
+        ["templates", "create", "short", "daily_summary"],
+    ],
+)
+@pytest.mark.parametrize("written", ["high", "HIGH", "2"])
+def test_a_priority_is_a_word_or_its_number_wherever_it_is_given(shell: Shell, made_by: list[str], written: str):
+    shell.ok(*made_by, "--priority", written)
+
+    result = shell.run(*made_by, "--priority", "urgent")
+    assert result.exit_code == 2
+    assert "this is no priority: got 'urgent'. Use low, normal, high or critical." in result.stderr

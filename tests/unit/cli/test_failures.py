@@ -187,3 +187,33 @@ def test_a_reason_is_needed_where_the_deployment_asks_for_one(shell: Shell, acti
     assert (result.exit_code, shell.records()) == (2, [])
     assert "this queue asks for a reason" in result.stderr
     assert "--reason" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["jobs"], "--since"),
+        (["jobs"], "--created-until"),
+        (["jobs"], "--ended-since"),
+        (["cancel"], "--until"),
+        (["dead-letters", "list"], "--since"),
+        (["enqueue", "daily_summary"], "--at"),
+        (["enqueue", "daily_summary"], "--in"),
+        (["enqueue", "daily_summary"], "--start-by"),
+        (["enqueue", "daily_summary"], "--retry-delays"),
+        (["enqueue", "daily_summary"], "--dedup-window"),
+        (["enqueue", "daily_summary"], "--on-duplicate"),
+        (["job", "reschedule", "J"], "--in"),
+        (["schedules", "create", "n", "--type", "daily_summary"], "--every"),
+        (["schedules", "update", "n"], "--missed-window"),
+        (["templates", "create", "t", "daily_summary"], "--retry-delays"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_told_with_the_option_as_it_was_typed(
+    shell: Shell, command: list[str], option: str
+):
+    result = shell.run(*command, option, "x")
+
+    assert result.exit_code == 2
+    assert f"{option} " in result.stderr
+    assert "got 'x'" in result.stderr

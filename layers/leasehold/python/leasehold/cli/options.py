@@ -164,7 +164,9 @@ MadeJobTypeOption = Annotated[
     str | None,
     Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
 ]
-PriorityOption = Annotated[str | None, Option(help="low, normal, high or critical.", autocompletion=complete_priority)]
+PriorityOption = Annotated[
+    str | None, Option(help="low, normal, high or critical.", autocompletion=complete_priority), priority_of
+]
 PayloadOption = Annotated[str | None, Option(metavar="JSON", help="The payload.")]
 PayloadFileOption = Annotated[
     str | None, Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
@@ -239,7 +241,8 @@ def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
     for name, hint in get_type_hints(type(options), include_extras=True).items():
         option, *readers = hint.__metadata__
         if readers and found[name] is not None:
-            what = option.param_decls[0] if option.param_decls else f"--{name.replace('_', '-')}"
+            # Typer takes the first declaration for a default, until it makes a command of it.
+            what = option.default if isinstance(option.default, str) else f"--{name.replace('_', '-')}"
             context = {"now": now} if readers[0] is past_moment else {}
             found[name] = readers[0](found[name], what=what, **context)
     if "payload" in found:
