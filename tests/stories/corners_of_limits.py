@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold import CircuitBreaker, Fixed, JobType, OnFull, Rate
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
+from leasehold.kernel.ports import NoWaker
 from leasehold.kernel.table import JOBS, Delete, Key, Update
 from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat, Taking
 from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
@@ -483,3 +484,14 @@ def behind_those_who_wait(s: Story) -> None:
     for _ in range(3):
         next_look(s)
         s.poll()
+
+
+@story
+def a_program_without_a_waker(s: Story) -> None:
+    """It can start no poller for a freed seat, so it makes the scope due."""
+    s.services.waker = NoWaker()
+    enqueue(s, "first", "second")
+    s.poll()
+    s.wait(1)
+    s.run()
+    s.work()

@@ -50,8 +50,8 @@ class End:
     step: Transition
     at: datetime
     values: Mapping[str, object]
-    failed: bool | None = None
-    is_orphan: bool = False
+    failed: bool | None
+    is_orphan: bool
 
     @property
     def run(self) -> Run | None:

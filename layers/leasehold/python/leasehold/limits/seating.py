@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -37,14 +36,14 @@ class SeatPlan:
     """The seats of one scope that may be taken."""
 
     read_at: datetime
-    free: list[int] = field(default_factory=list)
+    free: list[int]
     # Seats whose holder was seen to be gone: they may be taken over.
-    abandoned: list[Seat] = field(default_factory=list)
+    abandoned: list[Seat]
     # How many of these the limit has room for: it may have been higher once.
-    room: int = 0
-    next_free_at: datetime | None = None
+    room: int
+    next_free_at: datetime | None
     # Where lanes wait already, a new job queues behind them.
-    is_waited_for: bool = False
+    is_waited_for: bool
 
     @property
     def is_full(self) -> bool:
