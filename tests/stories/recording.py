@@ -120,7 +120,7 @@ class Recording:
         text = _MARK.sub(self._mark, text)
         text = _NONCE.sub(lambda found: self._named(found[0], ""), text)
         text = _STAMP.sub(lambda found: self._named(found[0], "stamp"), text)
-        text = text.replace("\n", "⏎")
+        text = text.replace("\n", "⏎").replace("\0", "␀")
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… {len(text)} characters"
 
     def _mark(self, found: re.Match[str]) -> str:
