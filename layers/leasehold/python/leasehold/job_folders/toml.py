@@ -69,6 +69,8 @@ class Table(BaseModel):
                 return problem(place[:-1] if kind == "missing" else place, str(key.description), fix)
             case "tuple_type" if isinstance(error["input"], dict):
                 return problem(place, *_SEVERAL)
+            case "model_type" if cls.called.startswith("[["):
+                return problem(place, *_SEVERAL)
             case other:
                 return problem(place, *_IN_WORDS[other])
 
