@@ -244,6 +244,10 @@ class Tamperer:
     def edit(self) -> None:
         self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"by": "nobody"}))
 
+    def scribble(self) -> None:
+        """What is no text is no reason not to be told of it."""
+        self.world.table.write(Update(key=self.key_of(self.records[1]), conditions=(), sets={"details": 7, "at": "?"}))
+
     def remove(self) -> None:
         self.world.table.write(Delete(key=self.key_of(self.records[1]), conditions=()))
 
@@ -266,6 +270,7 @@ class Tamperer:
     ("crime", "problem"),
     [
         ("edit", "was edited"),
+        ("scribble", "was edited"),
         ("remove", "a record is missing"),
         ("truncate", "a record is missing"),
         ("reorder", "was edited"),

@@ -128,6 +128,14 @@ def test_the_same_change_twice_has_the_same_id_and_what_is_no_job_is_passed_by(w
     damaged = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "2", "NewImage": {"job_type": {"S": "x"}}}}
     scope = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "3", "NewImage": {"due_key": {"S": "x"}}}}
 
+    # Each attribute may be what is missing, or what nobody meant to write: none of it may block its shard.
+    broken = [{name: value for name, value in item.items() if name != lost} for lost in item]
+    nonsense: list[Any] = [b"x", [1], {"a": 1}, ["a"]]
+    broken += [{**item, name: wrong} for name in item.keys() - {"PK", "SK"} for wrong in nonsense]
+    broken += [{**item, "runs": ["a"]}]
+    images = [{"dynamodb": {"SequenceNumber": "4", "NewImage": to_item(each)}} for each in broken]
+    assert len(events_of({"Records": images})) < len(images) / 2
+
     first, second = (events_of({"Records": [scope, damaged, record, {"eventName": "REMOVE"}]}) for _ in range(2))
 
     assert first == second

@@ -9,11 +9,12 @@ import pytest
 
 from leasehold import JobStatus, NewJob, NonRetryableError
 from leasehold.features import Store
+from leasehold.groups.records import group_key
 from leasehold.kernel import keys
 from leasehold.kernel.errors import StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import Feature, Hooks, Joining
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.table import Update
+from leasehold.kernel.table import Delete, Update
 from leasehold.pool import Threads
 from leasehold.telemetry import Event
 from tests.contract.grouping import GROUP, callbacks, counts, group, make, members, run_out
@@ -162,6 +163,60 @@ def test_who_cannot_be_settled_touches_no_other(world: World, pool: Threads | No
     assert len(world.recorder.of(Event.ENTRY_FAILED)) == 1
 
 
+class Narrow(Watched):
+    """Takes no transaction of many items, as DynamoDB takes none of more than 4 MB."""
+
+    def transact(self, changes: Sequence[Change], **options: Any) -> None:
+        if len(changes) > 5:
+            raise StoreError("ValidationException: Transaction request size exceeds the limit")
+        super().transact(changes, **options)
+
+
+def test_members_that_are_too_large_together_are_settled_one_by_one(world: World) -> None:
+    make(world, MANY, mode="parallel", callback=NewJob(job="email"))
+    all_end(world)
+
+    report = settle(world, Narrow(world.table))
+
+    assert (report.settled, report.failed) == (MANY, 0)
+    assert counts(world) == ("completed", MANY, 0, 0, 0)
+    assert len(callbacks(world)) == 1
+
+
+def test_a_fault_at_one_member_keeps_no_other_from_being_counted(world: World) -> None:
+    class Faulty(Hooks):
+        def with_end(self, end: End, services: Services) -> Joining:
+            return Joining(is_owed=True)
+
+        def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+            if any(job.payload == {"n": 3} for job in jobs):
+                raise ZeroDivisionError
+            return Joining()
+
+    world.services.features = [
+        *world.services.features,
+        Feature(name="faulty", load=Faulty, concerns=lambda *_: True),
+    ]
+    make(world, MANY, mode="parallel")
+    all_end(world)
+
+    report = settle(world, Watched(world.table))
+
+    assert (report.settled, report.failed) == (MANY - 1, 1)
+    assert counts(world) == ("running", MANY - 1, 0, 0, 0)
+
+
+def test_members_of_a_group_that_is_gone_leave_by_writes_of_their_own(world: World) -> None:
+    """A transaction is billed twice: where no count is shared, it would cost more than it saves."""
+    make(world, MANY, mode="parallel")
+    all_end(world)
+    world.table.write(Delete(key=group_key(GROUP), conditions=()))
+    table = Watched(world.table)
+
+    assert settle(world, table).settled == MANY
+    assert table.transactions == []
+
+
 def test_a_table_that_cannot_be_reached_ends_the_poll(world: World) -> None:
     make(world, MANY, mode="parallel")
     all_end(world)
@@ -188,6 +243,7 @@ def test_a_page_of_webhooks_is_told_once_each_by_threads(world: World) -> None:
     assert sorted(each.event["data"]["job_id"] for each in world.told) == sorted(ids)
 
 
+@pytest.mark.timeout(300)  # moto copies all of its tables for each transaction
 def test_a_poller_that_dies_at_any_call_loses_no_count_and_counts_none_twice(world: World) -> None:
     for dies_at in range(1, 200):
         name = f"{GROUP}-{dies_at}"

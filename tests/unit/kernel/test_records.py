@@ -90,6 +90,16 @@ def test_an_item_that_somebody_else_wrote_is_not_misread():
         from_value({"SS": ["x"]})
 
 
+def test_runs_that_are_no_maps_are_damage_as_any_other():
+    """Who reads jobs as a stream or a round shows them passes by what raises KeyError, TypeError or ValueError."""
+    job_id = make_job_id(NOW, JobPartition(1), 1)
+    place = dict(zip(("PK", "SK"), key_of(job_id), strict=True))
+    record = {**place, "job_type": "x", "status": "pending", "created_at": "2026-11-15T09:30:00.000Z", "payload": "{}"}
+    assert job_of(record).runs == ()
+    with pytest.raises(TypeError, match="a run is no map"):
+        job_of({**record, "runs": ["a"]})
+
+
 @given(jobs)
 def test_a_job_that_was_edited_is_still_the_one_that_its_enqueue_made(job):
     """Else an enqueue whose answer was lost would make a second one: seed 2468 of the simulation."""

@@ -130,3 +130,12 @@ def test_a_registry_has_the_codes_of_its_types_and_the_system_s_own():
         *(True, True, True, False),
         True,
     ]
+
+
+@pytest.mark.parametrize("lost", ["types", "shards", "isolate_types", "ended_index"])
+def test_a_registry_without_what_tells_where_jobs_are_is_not_guessed(lost):
+    """With one shard in the place of four, three quarters of all jobs would not be found."""
+    record = registry_record(Registry(types={}, shards=4))
+    del record[lost]
+    with pytest.raises(KeyError, match=lost):
+        registry_of(record)

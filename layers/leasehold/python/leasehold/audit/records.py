@@ -14,7 +14,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.audit.keys import (
     AUDIT_KINDS,
@@ -29,7 +29,7 @@ from leasehold.kernel.job import MAX_REASON_BYTES
 from leasehold.kernel.jobs import Write, transition
 from leasehold.kernel.keys import from_text, to_text
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.records import Codec, texts_in
+from leasehold.kernel.records import Codec
 from leasehold.kernel.table import (
     ConditionFailed,
     Equals,
@@ -236,10 +236,12 @@ def head_of(audit_entry: AuditEntry, previous: str) -> str:
 
 
 def audit_record_of(record: Record) -> AuditRecord:
+    """As it is stored, whatever that is: that somebody changed it is told by its hash (`AuditRecord.is_sound`)."""
     at, _, audit_entry_id = cast("str", record["SK"]).partition("#")
-    said = {**_CODEC.values(record), "target": target_of_audit(cast("str", record["PK"])), "at": from_text(at)}
-    previous, head = texts_in(record, ("previous", "head"))
-    return AuditRecord(AuditEntry(audit_entry_id=audit_entry_id, **said), previous, head)
+    said: dict[str, Any] = {name: record[name] for name in ("action", "by", "reason", "details")}
+    target = target_of_audit(cast("str", record["PK"]))
+    audit_entry = AuditEntry(target=target, at=from_text(at), audit_entry_id=audit_entry_id, **said)
+    return AuditRecord(audit_entry, cast("str", record["previous"]), cast("str", record["head"]))
 
 
 def last_entry_of(head: Record) -> AuditRecord:

@@ -117,7 +117,7 @@ def _job(image: Mapping[str, Any] | None) -> Job | None:
         return None
     try:
         return job_of(from_item(dict(image)))
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return None  # damaged, or of a version to come: it must not block its shard
 
 

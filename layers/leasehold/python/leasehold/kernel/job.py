@@ -229,6 +229,8 @@ def run_error(text: str | None) -> str | None:
 
 
 def _runs_of(records: Sequence[Record]) -> tuple[Run, ...]:
+    if not all(isinstance(each, dict) for each in records):
+        raise TypeError("a run is no map")
     return tuple(Run(**{"number": 0, **_RUN.values(each)}) for each in records)
 
 

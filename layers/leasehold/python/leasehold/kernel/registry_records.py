@@ -21,6 +21,8 @@ from leasehold.kernel.type_options import OnFull, Retention
 if TYPE_CHECKING:
     from leasehold.kernel.table import Record
 
+# With a default in the place of one of these, jobs of other shards or partitions would not be found.
+_NEEDED = ("types", "shards", "isolate_types", "ended_index")
 _OPTIONAL = ("concurrency", "resources", "retired", "audit_roots", "require_reasons")
 # Written even where they are the default, which another release may change.
 _ALWAYS = frozenset({"code", "timeout", "max_event_age", "priority", "max_attempts", "retry", "retention"})
@@ -40,7 +42,8 @@ def registry_record(registry: Registry) -> Record:
 
 def registry_of(record: Record) -> Registry:
     check_format(record, "what is deployed")
-    stored: dict[str, Any] = {each.name: record[each.name] for each in fields(Registry) if each.name in record}
+    stored: dict[str, Any] = {name: record[name] for name in _NEEDED}
+    stored |= {name: record[name] for name in _OPTIONAL if name in record}
     types = {name: _type_of(name, document) for name, document in json.loads(stored["types"]).items()}
     return Registry(**{**stored, "types": types})
 

@@ -47,6 +47,8 @@ def settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
             raise
         except LeaseholdError as error:
             return len(jobs) == 1 and _put_off(jobs[0], error, services)
+        if len(jobs) > 1 and not any(each.changes for each in joinings):
+            return False  # they share nothing: a transaction would cost twice the units of their own writes
         try:
             expiries = _commit(jobs, joinings, services)
         except TransitionRefused:

@@ -1,7 +1,7 @@
 """Settles of a page: what several ended jobs owe is done side by side, by a poller that is alone with a backlog.
 
 Only members of a group share something, its counts: these are settled by one transaction, and one by one where that is
-refused. Everything else is as if each were settled alone.
+refused or fails. Everything else is as if each were settled alone.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _settle_chain(chain: Mapping[str, Job], services: Services) -> Answers:
     try:
         if len(jobs) > 1 and all(job.has_ended for job in jobs) and settle_jobs(jobs, services):
             return dict.fromkeys(chain, True)
-    except Exception as error:
+    except StoreUnavailableError as error:
         return dict.fromkeys(chain, error)
+    except Exception:
+        pass  # who is at fault shows when each is settled alone; or only all of them together are too large
     return {due_key: _alone(job, services) for due_key, job in chain.items()}
 
 
