@@ -50,7 +50,7 @@ class DevLoop:
         self.functions = list(_found(running, root))
         self._base = {each.job_type: self._other_files(each) for each in self.functions}
         self._seen = {each.job_type: _state(each.folder) for each in self.functions}
-        groups = {each.job_type: each.log_group for each in self.functions}
+        groups = [(each.job_type, each.log_group) for each in self.functions]
         logs = self._client("logs")
         self._tail = Tail(lambda after: lines_of(logs, groups, after), after_millis=int(time.time() * 1000))
 

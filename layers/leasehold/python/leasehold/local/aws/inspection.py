@@ -14,7 +14,7 @@ from leasehold.aws import names as variables
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from leasehold.local.aws.instance import Running
 
@@ -78,13 +78,13 @@ def api_hosts(running: Running) -> dict[str, str]:
 def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> list[LogLine]:
     """What the functions logged, in order of time."""
     known = deployed_functions(running) if function is None else [deployed_function(running, function)]
-    return lines_of(client(running, "logs"), {each.name: each.log_group for each in known}, after_millis)
+    return lines_of(client(running, "logs"), [(each.name, each.log_group) for each in known], after_millis)
 
 
-def lines_of(logs: Any, groups: Mapping[str, str], after_millis: int) -> list[LogLine]:
-    """Of these log groups, each with the name of its function."""
+def lines_of(logs: Any, groups: Iterable[tuple[str, str]], after_millis: int) -> list[LogLine]:
+    """Of these log groups, each behind the name of its function; two queues may have functions of one name."""
     lines: list[LogLine] = []
-    for function, group in groups.items():
+    for function, group in groups:
         with suppress(logs.exceptions.ResourceNotFoundException):
             pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=after_millis)
             events = (event for page in pages for event in page["events"])
