@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,7 +19,7 @@ _SECRETS = (
     (re.compile(r"\b\d{12}\b"), "<account>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
     (re.compile(r"\b(?:AKIA|ASIA|LOCAL)[0-9A-Z]{12,}\b"), "<key>"),
-    (re.compile(r"https?://[^\s\"\\]+"), "<address>"),
+    (re.compile(r"https?://\S+"), "<address>"),
 )
 
 
@@ -112,10 +111,20 @@ class Report:
 
     def redacted(self) -> dict[str, object]:
         """The same without what only the owner should see: account, ids, keys, addresses, the deployment's names."""
-        text = json.dumps({**self.document(), "queue": "<queue>"})
-        for pattern, instead in _SECRETS:
-            text = pattern.sub(instead, text)
-        for name in sorted(self.names, key=len, reverse=True):
-            text = text.replace(name, self.names[name])
-        shown: dict[str, object] = json.loads(text)
-        return shown
+        return {name: self._without_names(value) for name, value in {**self.document(), "queue": "<queue>"}.items()}
+
+    def _without_names(self, value: object) -> object:
+        """Text by text: in JSON, the `n` of a line's end would stand before what begins the next line."""
+        match value:
+            case str():
+                for pattern, instead in _SECRETS:
+                    value = pattern.sub(instead, value)
+                for name in sorted(self.names, key=len, reverse=True):
+                    value = value.replace(name, self.names[name])
+                return value
+            case list():
+                return [self._without_names(each) for each in value]
+            case dict():
+                return {name: self._without_names(each) for name, each in value.items()}
+            case _:
+                return value
