@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from leasehold.verify.report import Report, Wrong
+from leasehold.verify.report import Report
 
 SECRETS = (
     "123456789012",
@@ -24,8 +24,8 @@ def test_what_only_the_owner_should_see_is_gone_wherever_it_stands_in_a_text(sec
     report = Report(
         queue="shop", at=datetime(2026, 1, 1, tzinfo=UTC), engine="AWS", leftovers=[f"left:{before}{secret}"]
     )
-    with report.check("flow", "a job"):
-        raise Wrong(f"it said:{before}{secret}")
+    with report.check("flow", "a job") as told:
+        told.append(f"it said:{before}{secret}")
 
     assert secret not in json.dumps(report.redacted())
 
