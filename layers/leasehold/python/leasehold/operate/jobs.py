@@ -31,7 +31,6 @@ from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
 from leasehold.pool import ahead
 from leasehold.telemetry import Event
-from leasehold.webhooks.model import running_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,6 +78,8 @@ def find_run(run_id: object, services: Services) -> tuple[Job, Run | None]:
         raise InvalidJobIdError(run_id, "a run's id is a job's id, a dot and a number", "Look at the job's runs.")
     job = find(job_id, services)
     run = next((each for each in job.runs if each.run_id(job.job_id) == run_id), None)
+    from leasehold.webhooks.model import running_document
+
     running = running_document(job)
     if run is None and (running is None or running["run_id"] != run_id):
         raise JobNotFoundError("run", str(run_id))

@@ -27,7 +27,6 @@ from leasehold.lean import dataclass
 from leasehold.operate.dead_letters import AlreadyResolved, Resolved, find_dead_letter, with_payload_of
 from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
 from leasehold.telemetry import Event
-from leasehold.webhooks.model import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -255,6 +254,8 @@ def retry_run(run_id: object, services: Services, wanted: Again) -> Enqueued:
     """Run the job of a failed run again."""
     job, run = find_run(run_id, services)
     if run is None:
+        from leasehold.webhooks.model import RUNNING
+
         raise WrongStateError(str(run_id), "retry", RUNNING, "Only a failed run is retried: wait for its end.")
     if run.outcome is not Outcome.FAILED:
         raise WrongStateError(str(run_id), "retry", run.outcome, "Only a failed run is retried; enqueue the job anew.")

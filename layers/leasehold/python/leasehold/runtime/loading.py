@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.names import BESIDE
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.runtime.handler import BaseJobHandler, handler_of
-from leasehold.schemas.shape import shape_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +56,8 @@ def describe(handler: Handler) -> dict[str, Any]:
     """What a deployment asks of each handler: its name, and what its payloads look like."""
     kind = handler_of(handler)
     model = kind.payload_model()
+    from leasehold.schemas.shape import shape_of  # a deployment asks, a run does not
+
     return {
         "handler": f"{kind.__module__}.{kind.__qualname__}",
         "shape": shape_of(model),
