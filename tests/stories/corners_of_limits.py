@@ -495,3 +495,13 @@ def a_program_without_a_waker(s: Story) -> None:
     s.wait(1)
     s.run()
     s.work()
+
+
+@story
+def a_rate_of_a_day(s: Story) -> None:
+    """The longer a seat is held, the later the first look: ten minutes at most, spread, and on the common grid."""
+    s.deploy(JobType(name="sync", rate=Rate(1, timedelta(days=1))))
+    backlog(s, 2, "sync")
+    for _ in range(3):
+        s.poll()
+        next_look(s)
