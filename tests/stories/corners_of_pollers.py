@@ -219,6 +219,7 @@ def many_that_owe_deliveries(s: Story) -> None:
         if record.get("status") == "completed" and record.get("job_type") == "report" and "due_key" not in record:
             s.recording.note("one of them was settled")
     del s.recording.lines[before:]
+    damage(s, "job 0", created_at="soon")
     damage(s, "job 3", owed=["future"])
     damage(s, "job 4", owed=[])
     s.work(2)
