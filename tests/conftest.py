@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from botocore.config import Config
+from hypothesis import settings
 
 from leasehold.local.aws import inspection
 from leasehold.local.aws.instance import LocalAws
@@ -33,6 +34,11 @@ GROUPS = {
     "tests/e2e/": "local-aws",
     "tests/acceptance/": "local-aws",
 }
+
+
+# Property tests repeat exactly and know no deadline: a slow machine must not make them fail.
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60, database=None)
+settings.load_profile("repeatable")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,7 +16,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks.model import external_status
 from tests.api.world import ADMIN, Answered, Api, ErrandHandler, Things, filled, furnished, in_memory
-from tests.unit.worlds import require_reasons
+from tests.worlds import require_reasons
 
 if TYPE_CHECKING:
     from leasehold import JobContext

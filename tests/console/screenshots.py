@@ -20,7 +20,7 @@ from leasehold.schemas.shape import shape_of
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.console.browser import MISSING, chromium
 from tests.console.working_queue import OPERATOR
-from tests.unit.handlers import handler_that
+from tests.handlers import handler_that
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

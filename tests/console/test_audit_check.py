@@ -15,7 +15,7 @@ from leasehold.console.console import VERIFY, ApiBackend
 from leasehold.console.exchange import Request
 from leasehold.kernel.table import Delete
 from leasehold.testing import FakeClock
-from tests.unit.worlds import DEPLOYED, spied_queue
+from tests.worlds import DEPLOYED, spied_queue
 
 if TYPE_CHECKING:
     from pathlib import Path

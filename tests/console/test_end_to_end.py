@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.transitions import JobStatus
 from tests.console.working_queue import OPERATOR
-from tests.unit.worlds import require_reasons
+from tests.worlds import require_reasons
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

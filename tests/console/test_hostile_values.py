@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from leasehold.kernel.enqueue import NewJob
-from tests.unit.handlers import handler_that
+from tests.handlers import handler_that
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

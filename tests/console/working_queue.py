@@ -19,7 +19,7 @@ from leasehold.operate.operator import Operator
 from leasehold.queue import Queue
 from leasehold.runtime.worker import Worker
 from leasehold.webhooks.model import delivery_type
-from tests.unit.handlers import handler_that
+from tests.handlers import handler_that
 
 if TYPE_CHECKING:
     from leasehold.kernel.ports import Handover

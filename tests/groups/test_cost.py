@@ -11,9 +11,9 @@ from leasehold.groups.stop import tend
 from leasehold.kernel.jobs import DueItem
 from leasehold.kernel.poll import Poller
 from tests.docs.markdown import text_of
+from tests.handlers import handler_that
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
-from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from leasehold.groups.model import GroupState
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
+from tests.handlers import handler_that
 from tests.meter import Meter
 from tests.real_queue import Inbox, RealQueue
-from tests.unit.handlers import handler_that
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -39,13 +39,14 @@ ROOMS = ("kernel", "limits", "pollers")
 # What logic is tried with: no server, no deployed stack. Seeds of the simulation are asked about survivors only.
 TESTS = (
     "tests/stories",
-    "tests/unit",
+    "tests/kernel",
+    "tests/limits",
+    "tests/pollers",
     "tests/contract",
     "tests/concurrency",
-    "tests/groups",
-    "tests/schedules",
     "tests/cost",
-    "tests/batches",
+    *(f"tests/{room}" for room in ("aws", "batches", "bulk", "circuit_breaker", "direct_runs", "groups", "operate")),
+    *(f"tests/{room}" for room in ("queue", "runtime", "schedules", "telemetry", "templates", "testing", "webhooks")),
 )
 MARKS = "not deep and not dynoxide and not ministack and not browser and not slow"
 # Of the tests that run a changed line, so many seconds' worth are tried, the quickest first.

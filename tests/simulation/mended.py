@@ -189,10 +189,10 @@ def _adds_twice(_whole: Any) -> Any:
     return add
 
 
-_HAND_OVERS = "unit/kernel/test_hand_overs.py"
+_HAND_OVERS = "kernel/test_hand_overs.py"
 _LIMITS = "limits/test_limits.py"
 _SEATS = "contract/test_seats_given_back.py"
-_UNSEEN = "unit/limits/test_nobody_waits_unseen.py"
+_UNSEEN = "limits/test_nobody_waits_unseen.py"
 _OPERATORS = "contract/test_operators_at_once.py"
 MENDINGS = [
     Mending(
@@ -208,7 +208,7 @@ MENDINGS = [
     Mending(
         name="a wake is short",
         take_out=_as(polling, "_A_WAKE", timedelta(hours=1)),
-        test="unit/aws/test_short_wakes.py::test_a_wake_that_meets_a_backlog_leaves_it_to_a_poller_that_may_stay",
+        test="aws/test_short_wakes.py::test_a_wake_that_meets_a_backlog_leaves_it_to_a_poller_that_may_stay",
     ),
     Mending(
         name="looks in vain are rare",
@@ -223,22 +223,22 @@ MENDINGS = [
     Mending(
         name="measuring ends",
         take_out=_counts_for_ever,
-        test="unit/kernel/test_measure.py::test_figures_of_more_than_a_moment_can_count_are_a_sample_and_say_so",
+        test="kernel/test_measure.py::test_figures_of_more_than_a_moment_can_count_are_a_sample_and_say_so",
     ),
     Mending(
         name="a tick keeps payloads",
         take_out=_as(polling.Polling, "_keep_payloads", lambda _self: None),
-        test="unit/kernel/test_measure.py::test_payloads_are_kept_before_anything_is_measured",
+        test="kernel/test_measure.py::test_payloads_are_kept_before_anything_is_measured",
     ),
     Mending(
         name="an end is written with retries",
         take_out=_as(execute.Attempt, "_with_retries", lambda _self, call, **_: call()),
-        test="unit/kernel/test_patient_ends.py::test_a_job_whose_table_is_away_when_its_handler_is_done_completes_once",
+        test="kernel/test_patient_ends.py::test_a_job_whose_table_is_away_when_its_handler_is_done_completes_once",
     ),
     Mending(
         name="looking for a cancel survives a blip",
         take_out=_wrapped(lease, "is_cancel_requested", _is_cancel_requested),
-        test="unit/kernel/test_patient_ends.py::test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_later",
+        test="kernel/test_patient_ends.py::test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_later",
     ),
     Mending(
         name="what a poll remembers is trusted for 30 s",
@@ -300,7 +300,7 @@ MENDINGS = [
         take_out=_wrapped(
             waiting.WaitingPoller, "reserve", lambda whole: lambda self, _hints=(), *rest: whole(self, (), *rest)
         ),
-        test="unit/aws/test_short_wakes.py::test_a_job_that_no_index_shows_yet_is_waited_for",
+        test="aws/test_short_wakes.py::test_a_job_that_no_index_shows_yet_is_waited_for",
     ),
     Mending(
         name="seats beyond a lowered limit count",
@@ -315,12 +315,12 @@ MENDINGS = [
     Mending(
         name="a poll in vain is followed by a gap",
         take_out=_as(waiting, "_LONGEST_GAP", timedelta(0)),
-        test="unit/pollers/test_waiting.py::test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop",
+        test="pollers/test_waiting.py::test_an_entry_that_cannot_be_handled_does_not_make_a_busy_loop",
     ),
     Mending(
         name="the heartbeat's exit is short",
         take_out=_as(lease, "_LONGEST_WAIT", timedelta(seconds=25)),
-        test="unit/runtime/test_heartbeat.py::test_a_beat_that_hangs_in_an_outage_does_not_keep_the_job_from_its_end",
+        test="runtime/test_heartbeat.py::test_a_beat_that_hangs_in_an_outage_does_not_keep_the_job_from_its_end",
     ),
     Mending(
         name="payloads live for 400 days",
@@ -355,6 +355,6 @@ MENDINGS = [
     Mending(
         name="what has not started is bounded",
         take_out=_as(window.Window, "_room", lambda _self, _name: 10**6),
-        test="unit/pollers/test_window.py::test_what_has_not_started_is_bounded",
+        test="pollers/test_window.py::test_what_has_not_started_is_bounded",
     ),
 ]
