@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import Enqueued, JobType, NewJob, Rejected
-from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.pool import InTurn, Threads
 from leasehold.testing import LeaseholdTest
 
@@ -141,3 +141,13 @@ def test_whoever_stops_half_way_leaves_no_call_behind(monkeypatch: pytest.Monkey
         world.queue.enqueue_many(works(200), progress=stop)
 
     assert pool.waiting == 0
+
+
+def test_what_is_no_new_job_is_refused_before_there_is_any_job() -> None:
+    test = LeaseholdTest(types=[WORK])
+    jobs = [NewJob(job="work") for _ in range(60)]
+
+    with pytest.raises(InvalidOptionError, match="this is no NewJob"):
+        test.queue.enqueue_many([*jobs, "work"])  # type: ignore[list-item]
+
+    assert test.jobs() == []

@@ -69,8 +69,12 @@ class BulkVerbs:
         """
         from leasehold.bulk.enqueue_many import enqueue_many
 
+        wanted = list(jobs)
+        for each in wanted:  # before there is any job
+            if not isinstance(each, NewJob):
+                raise InvalidOptionError(each, "this is no NewJob", "Write NewJob(job=..., payload=...) for each job.")
         return enqueue_many(
-            list(jobs),
+            wanted,
             self._services,
             on_duplicate=parse_on_duplicate(on_duplicate),
             progress=progress,
